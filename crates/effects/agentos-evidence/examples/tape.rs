@@ -21,9 +21,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match args.as_slice() {
         ["write", dir, runs, with] => write(dir.as_ref(), runs, with),
-        ["append", dir, records] => append(dir.as_ref(), records),
-        ["runs", dir, count] => runs(dir.as_ref(), count),
-        ["disk", file, records] => disk(file.as_ref(), records),
+        ["append", dir, records] => append_records(dir.as_ref(), records),
+        ["runs", dir, count] => append_runs(dir.as_ref(), count),
+        ["disk", file, records] => measure_disk(file.as_ref(), records),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A tape of so many runs: unsigned, signed, or signed and with three blobs for each run.
+/// Writes a tape of `runs` runs: unsigned, signed, or signed and with three blobs for each run.
 fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
     let store = Store::open(dir).map_err(|error| error.to_string())?;
     let key = match with {
@@ -43,9 +43,10 @@ fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
         "signed" | "blobs" => Some(SigningKey::generate().map_err(|error| error.to_string())?.0),
         _ => return Err(USAGE.to_owned()),
     };
-    for run in 0..count(runs)? {
+    // A sync for each run would take most of the time, and this tape is only to be read afterwards.
+    for run in 0..parse_count(runs)? {
         let blobs = (with == "blobs").then_some(&store);
-        note(&store, run, blobs)
+        note_run(&store, run, blobs)
             .and_then(|(name, facts)| {
                 let signer = key.as_ref().ok_or("the tape is to be unsigned");
                 store.write_checkpoint(&name, &facts, signer, TS)
@@ -60,10 +61,10 @@ fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
 }
 
 /// Appends one record at a time, each durable before the next.
-fn append(dir: &Path, records: &str) -> Result<(), String> {
+fn append_records(dir: &Path, records: &str) -> Result<(), String> {
     let store = Store::open(dir).map_err(|error| error.to_string())?;
-    for record in 0..count(records)? {
-        let body = landing(record, &digest(record));
+    for record in 0..parse_count(records)? {
+        let body = landing_body(record, &fake_digest(record));
         let appended = store.append("20261121T091400Z-00000000", RecordKind::Landing, body, TS);
         appended.map_err(|error| error.to_string())?;
     }
@@ -71,10 +72,10 @@ fn append(dir: &Path, records: &str) -> Result<(), String> {
 }
 
 /// Appends one run at a time; its records are noted and synced together.
-fn runs(dir: &Path, runs: &str) -> Result<(), String> {
+fn append_runs(dir: &Path, runs: &str) -> Result<(), String> {
     let store = Store::open(dir).map_err(|error| error.to_string())?;
-    for run in 0..count(runs)? {
-        note(&store, run, None)
+    for run in 0..parse_count(runs)? {
+        note_run(&store, run, None)
             .and_then(|(name, facts)| store.checkpoint(&name, &facts, Err("unsigned"), TS))
             .map_err(|error| error.to_string())?;
     }
@@ -82,15 +83,17 @@ fn runs(dir: &Path, runs: &str) -> Result<(), String> {
 }
 
 /// Measures the disk itself: writes and syncs a line as long as such a record, again and again.
-fn disk(file: &Path, records: &str) -> Result<(), String> {
-    let line = landing(0, &digest(0)).to_string() + &" ".repeat(280) + "\n";
+fn measure_disk(file: &Path, records: &str) -> Result<(), String> {
+    // The other members of a record take about 280 bytes. The time of this loop is the limit below which no tape can be
+    // faster, and the goal of the benchmark counts from it.
+    let line = landing_body(0, &fake_digest(0)).to_string() + &" ".repeat(280) + "\n";
     let mut open = OpenOptions::new();
     let mut file = open
         .create(true)
         .append(true)
         .open(file)
         .map_err(|error| error.to_string())?;
-    for _ in 0..count(records)? {
+    for _ in 0..parse_count(records)? {
         file.write_all(line.as_bytes())
             .and_then(|()| file.sync_data())
             .map_err(|error| error.to_string())?;
@@ -98,42 +101,43 @@ fn disk(file: &Path, records: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn count(text: &str) -> Result<usize, String> {
+fn parse_count(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
-/// A digest of nothing: of a blob that is not kept on this tape.
-fn digest(number: usize) -> String {
+/// Returns a digest of a blob that is not stored.
+fn fake_digest(number: usize) -> String {
     format!("{number:064x}")
 }
 
-/// The records of a run but its end, as `agentos apply` leaves them; with a store for blobs, they refer to them.
-fn note(
+/// Notes the records of a run without its end, as `agentos apply` leaves them. With a store for blobs, they refer to blobs.
+fn note_run(
     store: &Store,
     run: usize,
     blobs: Option<&Store>,
 ) -> Result<(String, RunFacts), agentos_evidence::EvidenceError> {
+    // As long as a real id of a run, since the length of a line counts in the measurement.
     let name = format!("20261121T091400Z-{run:08x}");
     let keep = |what: &str| match blobs {
         Some(blobs) => blobs.put_blob(format!("{what} of run {run}\n").repeat(40).as_bytes()),
-        None => Ok(digest(run)),
+        None => Ok(fake_digest(run)),
     };
     let (answer, diff, policy) = (keep("answer")?, keep("diff")?, keep("policy")?);
     let commit = format!("{run:040x}");
     let records = [
-        (RecordKind::Task, task(run)),
+        (RecordKind::Task, task_body(run)),
         (
             RecordKind::Answer,
             json!({ "answer_sha256": answer, "attempt": 1, "bytes": 188 }),
         ),
-        (RecordKind::Landing, landing(run, &diff)),
-        (RecordKind::Decision, decision(run, &policy)),
+        (RecordKind::Landing, landing_body(run, &diff)),
+        (RecordKind::Decision, decision_body(run, &policy)),
         (
             RecordKind::Intent,
-            json!({ "hashes": hashes(run), "plan": written(run) }),
+            json!({ "hashes": hashes_body(run), "plan": written_body(run) }),
         ),
         (RecordKind::Receipt, {
-            let mut body = written(run);
+            let mut body = written_body(run);
             if let Value::Object(body) = &mut body {
                 body.insert("commit".to_owned(), json!(commit));
                 body.insert("work_tree_updated".to_owned(), json!(true));
@@ -149,11 +153,11 @@ fn note(
     Ok((name, facts))
 }
 
-fn task(run: usize) -> Value {
+fn task_body(run: usize) -> Value {
     let oid = format!("{run:040x}");
     json!({
         "verb": "apply", "provider": "patch", "model": null, "execution_mode": "local",
-        "instruction": "a change from standard input", "policy_sha256": digest(run),
+        "instruction": "a change from standard input", "policy_sha256": fake_digest(run),
         "target": {
             "base_commit": oid, "base_tree": oid, "creates_branch": false,
             "refname": "refs/heads/main", "writes": "commit-and-work-tree",
@@ -161,7 +165,7 @@ fn task(run: usize) -> Value {
     })
 }
 
-fn landing(run: usize, diff: &str) -> Value {
+fn landing_body(run: usize, diff: &str) -> Value {
     let hunk = json!({
         "index": 1, "status": "landed", "rung": "exact-moved", "stated_line": 7, "found_line": 12,
         "actual": [], "candidates": [], "expected": [], "repairs": [],
@@ -169,7 +173,7 @@ fn landing(run: usize, diff: &str) -> Value {
     let path = format!("crates/shop/src/part{:04}.rs", run % 5000);
     json!({
         "attempt": 1, "base_commit": format!("{run:040x}"), "diff_blob_sha256": diff,
-        "diff_sha256": digest(run), "partial": false,
+        "diff_sha256": fake_digest(run), "partial": false,
         "report": {
             "version": 1, "partial": false, "notes": [],
             "files": [{
@@ -180,7 +184,7 @@ fn landing(run: usize, diff: &str) -> Value {
     })
 }
 
-fn decision(run: usize, policy: &str) -> Value {
+fn decision_body(run: usize, policy: &str) -> Value {
     let reason = |rule: &str, line: usize, why: &str| {
         json!({
             "and_more": 0, "code": "protected-path", "effect": "allow", "layer": "default", "line": line,
@@ -188,10 +192,10 @@ fn decision(run: usize, policy: &str) -> Value {
         })
     };
     json!({
-        "base_commit": format!("{run:040x}"), "diff_sha256": digest(run), "policy_blob_sha256": policy,
+        "base_commit": format!("{run:040x}"), "diff_sha256": fake_digest(run), "policy_blob_sha256": policy,
         "target_ref": "refs/heads/main",
         "decision": {
-            "effect": "allow", "diff_sha256": digest(run), "policy_sha256": digest(run),
+            "effect": "allow", "diff_sha256": fake_digest(run), "policy_sha256": fake_digest(run),
             "facts": {
                 "added": 1, "created": 0, "deleted": 0, "files": 1, "findings": [], "removed": 1, "touches": [],
             },
@@ -203,18 +207,18 @@ fn decision(run: usize, policy: &str) -> Value {
     })
 }
 
-fn hashes(run: usize) -> Value {
+fn hashes_body(run: usize) -> Value {
     json!({
-        "base_commit": format!("{run:040x}"), "diff_sha256": digest(run), "policy_sha256": digest(run),
+        "base_commit": format!("{run:040x}"), "diff_sha256": fake_digest(run), "policy_sha256": fake_digest(run),
         "target_ref": "refs/heads/main", "writes": "commit-and-work-tree",
     })
 }
 
-fn written(run: usize) -> Value {
+fn written_body(run: usize) -> Value {
     let oid = format!("{run:040x}");
     let state = json!({ "mode": "regular", "oid": oid });
     json!({
-        "diff_sha256": digest(run), "parent": oid, "policy_sha256": digest(run),
+        "diff_sha256": fake_digest(run), "parent": oid, "policy_sha256": fake_digest(run),
         "refname": "refs/heads/main", "run": format!("20261121T091400Z-{run:08x}"), "tree": oid,
         "writes": "commit-and-work-tree",
         "files": [{

@@ -19,7 +19,7 @@ use crate::{EvidenceError, plain_file};
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
 /// Blob that exists, and the paths that must be synced before a record may refer to it.
-pub(crate) struct Stored {
+pub(crate) struct StoredBlob {
     pub id: String,
     pub unsynced: Vec<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Stored {
 ///
 /// # Errors
 /// When there are too many bytes, or the file cannot be written.
-pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
+pub(crate) fn store_blob(dir: &Path, bytes: &[u8]) -> Result<StoredBlob, EvidenceError> {
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(EvidenceError::RecordTooLarge {
             bytes: bytes.len(),
@@ -41,13 +41,16 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     let mut unsynced = vec![path.clone()];
     unsynced.extend(agentos_durable::folder(folder.clone()));
     // An existing blob is synced too: the process that wrote it may not have done that yet.
-    if check(dir, &id).is_ok() && path.exists() {
-        return Ok(Stored { id, unsynced });
+    // `check_blob` also finds a blob in the folder of an earlier version. That file is not among the paths to sync, so the
+    // content is then written again, in its present place.
+    if check_blob(dir, &id).is_ok() && path.exists() {
+        return Ok(StoredBlob { id, unsynced });
     }
     if !folder.is_dir() {
-        fs::create_dir_all(&folder).map_err(EvidenceError::io("make", &folder))?;
+        fs::create_dir_all(&folder).map_err(EvidenceError::io_error("make", &folder))?;
         unsynced.extend(agentos_durable::folder(dir.to_owned()));
     }
+    // `Store::open` looked at the folder too, but may have done so long ago.
     if fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink()) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link");
         return Err(EvidenceError::Io {
@@ -68,21 +71,21 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
             source,
         });
     }
-    Ok(Stored { id, unsynced })
+    Ok(StoredBlob { id, unsynced })
 }
 
 /// Writes a checked blob into a copy. Returns false if the copy has it already.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceError> {
+pub(crate) fn copy_blob(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceError> {
     let path = path_of(dir, id)?;
     if path.exists() {
         return Ok(false);
     }
     let folder = path.parent().unwrap_or(dir);
-    fs::create_dir_all(folder).map_err(EvidenceError::io("make", folder))?;
-    write_plain(&path, bytes).map_err(EvidenceError::io("write", &path))?;
+    fs::create_dir_all(folder).map_err(EvidenceError::io_error("make", folder))?;
+    write_plain(&path, bytes).map_err(EvidenceError::io_error("write", &path))?;
     Ok(true)
 }
 
@@ -90,8 +93,8 @@ pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceE
 ///
 /// # Errors
 /// When it does not exist, cannot be read, or does not match.
-pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
-    let bytes = opened(dir, id, |file| plain_file::read_limited(file, MOST_BYTES))?;
+pub(crate) fn read_blob(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
+    let bytes = open_with(dir, id, |file| plain_file::read_limited(file, MOST_BYTES))?;
     if hash_bytes(&bytes) == id {
         Ok(bytes)
     } else {
@@ -103,8 +106,8 @@ pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
 ///
 /// # Errors
 /// When it does not exist, cannot be read, or does not match.
-pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
-    let (found, _) = opened(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
+pub(crate) fn check_blob(dir: &Path, id: &str) -> Result<(), EvidenceError> {
+    let (found, _) = open_with(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
     if found == id {
         Ok(())
     } else {
@@ -117,7 +120,7 @@ pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
 /// # Errors
 /// [`EvidenceError::NoBlob`] if it does not exist; [`EvidenceError::BlobChanged`] if it is no regular file or larger than
 /// any blob; other errors as the system reports them.
-fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Result<T, EvidenceError> {
+fn open_with<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Result<T, EvidenceError> {
     let digits = digits_of(id)?;
     let (first, rest) = digits.split_at_checked(2).unwrap_or_default();
     let found = match plain_file::open_below(dir, &["blobs"], digits) {
@@ -128,6 +131,8 @@ fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Resu
     };
     found.and_then(read).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => EvidenceError::NoBlob { id: id.to_owned() },
+        // A link or a FIFO in the place of a blob is a fault of the evidence, which a verification reports. An `Io` error
+        // would end the verification.
         io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
             EvidenceError::BlobChanged { id: id.to_owned() }
         }
@@ -141,16 +146,16 @@ fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Resu
 
 /// Lists the blobs that a body refers to: members whose name ends in `_sha256` and whose value is `sha256:…`. A digest
 /// without that prefix names something that is not stored here.
-pub(crate) fn references(body: &Value) -> Vec<String> {
+pub(crate) fn find_references(body: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    collect(body, &mut found);
+    collect_references(body, &mut found);
     found
 }
 
-fn collect(value: &Value, found: &mut Vec<String>) {
+fn collect_references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
@@ -158,7 +163,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
                         found.push(id.to_owned())
                     }
                     Some(_) => {}
-                    None => collect(value, found),
+                    None => collect_references(value, found),
                 }
             }
         }
@@ -177,11 +182,11 @@ fn digits_of(id: &str) -> Result<&str, EvidenceError> {
 
 /// Writes a file, without waiting for the disk.
 pub(crate) fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    create(path)?.write_all(bytes)
+    create_fresh(path)?.write_all(bytes)
 }
 
 /// Creates a new file, and removes a file that a crash left under its name. A link is removed, never written through.
-fn create(path: &Path) -> io::Result<File> {
+fn create_fresh(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -197,7 +202,7 @@ pub(crate) fn make_dir(dir: &Path) -> Result<(), EvidenceError> {
     if dir.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(dir).map_err(EvidenceError::io("make", dir))?;
+    fs::create_dir_all(dir).map_err(EvidenceError::io_error("make", dir))?;
     match dir.parent() {
         // The parent of a single name is the empty path, which no system call accepts for the current folder.
         Some(above) if above.as_os_str().is_empty() => sync_dir(Path::new(".")),

@@ -32,18 +32,18 @@ pub struct Checkpoint {
     pub unsigned: Option<String>,
 }
 
-/// Statements to be signed at a run's end.
+/// RunStatements to be signed at a run's end.
 #[derive(Debug)]
-pub(crate) struct Statements {
+pub(crate) struct RunStatements {
     /// Statement about the checkpoint itself.
     pub first: Value,
-    /// Statements about the run's commit and its decision.
+    /// RunStatements about the run's commit and its decision.
     pub others: Vec<Value>,
 }
 
 impl Checkpoint {
     pub(crate) fn new(
-        mut statements: Statements,
+        mut statements: RunStatements,
         signer: Result<&SigningKey, &str>,
     ) -> Result<Self, EvidenceError> {
         let key = match signer {
@@ -59,17 +59,17 @@ impl Checkpoint {
         // The others are signed first, because the first statement contains the digests of their envelopes.
         let others = statements.others.iter();
         let others: Vec<Envelope> = others
-            .map(|statement| Envelope::seal(statement, key))
+            .map(|statement| Envelope::sign_statement(statement, key))
             .collect::<Result<_, _>>()?;
         if let Some(predicate) = statements
             .first
             .pointer_mut("/predicate")
             .and_then(Value::as_object_mut)
         {
-            let digests: Result<Vec<String>, _> = others.iter().map(Envelope::digest).collect();
+            let digests: Result<Vec<String>, _> = others.iter().map(Envelope::canonical_digest).collect();
             predicate.insert(NAMED.to_owned(), digests?.into());
         }
-        let mut envelopes = vec![Envelope::seal(&statements.first, key)?];
+        let mut envelopes = vec![Envelope::sign_statement(&statements.first, key)?];
         envelopes.extend(others);
         Ok(Self {
             key: Some(key.public().line()),
@@ -115,7 +115,8 @@ impl<'a> CheckpointRef<'a> {
         let first = first.open(key)?;
         let named = first.get("predicate").and_then(|predicate| predicate.get(NAMED));
         if let Some(named) = named {
-            let digests: Result<Vec<String>, _> = others.iter().map(EnvelopeRef::digest).collect();
+            // The digests cover the signatures too. So the others need not be verified, nor even parsed.
+            let digests: Result<Vec<String>, _> = others.iter().map(EnvelopeRef::canonical_digest).collect();
             return (Value::from(digests.ok()?) == *named).then(|| vec![first]);
         }
         let others = others.iter().map(|envelope| envelope.open(key));

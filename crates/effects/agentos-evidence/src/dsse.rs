@@ -47,11 +47,11 @@ impl Envelope {
     ///
     /// # Errors
     /// When it cannot be expressed as canonical JSON.
-    pub fn seal(statement: &Value, key: &SigningKey) -> Result<Self, EvidenceError> {
+    pub fn sign_statement(statement: &Value, key: &SigningKey) -> Result<Self, EvidenceError> {
         let payload = write_canonical(statement)?;
         let signature = Signature {
             keyid: key.public().id(),
-            sig: STANDARD.encode(key.sign(&covered(PAYLOAD_TYPE, payload.as_bytes()))),
+            sig: STANDARD.encode(key.sign_message(&signed_bytes(PAYLOAD_TYPE, payload.as_bytes()))),
         };
         Ok(Self {
             payload_type: PAYLOAD_TYPE.to_owned(),
@@ -63,18 +63,18 @@ impl Envelope {
     /// Returns the statement. `None` if this key did not sign it.
     #[must_use]
     pub fn open(&self, key: &PublicKey) -> Option<Value> {
-        self.borrowed().open(key)
+        self.borrow_parts().open(key)
     }
 
     /// Returns the digest of the envelope's canonical JSON, as in `sha256:…`.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub(crate) fn digest(&self) -> Result<String, EvidenceError> {
-        self.borrowed().digest()
+    pub(crate) fn canonical_digest(&self) -> Result<String, EvidenceError> {
+        self.borrow_parts().canonical_digest()
     }
 
-    fn borrowed(&self) -> EnvelopeRef<'_> {
+    fn borrow_parts(&self) -> EnvelopeRef<'_> {
         let signatures = self.signatures.iter().map(|signature| SignatureRef {
             keyid: Cow::from(&signature.keyid),
             sig: Cow::from(&signature.sig),
@@ -113,11 +113,14 @@ impl EnvelopeRef<'_> {
     pub fn open(&self, key: &PublicKey) -> Option<Value> {
         // The signature covers the decoded payload, so only these bytes may be parsed (DSSE, `protocol.md`).
         let payload = STANDARD.decode(self.payload.as_bytes()).ok()?;
-        let covered = covered(&self.payload_type, &payload);
+        let covered = signed_bytes(&self.payload_type, &payload);
         let id = key.id();
+        // The key id is only a hint by which a signature is selected (DSSE, `protocol.md`). It proves nothing, and several
+        // signatures may carry the same one.
         let mine = self.signatures.iter().filter(|signature| signature.keyid == id);
         let mut signed = mine.filter_map(|signature| STANDARD.decode(signature.sig.as_bytes()).ok());
-        let holds = self.payload_type == PAYLOAD_TYPE && signed.any(|sig| key.holds(&covered, &sig));
+        let holds =
+            self.payload_type == PAYLOAD_TYPE && signed.any(|sig| key.verify_signature(&covered, &sig));
         holds.then(|| serde_json::from_slice(&payload).ok()).flatten()
     }
 
@@ -125,7 +128,7 @@ impl EnvelopeRef<'_> {
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub fn digest(&self) -> Result<String, EvidenceError> {
+    pub fn canonical_digest(&self) -> Result<String, EvidenceError> {
         // The members in the order of RFC 8785. Hashing the parts avoids a copy of the payload.
         let mut parts = vec![
             "{\"payload\":\"",
@@ -161,7 +164,7 @@ impl EnvelopeRef<'_> {
 }
 
 /// Returns the pre-authentication encoding, the bytes that a signature covers. The two lengths keep type and payload apart.
-fn covered(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);
     bytes
@@ -175,21 +178,25 @@ mod tests {
     /// The example of the specification, `protocol.md`.
     #[test]
     fn the_signature_covers_type_and_payload() {
-        let covered = covered("http://example.com/HelloWorld", b"hello world");
+        let covered = signed_bytes("http://example.com/HelloWorld", b"hello world");
         assert_eq!(covered, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
     }
 
     #[test]
     fn the_digest_is_that_of_the_canonical_json() {
         let (key, _) = SigningKey::generate().unwrap();
-        let good = Envelope::seal(&json!({ "_type": STATEMENT_TYPE }), &key).unwrap();
+        let good = Envelope::sign_statement(&json!({ "_type": STATEMENT_TYPE }), &key).unwrap();
         for (text, more) in [("x", 0), ("\"\\ \u{1} é", 1), ("", 2)] {
             let mut envelope = good.clone();
             envelope.payload_type.push_str(text);
             let again = std::iter::repeat_n(good.signatures[0].clone(), more);
             envelope.signatures.extend(again);
             let json = write_canonical(&serde_json::to_value(&envelope).unwrap()).unwrap();
-            assert_eq!(envelope.digest().unwrap(), hash_texts(&[&json]), "{text}");
+            assert_eq!(
+                envelope.canonical_digest().unwrap(),
+                hash_texts(&[&json]),
+                "{text}"
+            );
         }
     }
 
@@ -198,10 +205,10 @@ mod tests {
         let (key, _) = SigningKey::generate().unwrap();
         let (other, _) = SigningKey::generate().unwrap();
         let statement = json!({ "_type": STATEMENT_TYPE });
-        let envelope = Envelope::seal(&statement, &key).unwrap();
+        let envelope = Envelope::sign_statement(&statement, &key).unwrap();
         assert_eq!(envelope.open(&key.public()), Some(statement.clone()));
         assert_eq!(envelope.open(&other.public()), None);
-        let mut renamed = Envelope::seal(&statement, &other).unwrap();
+        let mut renamed = Envelope::sign_statement(&statement, &other).unwrap();
         renamed.signatures[0].keyid = key.public().id();
         assert_eq!(renamed.open(&key.public()), None);
         let mut retyped = envelope.clone();

@@ -17,7 +17,7 @@ mod manifest;
 
 use manifest::ATTESTATIONS;
 pub use manifest::is_own_evidence;
-pub(crate) use manifest::{ListedFile, Manifest, changed_files, lies_in_git_directory, read_manifest};
+pub(crate) use manifest::{ExportManifest, ListedFile, changed_files, lies_in_git_directory, read_manifest};
 
 use crate::checkpoint::Checkpoint;
 use crate::glimpse::Glimpse;
@@ -51,10 +51,10 @@ impl Store {
     /// # Errors
     /// When there is no tape, a line that must be redacted is no record, or the copy cannot be written.
     pub fn export(&self, out: &Path, redact: bool) -> Result<Exported, EvidenceError> {
-        prepare(out)?;
+        prepare_folder(out)?;
         let mut lines = Lines::open(self)?.ok_or(EvidenceError::NoTape)?;
         let path = out.join(segments::CURRENT);
-        let mut tape = BufWriter::new(create(&path)?);
+        let mut tape = BufWriter::new(create_file(&path)?);
         let mut copy = Exported {
             dir: out.to_owned(),
             records: 0,
@@ -66,7 +66,7 @@ impl Store {
         let mut last = 0;
         while let Some(line) = lines.next()? {
             copy.records += 1;
-            let failed = EvidenceError::io("write", &path);
+            let failed = EvidenceError::io_error("write", &path);
             let Some(record) = Glimpse::of(line.text()).filter(|_| line.is_whole()) else {
                 // Nobody knows which part of such a line would have to be left out.
                 if redact {
@@ -79,28 +79,28 @@ impl Store {
             };
             last = record.seq;
             record.hash.clone_into(&mut copy.head);
-            let written = if redact && record.kind.quotes() {
-                writeln!(tape, "{}", record.withheld())
+            let written = if redact && record.kind.quotes_content() {
+                writeln!(tape, "{}", record.without_body())
             } else {
                 tape.write_all(line.text()).and_then(|()| tape.write_all(b"\n"))
             };
             written.map_err(failed)?;
-            self.copy_beside(&record, &mut copy, redact)?;
+            self.copy_attachments(&record, &mut copy, redact)?;
         }
-        tape.flush().map_err(EvidenceError::io("write", &path))?;
+        tape.flush().map_err(EvidenceError::io_error("write", &path))?;
         head::write(&out.join("head.json"), &Head::new(last, &copy.head))?;
         Ok(copy)
     }
 
     /// Copies the blobs and signed statements of a record.
-    fn copy_beside(
+    fn copy_attachments(
         &self,
         record: &Glimpse<'_>,
         copy: &mut Exported,
         redact: bool,
     ) -> Result<(), EvidenceError> {
         if record.kind == RecordKind::Checkpoint
-            && let Some(checkpoint) = Checkpoint::from_body(&record.body()?)
+            && let Some(checkpoint) = Checkpoint::from_body(&record.parse_body()?)
             && !checkpoint.envelopes.is_empty()
             // In records of earlier versions a run may be any text. As a file name it must not lead out of the folder.
             && fields_fit(record.run, record.ts)
@@ -119,14 +119,15 @@ impl Store {
             let path = folder.join(format!("{}.intoto.jsonl", record.run));
             plain_file::open_to_append(&path)
                 .and_then(|mut file| file.write_all(text.as_bytes()))
-                .map_err(EvidenceError::io("write", &path))?;
+                .map_err(EvidenceError::io_error("write", &path))?;
         }
         if redact || !record.may_refer() {
             return Ok(());
         }
-        for id in blob::references(&record.body()?) {
+        for id in blob::find_references(&record.parse_body()?) {
             match self.get_blob(&id) {
-                Ok(bytes) => copy.blobs += u64::from(blob::copy(&copy.dir, &id, &bytes)?),
+                Ok(bytes) => copy.blobs += u64::from(blob::copy_blob(&copy.dir, &id, &bytes)?),
+                // A fault of the evidence does not stop the export: verifying the copy reports it to the reviewer.
                 Err(EvidenceError::NoBlob { .. } | EvidenceError::BlobChanged { .. }) => copy.lost += 1,
                 Err(other) => return Err(other),
             }
@@ -142,7 +143,7 @@ impl Exported {
     /// When it cannot be written.
     pub fn add(&self, name: &str, bytes: &[u8]) -> Result<(), EvidenceError> {
         let path = self.dir.join(name);
-        blob::write_plain(&path, bytes).map_err(EvidenceError::io("write", &path))
+        blob::write_plain(&path, bytes).map_err(EvidenceError::io_error("write", &path))
     }
 
     /// Ends the export: writes the digests of its files and the time to `export.json`, and signs that list and the last
@@ -151,7 +152,7 @@ impl Exported {
     /// # Errors
     /// When a file cannot be read or written.
     pub fn seal(&self, created: &str, key: Option<&SigningKey>) -> Result<(), EvidenceError> {
-        let about = Manifest {
+        let about = ExportManifest {
             version: 2,
             redacted: self.redacted,
             records: self.records,
@@ -164,28 +165,31 @@ impl Exported {
             serde_json::to_string_pretty(&about).map_err(|error| EvidenceError::Json(error.to_string()))?;
         let text = format!("{text}\n");
         self.add(manifest::NAME, text.as_bytes())?;
+        // The signature covers the bytes of the file, so that checking it needs no parser. The head keeps a signature of
+        // its own, since exports of version 1 have only that one.
         let Some(key) = key else { return Ok(()) };
         self.add("export.json.sig", key.ssh_signature(text.as_bytes()).as_bytes())?;
         let head = self.dir.join("head.json");
-        let head = fs::read(&head).map_err(EvidenceError::io("read", &head))?;
+        let head = fs::read(&head).map_err(EvidenceError::io_error("read", &head))?;
         self.add("head.json.sig", key.ssh_signature(&head).as_bytes())
     }
 }
 
-fn prepare(out: &Path) -> Result<(), EvidenceError> {
+fn prepare_folder(out: &Path) -> Result<(), EvidenceError> {
     blob::make_dir(out)?;
-    let mut entries = fs::read_dir(out).map_err(EvidenceError::io("read", out))?;
+    let mut entries = fs::read_dir(out).map_err(EvidenceError::io_error("read", out))?;
     if entries.next().is_none() {
         return Ok(());
     }
     let source = io::Error::new(io::ErrorKind::AlreadyExists, "it is not empty");
-    Err(EvidenceError::io("export to", out)(source))
+    Err(EvidenceError::io_error("export to", out)(source))
 }
 
-fn create(path: &Path) -> Result<File, EvidenceError> {
+fn create_file(path: &Path) -> Result<File, EvidenceError> {
+    // `prepare_folder` found the folder empty. A file that has appeared since is somebody else's and is not overwritten.
     OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(path)
-        .map_err(EvidenceError::io("make", path))
+        .map_err(EvidenceError::io_error("make", path))
 }

@@ -15,7 +15,7 @@
 use agentos_chain::parse_hash;
 use serde_json::{Value, json};
 
-use crate::checkpoint::Statements;
+use crate::checkpoint::RunStatements;
 use crate::dsse::STATEMENT_TYPE;
 use crate::runs::fact_of;
 use crate::{RecordKind, RecordRef};
@@ -74,7 +74,7 @@ impl RunFacts {
             RecordKind::Decision => {
                 self.decided = Some(ts.to_owned());
                 self.effect = text("/decision/effect");
-                self.rules = deciding(body, self.effect.as_deref());
+                self.rules = deciding_rules(body, self.effect.as_deref());
             }
             RecordKind::Consent => {
                 let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
@@ -102,26 +102,27 @@ impl RunFacts {
     }
 
     /// Builds the statements of a run that ends after the record `head`.
-    pub(crate) fn statements(&self, run: &str, head: &RecordRef, now: &str) -> Statements {
+    pub(crate) fn build_statements(&self, run: &str, head: &RecordRef, now: &str) -> RunStatements {
         let mut others = Vec::new();
         if self.commit.is_some() {
-            others.push(self.statement(head, PROVENANCE, self.provenance(run, head, now)));
+            others.push(self.build_statement(head, PROVENANCE, self.provenance_predicate(run, head, now)));
         }
+        // A verification summary can only say PASSED or FAILED. A decision to ask is neither.
         if let Some(effect) = &self.effect {
             others.push(if effect == "allow" {
-                self.statement(head, SUMMARY, self.summary())
+                self.build_statement(head, SUMMARY, self.summary_predicate())
             } else {
-                self.statement(head, DECISION, self.decision(effect))
+                self.build_statement(head, DECISION, self.decision_predicate(effect))
             });
         }
-        Statements {
-            first: self.statement(head, CHECKPOINT, self.checkpoint(run, head, now)),
+        RunStatements {
+            first: self.build_statement(head, CHECKPOINT, self.checkpoint_predicate(run, head, now)),
             others,
         }
     }
 
     /// Builds a statement about the commit, or about the tape up to `head` if the run made no commit.
-    fn statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
+    fn build_statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
         let subject = match &self.commit {
             Some(commit) => json!({ "name": self.refname, "digest": { "gitCommit": commit } }),
             None => json!({ "name": "tape.jsonl", "digest": { "sha256": parse_hash(&head.hash) } }),
@@ -134,7 +135,7 @@ impl RunFacts {
         }))
     }
 
-    fn checkpoint(&self, run: &str, head: &RecordRef, now: &str) -> Value {
+    fn checkpoint_predicate(&self, run: &str, head: &RecordRef, now: &str) -> Value {
         json!({
             "run": run,
             "tape": { "seq": head.seq, "head": head.hash },
@@ -146,7 +147,8 @@ impl RunFacts {
         })
     }
 
-    fn provenance(&self, run: &str, head: &RecordRef, now: &str) -> Value {
+    fn provenance_predicate(&self, run: &str, head: &RecordRef, now: &str) -> Value {
+        // In-toto writes a digest as hexadecimal digits without a prefix.
         let digest = |name: &str, found: &Option<String>| {
             found.as_ref().map(
                 |found| json!({ "name": name, "digest": { "sha256": found.trim_start_matches("sha256:") } }),
@@ -188,7 +190,7 @@ impl RunFacts {
         })
     }
 
-    fn summary(&self) -> Value {
+    fn summary_predicate(&self) -> Value {
         let policy = self.policy.as_ref().map(|found| json!({ "sha256": found }));
         json!({
             "verifier": { "id": POLICY },
@@ -200,7 +202,7 @@ impl RunFacts {
         })
     }
 
-    fn decision(&self, effect: &str) -> Value {
+    fn decision_predicate(&self, effect: &str) -> Value {
         let consent = self
             .consent
             .as_ref()
@@ -218,7 +220,8 @@ impl RunFacts {
 }
 
 /// Lists the ids of the rules that led to the effect.
-fn deciding(body: &Value, effect: Option<&str>) -> Vec<String> {
+fn deciding_rules(body: &Value, effect: Option<&str>) -> Vec<String> {
+    // The strictest effect wins. Rules with another effect matched, but did not decide.
     let reasons = body.pointer("/decision/reasons").and_then(Value::as_array);
     let mut rules: Vec<String> = Vec::new();
     for reason in reasons.into_iter().flatten() {

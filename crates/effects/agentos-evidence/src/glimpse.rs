@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::record::{MAX_LINE, RecordForm, fields_fit, is_plain, is_salt};
 use crate::{EvidenceError, Record, RecordKind};
 
-/// Members of a genuine line, borrowed from it.
+/// LineMembers of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Glimpse<'a> {
     pub form: RecordForm,
@@ -30,8 +30,8 @@ pub(crate) struct Glimpse<'a> {
     pub withheld: bool,
 }
 
-/// Members after the hash, borrowed from the line.
-struct Members<'a> {
+/// LineMembers after the hash, borrowed from the line.
+struct LineMembers<'a> {
     kind: RecordKind,
     prev: &'a str,
     run: &'a str,
@@ -53,8 +53,10 @@ impl<'a> Glimpse<'a> {
         let Some(rest) = rest.strip_prefix(",\"body_salt\":\"") else {
             return Self::of_first_form(body, rest.strip_prefix(",\"hash\":\"")?);
         };
-        let (salt, rest) = until(rest, "\",\"body_sha256\":\"")?;
-        let (stated, rest) = until(rest, "\",\"hash\":\"")?;
+        let (salt, rest) = split_at_mark(rest, "\",\"body_sha256\":\"")?;
+        let (stated, rest) = split_at_mark(rest, "\",\"hash\":\"")?;
+        // The record's hash covers only the stated digest of the body, so the body is compared with that digest here.
+        // Without this a body could be replaced and every hash of the chain would still match.
         let genuine = is_salt(salt) && hash_body(body, salt) == stated;
         let found = Self::of_second_form(stated, rest).filter(|_| genuine)?;
         Some(Self {
@@ -66,17 +68,18 @@ impl<'a> Glimpse<'a> {
     }
 
     fn of_first_form(body: &'a str, rest: &'a str) -> Option<Self> {
-        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
-        let members = Members::read(rest, RecordForm::CoversBody)?;
+        let (hash, rest) = split_at_mark(rest, "\",\"kind\":\"")?;
+        let members = LineMembers::read(rest, RecordForm::CoversBody)?;
         parse_hash(hash)?;
+        // The line without its member `hash`, as `RecordForm` defines it. The parts are hashed without joining them.
         let covered = ["{\"body\":", body, ",\"kind\":\"", rest];
-        (hash_texts(&covered) == hash).then(|| members.glimpse(RecordForm::CoversBody, hash, body))
+        (hash_texts(&covered) == hash).then(|| members.into_glimpse(RecordForm::CoversBody, hash, body))
     }
 
     /// Reads the members that follow the body's digest. `None` if they are not canonical or the hash does not match.
     fn of_second_form(body_sha256: &'a str, rest: &'a str) -> Option<Self> {
-        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
-        let members = Members::read(rest, RecordForm::CoversBodyDigest)?;
+        let (hash, rest) = split_at_mark(rest, "\",\"kind\":\"")?;
+        let members = LineMembers::read(rest, RecordForm::CoversBodyDigest)?;
         parse_hash(hash)?;
         parse_hash(body_sha256)?;
         let covered = ["{\"body_sha256\":\"", body_sha256, "\",\"kind\":\"", rest];
@@ -84,7 +87,7 @@ impl<'a> Glimpse<'a> {
         genuine.then(|| Self {
             sealed: Some(("", body_sha256)),
             withheld: true,
-            ..members.glimpse(RecordForm::CoversBodyDigest, hash, "null")
+            ..members.into_glimpse(RecordForm::CoversBodyDigest, hash, "null")
         })
     }
 
@@ -95,22 +98,22 @@ impl<'a> Glimpse<'a> {
         let text = text_of(line)?;
         let found = match text.strip_prefix("{\"body_sha256\":\"") {
             Some(rest) => {
-                let (stated, rest) = until(rest, "\",\"hash\":\"")?;
+                let (stated, rest) = split_at_mark(rest, "\",\"hash\":\"")?;
                 Self::of_second_form(stated, rest)?
             }
             None => Self::of_withheld_first_form(text)?,
         };
-        found.kind.quotes().then_some(found)
+        found.kind.quotes_content().then_some(found)
     }
 
     fn of_withheld_first_form(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix("{\"hash\":\"")?;
-        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
-        let (kind, rest) = until(rest, "\",\"prev\":\"")?;
-        let (prev, rest) = until(rest, "\",\"redacted\":true,\"run\":\"")?;
-        let (run, rest) = until(rest, "\",\"seq\":")?;
-        let (seq, ts) = until(rest, ",\"ts\":\"")?;
-        let members = Members {
+        let (hash, rest) = split_at_mark(rest, "\",\"kind\":\"")?;
+        let (kind, rest) = split_at_mark(rest, "\",\"prev\":\"")?;
+        let (prev, rest) = split_at_mark(rest, "\",\"redacted\":true,\"run\":\"")?;
+        let (run, rest) = split_at_mark(rest, "\",\"seq\":")?;
+        let (seq, ts) = split_at_mark(rest, ",\"ts\":\"")?;
+        let members = LineMembers {
             kind: RecordKind::from_word(kind)?,
             prev,
             run,
@@ -121,12 +124,12 @@ impl<'a> Glimpse<'a> {
         let plain = [prev, run, members.ts].into_iter().all(is_plain);
         plain.then(|| Self {
             withheld: true,
-            ..members.glimpse(RecordForm::CoversBody, hash, "null")
+            ..members.into_glimpse(RecordForm::CoversBody, hash, "null")
         })
     }
 
     /// Writes the line without its body, for a redacted copy.
-    pub fn withheld(&self) -> String {
+    pub fn without_body(&self) -> String {
         let (hash, kind, prev) = (self.hash, self.kind.as_str(), self.prev);
         let (run, seq, ts) = (self.run, self.seq, self.ts);
         match self.sealed {
@@ -153,7 +156,7 @@ impl<'a> Glimpse<'a> {
     ///
     /// # Errors
     /// When it is not valid JSON.
-    pub fn body(&self) -> Result<Value, EvidenceError> {
+    pub fn parse_body(&self) -> Result<Value, EvidenceError> {
         serde_json::from_str(self.body).map_err(|error| EvidenceError::Json(error.to_string()))
     }
 
@@ -166,14 +169,14 @@ impl<'a> Glimpse<'a> {
     ///
     /// # Errors
     /// When the body is not valid JSON.
-    pub fn record(&self) -> Result<Record, EvidenceError> {
+    pub fn build_record(&self) -> Result<Record, EvidenceError> {
         Ok(Record {
-            v: self.form.version(),
+            v: self.form.version_number(),
             seq: self.seq,
             ts: self.ts.to_owned(),
             run: self.run.to_owned(),
             kind: self.kind,
-            body: self.body()?,
+            body: self.parse_body()?,
             body_salt: self.sealed.map(|(salt, _)| salt.to_owned()),
             body_sha256: self.sealed.map(|(_, stated)| stated.to_owned()),
             prev: self.prev.to_owned(),
@@ -182,19 +185,20 @@ impl<'a> Glimpse<'a> {
     }
 }
 
-impl<'a> Members<'a> {
+impl<'a> LineMembers<'a> {
     /// Reads the members after the hash, from the value of `kind` on. `None` if a member is missing, is not in its place or
     /// needs escaping, or if the version is that of the other form.
     fn read(rest: &'a str, form: RecordForm) -> Option<Self> {
-        let (kind, rest) = until(rest, "\",\"prev\":\"")?;
-        let (prev, rest) = until(rest, "\",\"run\":\"")?;
-        let (run, rest) = until(rest, "\",\"seq\":")?;
-        let (seq, rest) = until(rest, ",\"ts\":\"")?;
-        let (ts, rest) = until(rest, "\",\"v\":")?;
+        let (kind, rest) = split_at_mark(rest, "\",\"prev\":\"")?;
+        let (prev, rest) = split_at_mark(rest, "\",\"run\":\"")?;
+        let (run, rest) = split_at_mark(rest, "\",\"seq\":")?;
+        let (seq, rest) = split_at_mark(rest, ",\"ts\":\"")?;
+        let (ts, rest) = split_at_mark(rest, "\",\"v\":")?;
         let version = match form {
             RecordForm::CoversBody => "1}",
             RecordForm::CoversBodyDigest => "2}",
         };
+        // A member that needs escaping has a second spelling, and could hide one of the marks that end a member.
         if rest != version || ![prev, run, ts].into_iter().all(is_plain) {
             return None;
         }
@@ -207,7 +211,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    fn glimpse(self, form: RecordForm, hash: &'a str, body: &'a str) -> Glimpse<'a> {
+    fn into_glimpse(self, form: RecordForm, hash: &'a str, body: &'a str) -> Glimpse<'a> {
         Glimpse {
             form,
             seq: self.seq,
@@ -235,7 +239,7 @@ fn number_of(text: &str) -> Option<u64> {
 }
 
 /// Splits a text at the first occurrence of the mark's first byte. `None` if the rest of the mark does not follow there.
-fn until<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
+fn split_at_mark<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     let first = mark.bytes().next()?;
     let at = text.bytes().position(|b| b == first)?;
     let (before, rest) = text.split_at_checked(at)?;
@@ -264,7 +268,7 @@ mod tests {
         let body = json!({ "b": [1, 2.5, null], "é": "x\u{1}\n", "c": { "d_sha256": GENESIS } });
         let ts = "2026-11-21T09:14:00.000Z";
         let body = write_canonical(&body).unwrap();
-        Record::sealed(
+        Record::seal_line(
             7,
             GENESIS,
             "r-1",
@@ -284,14 +288,17 @@ mod tests {
 
     fn quoting_line() -> String {
         let salt = "5".repeat(32);
-        Record::sealed(1, GENESIS, "r-1", RecordKind::Task, ("{}", &salt), "t").line
+        Record::seal_line(1, GENESIS, "r-1", RecordKind::Task, ("{}", &salt), "t").line
     }
 
     #[test]
     fn a_genuine_line_is_taken_apart() {
         let line = line();
         let glimpse = Glimpse::of(line.as_bytes()).unwrap();
-        assert_eq!(Some(glimpse.record().unwrap()), Record::parse(line.as_bytes()));
+        assert_eq!(
+            Some(glimpse.build_record().unwrap()),
+            Record::parse(line.as_bytes())
+        );
         assert_eq!(
             (glimpse.seq, glimpse.kind, glimpse.run),
             (7, RecordKind::Answer, "r-1")
@@ -317,18 +324,18 @@ mod tests {
         for (line, proved) in [(quoting_line(), true), (old_line(), false)] {
             let whole = Glimpse::of(line.as_bytes()).unwrap();
             assert!(!whole.is_unproved());
-            let short = whole.withheld();
+            let short = whole.without_body();
             assert_eq!(Glimpse::of(short.as_bytes()), None, "{short}");
             let glimpse = Glimpse::of_withheld(short.as_bytes()).unwrap();
             assert_eq!(
                 (glimpse.hash, glimpse.seq, glimpse.kind, glimpse.is_unproved()),
                 (whole.hash, whole.seq, whole.kind, !proved)
             );
-            assert_eq!(glimpse.withheld(), short);
+            assert_eq!(glimpse.without_body(), short);
             let forged = short.replace("\"kind\":\"task\"", "\"kind\":\"undo\"");
             assert_eq!(Glimpse::of_withheld(forged.as_bytes()).is_none(), proved);
         }
-        let kept = Glimpse::of(line().as_bytes()).unwrap().withheld();
+        let kept = Glimpse::of(line().as_bytes()).unwrap().without_body();
         assert_eq!(
             Glimpse::of_withheld(kept.as_bytes()),
             None,
@@ -348,7 +355,7 @@ mod tests {
             let mut bytes = if old { old_line() } else { line() }.into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            let glimpse = Glimpse::of(&bytes).map(|glimpse| glimpse.record().unwrap());
+            let glimpse = Glimpse::of(&bytes).map(|glimpse| glimpse.build_record().unwrap());
             prop_assert_eq!(glimpse, Record::parse(&bytes));
         }
 
@@ -357,7 +364,7 @@ mod tests {
             at in any::<prop::sample::Index>(),
             byte in any::<u8>(),
         ) {
-            let mut bytes = Glimpse::of(quoting_line().as_bytes()).unwrap().withheld().into_bytes();
+            let mut bytes = Glimpse::of(quoting_line().as_bytes()).unwrap().without_body().into_bytes();
             let at = at.index(bytes.len());
             prop_assume!(bytes[at] != byte);
             bytes[at] = byte;

@@ -35,17 +35,17 @@ const SECRET_NAMES: [&str; 14] = [
 /// # Errors
 /// When the body is nested too deeply or holds a number that cannot be recorded exactly.
 pub fn clean(mut body: Value) -> Result<Value, EvidenceError> {
-    walk(&mut body, &Way::Body, MAX_DEPTH)?;
+    clean_value(&mut body, &BodyPath::Body, MAX_DEPTH)?;
     Ok(body)
 }
 
 /// Position of a value in the body. It becomes text only for an error message.
-enum Way<'a> {
+enum BodyPath<'a> {
     Body,
-    Member(&'a Way<'a>, &'a str),
+    Member(&'a BodyPath<'a>, &'a str),
 }
 
-impl std::fmt::Display for Way<'_> {
+impl std::fmt::Display for BodyPath<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Body => f.write_str("body"),
@@ -54,7 +54,7 @@ impl std::fmt::Display for Way<'_> {
     }
 }
 
-fn walk(value: &mut Value, at: &Way<'_>, depth: usize) -> Result<(), EvidenceError> {
+fn clean_value(value: &mut Value, at: &BodyPath<'_>, depth: usize) -> Result<(), EvidenceError> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(EvidenceError::TooDeep);
     };
@@ -80,18 +80,19 @@ fn walk(value: &mut Value, at: &Way<'_>, depth: usize) -> Result<(), EvidenceErr
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| walk(item, at, depth)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| clean_value(item, at, depth)),
         Value::Object(members) => members.iter_mut().try_for_each(|(name, value)| {
             if is_secret(name) && !value.is_null() && !value.is_boolean() {
                 *value = Value::String(GONE.to_owned());
                 return Ok(());
             }
-            walk(value, &Way::Member(at, name), depth)
+            clean_value(value, &BodyPath::Member(at, name), depth)
         }),
     }
 }
 
 fn is_secret(name: &str) -> bool {
+    // Compared byte by byte: this runs for every member of every record, and a copy in lower case is an allocation.
     let fold = |b: u8| if b == b'-' { b'_' } else { b.to_ascii_lowercase() };
     SECRET_NAMES
         .iter()
@@ -112,6 +113,8 @@ fn without_user_parts(text: &str) -> String {
     while let Some((before, after)) = rest.split_once("://") {
         out.push_str(before);
         out.push_str("://");
+        // The part of a URL with user name and host ends at `/`, `?` or `#` (RFC 3986, section 3.2). In a message it may
+        // also be followed by a blank or a closing quote.
         let end = after
             .find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`'))
             .unwrap_or(after.len());

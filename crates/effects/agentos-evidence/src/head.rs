@@ -55,6 +55,7 @@ pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
     let mut found = read_once(path)?;
     for _ in 1..LOOKS {
         let again = read_once(path)?;
+        // An unreadable head may be one that is being written. If it stays unreadable, the loop ends by its limit.
         if again == found && found != HeadFile::Unreadable {
             break;
         }
@@ -92,7 +93,7 @@ pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
         true => Ok(()),
         false => replace(path, text.as_bytes()),
     });
-    written.map_err(EvidenceError::io("write", path))
+    written.map_err(EvidenceError::io_error("write", path))
 }
 
 /// Overwrites an existing head in place. Replacing the file by a renamed one costs more: a new file, and on some file
@@ -101,6 +102,8 @@ pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
     let mut file = match plain_file::open_to_overwrite(path) {
         Ok(file) => file,
+        // A link is replaced by a file and never written through. A read-only head can still be replaced, since that needs
+        // permission on the folder alone.
         Err(error)
             if plain_file::is_odd(&error)
                 || matches!(

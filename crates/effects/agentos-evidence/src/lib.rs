@@ -2,7 +2,7 @@
 //!
 //! Owns: the files `tape.jsonl`, `head.json` and `blobs/` of one folder, the format of a record, and the bytes that its
 //! hash and a checkpoint's signature cover. Never: decides what is recorded, reads a clock or a repository, repairs
-//! without a record of it, or stores a secret. Start at [`Store`]; [`Store::append`] explains a durable append.
+//! without a record of it, or stores a secret. Start at [`Store`]; `durable-append.md` explains how a record is written.
 
 mod blob;
 mod checkpoint;

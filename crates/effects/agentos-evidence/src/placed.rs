@@ -12,13 +12,13 @@ use crate::{EvidenceError, Record, RecordKind, RecordRef, guard};
 
 /// Locked tape, and the records with a number that are to be appended to it. Other writers wait until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedRecords {
     pub _lock: File,
     pub tape: File,
     /// Lines to append, each with its line feed.
     pub lines: String,
     /// Records of these lines that were noted, to be noted again if the write fails.
-    pub noted: Vec<Entry>,
+    pub noted: Vec<PendingRecord>,
     /// Length of the tape before the append.
     pub len: u64,
     /// Last record of the tape after the append.
@@ -27,7 +27,7 @@ pub(crate) struct Placed {
 
 /// Content of a record that has no number yet.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PendingRecord {
     run: String,
     kind: RecordKind,
     /// Body as canonical JSON.
@@ -38,9 +38,9 @@ pub(crate) struct Entry {
 }
 
 /// Upper limit of the bytes that all other members of a record take.
-const BESIDE_BODY: usize = 640;
+const OTHER_MEMBERS: usize = 640;
 
-impl Entry {
+impl PendingRecord {
     /// Removes secrets from a body and checks that it can be recorded.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Entry {
         Record::check_plain(run, ts)?;
         let body = write_canonical(&guard::clean(body)?)?;
         // Checked here, so that `note` can refuse a record. When it gets its number, its caller cannot be asked any more.
-        let bytes = body.len() + BESIDE_BODY;
+        let bytes = body.len() + OTHER_MEMBERS;
         if bytes > MAX_LINE {
             return Err(EvidenceError::RecordTooLarge {
                 bytes,
@@ -66,7 +66,7 @@ impl Entry {
     }
 
     /// Builds the line of the record, with its line feed, and the reference to it.
-    fn line(&self, seq: u64, prev: &str) -> (String, RecordRef) {
+    fn seal_line(&self, seq: u64, prev: &str) -> (String, RecordRef) {
         let Self {
             run,
             kind,
@@ -74,31 +74,32 @@ impl Entry {
             salt,
             ts,
         } = self;
-        let record = Record::sealed(seq, prev, run, *kind, (body, salt), ts);
+        let record = Record::seal_line(seq, prev, run, *kind, (body, salt), ts);
         let hash = record.hash;
         (record.line + "\n", RecordRef { seq, hash })
     }
 }
 
-impl Placed {
+impl PlacedRecords {
     /// Gives the noted records and a last one their numbers. `last` gets the record before it. If it fails, nothing has
     /// changed, and the noted records stay noted.
     ///
     /// # Errors
     /// Those of `last`.
-    pub fn add(
+    pub fn add_records(
         &mut self,
-        noted: &mut Vec<Entry>,
-        last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
+        noted: &mut Vec<PendingRecord>,
+        last: impl FnOnce(&RecordRef) -> Result<PendingRecord, EvidenceError>,
     ) -> Result<RecordRef, EvidenceError> {
+        // Built apart from `self`, which changes only when `last` has succeeded.
         let mut at = self.at.clone();
         let mut lines = String::new();
         for entry in noted.iter() {
-            let (line, next) = entry.line(at.seq + 1, &at.hash);
+            let (line, next) = entry.seal_line(at.seq + 1, &at.hash);
             lines.push_str(&line);
             at = next;
         }
-        let (line, at) = last(&at)?.line(at.seq + 1, &at.hash);
+        let (line, at) = last(&at)?.seal_line(at.seq + 1, &at.hash);
         self.noted.append(noted);
         self.lines.push_str(&lines);
         self.lines.push_str(&line);

@@ -72,6 +72,7 @@ pub(crate) fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Res
 /// `FileTooLarge` if it has more; other errors as read(2) reports them.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte above the limit shows that there is more.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
@@ -87,9 +88,11 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
 pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64)> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is too large");
     let len = file.metadata()?.len();
+    // A file with a hole of a terabyte takes no space on the disk, but would take hours to hash.
     if len > limit {
         return Err(too_large());
     }
+    // Most files are small and need no full buffer.
     let size = usize::try_from(len).unwrap_or(CHUNK).clamp(1, CHUNK);
     let (mut hasher, mut chunk, mut left) = (Sha256::new(), vec![0; size], limit);
     loop {
@@ -181,32 +184,33 @@ mod system {
 
     /// Options with which a file is opened.
     #[derive(Clone, Copy)]
-    pub struct Access {
+    pub struct FileAccess {
         write: bool,
         append: bool,
         create: bool,
         follow: bool,
     }
 
-    pub const READ: Access = Access {
+    pub const READ: FileAccess = FileAccess {
         write: false,
         append: false,
         create: false,
         follow: false,
     };
-    pub const READ_THROUGH_LINK: Access = Access { follow: true, ..READ };
-    pub const WRITE: Access = Access { write: true, ..READ };
-    pub const LOCK: Access = Access {
+    pub const READ_THROUGH_LINK: FileAccess = FileAccess { follow: true, ..READ };
+    pub const WRITE: FileAccess = FileAccess { write: true, ..READ };
+    pub const LOCK: FileAccess = FileAccess {
         create: true,
         ..WRITE
     };
-    pub const APPEND: Access = Access {
+    pub const APPEND: FileAccess = FileAccess {
         append: true,
         write: false,
         ..LOCK
     };
 
-    pub fn open(path: &Path, access: Access) -> io::Result<File> {
+    pub fn open(path: &Path, access: FileAccess) -> io::Result<File> {
+        // The flags of Unix do not exist here, so the file is looked at before it is opened.
         match fs::symlink_metadata(path) {
             Ok(found) if !(found.is_file() || (access.follow && found.is_symlink())) => return Err(odd()),
             Ok(_) => {}

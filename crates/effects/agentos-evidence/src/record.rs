@@ -46,7 +46,7 @@ pub(crate) enum RecordForm {
 
 impl RecordForm {
     /// Returns the form of the chain's link.
-    fn link(self) -> LinkForm {
+    fn link_form(self) -> LinkForm {
         match self {
             Self::CoversBody => LinkForm::WholeRecord,
             Self::CoversBodyDigest => LinkForm::BodyDigest,
@@ -54,7 +54,7 @@ impl RecordForm {
     }
 
     /// Returns the value of the member `v`.
-    pub(crate) fn version(self) -> u64 {
+    pub(crate) fn version_number(self) -> u64 {
         match self {
             Self::CoversBody => 1,
             Self::CoversBodyDigest => 2,
@@ -122,7 +122,7 @@ impl RecordKind {
     }
 
     /// Returns whether a record of this kind quotes a person, a tool or a rule. A redacted copy leaves such bodies out.
-    pub(crate) fn quotes(self) -> bool {
+    pub(crate) fn quotes_content(self) -> bool {
         match self {
             Self::Task
             | Self::Attempt
@@ -203,7 +203,7 @@ pub struct RecordRef {
 impl Record {
     /// Builds a record's line, without the line feed, and its hash. The caller passes a body as canonical text, a run and a
     /// time that passed [`Record::check_plain`], and a salt of [`new_salt`].
-    pub(crate) fn sealed(
+    pub(crate) fn seal_line(
         seq: u64,
         prev: &str,
         run: &str,
@@ -240,7 +240,8 @@ impl Record {
             }
             (_, _) => return None,
         };
-        let whole = form.link().verify_line(line)?;
+        // This checks spelling and hash of the line as JSON. The struct above ignores neither unknown members nor types.
+        let whole = form.link_form().verify_line(line)?;
         // serde reads a member that is `null` like a missing one, and the line would have two spellings.
         let same = serde_json::to_value(&record).ok()? == Value::Object(whole);
         let plain = [&record.ts, &record.run, &record.prev]
@@ -323,7 +324,7 @@ mod tests {
     fn line() -> String {
         let body = json!({ "b": [1, 2.5, null], "a": "é\n" });
         let body = write_canonical(&body).unwrap();
-        Record::sealed(1, GENESIS, "r-1", RecordKind::Task, (&body, &"0a".repeat(16)), TS).line
+        Record::seal_line(1, GENESIS, "r-1", RecordKind::Task, (&body, &"0a".repeat(16)), TS).line
     }
 
     /// A line as earlier versions wrote it.

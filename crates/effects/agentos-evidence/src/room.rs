@@ -21,13 +21,15 @@ impl Store {
     pub fn room(&self) -> Room {
         let mut places = self.dir().ancestors();
         let place = places.find(|place| place.is_dir()).unwrap_or(self.dir());
-        asked(place)
+        ask_system(place)
     }
 }
 
 #[cfg(unix)]
-fn asked(place: &Path) -> Room {
+fn ask_system(place: &Path) -> Room {
     use rustix::fs::{Access, access, statvfs};
+    // `f_bavail` leaves out the blocks that are reserved for root (statvfs(3)). Creating a file in a folder needs the
+    // permission to write and to search it, which is called execute.
     Room {
         free_bytes: statvfs(place)
             .ok()
@@ -37,7 +39,7 @@ fn asked(place: &Path) -> Room {
 }
 
 #[cfg(not(unix))]
-fn asked(place: &Path) -> Room {
+fn ask_system(place: &Path) -> Room {
     let read_only = std::fs::metadata(place).is_ok_and(|found| found.permissions().readonly());
     Room {
         free_bytes: None,

@@ -121,7 +121,7 @@ impl Store {
     pub fn runs(&self) -> Result<Vec<RunSummary>, EvidenceError> {
         let mut order: Vec<RunSummary> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        let mut answers = Answers::default();
+        let mut answers = RequestAnswers::default();
         for record in self.records()? {
             let record = record?;
             let at = *places.entry(record.run.clone()).or_insert(order.len());
@@ -146,7 +146,8 @@ impl Store {
                     answered: None,
                 });
             }
-            if let Some((of, answer)) = answers.take(&record)
+            // The run that left the request began earlier, so its summary exists already.
+            if let Some((of, answer)) = answers.answered_run(&record)
                 && let Some(asked) = places.get(&of).and_then(|at| order.get_mut(*at))
             {
                 asked.answered = Some(answer.to_owned());
@@ -154,24 +155,25 @@ impl Store {
             if let Some(summary) = order.get_mut(at) {
                 summary.records += 1;
                 summary.ended.clone_from(&record.ts);
+                // Every run ends with a checkpoint, so its kind says nothing about the run.
                 if record.kind != RecordKind::Checkpoint {
                     summary.last = record.kind;
                 }
-                summary.take(&record);
+                summary.add_record(&record);
             }
         }
         Ok(order)
     }
 }
 
-/// Answers to requests of earlier runs: for each run that approves a request, the run that left it.
+/// RequestAnswers to requests of earlier runs: for each run that approves a request, the run that left it.
 #[derive(Default)]
-struct Answers(BTreeMap<String, String>);
+struct RequestAnswers(BTreeMap<String, String>);
 
-impl Answers {
+impl RequestAnswers {
     /// Returns the run whose request this record answers, and the answer. `None` if it answers none. An approval counts
     /// only when the change has landed, so it is reported with the receipt.
-    fn take(&mut self, record: &Record) -> Option<(String, &'static str)> {
+    fn answered_run(&mut self, record: &Record) -> Option<(String, &'static str)> {
         if record.kind == RecordKind::Receipt {
             let of = self.0.get(&record.run)?;
             return Some((of.clone(), "approved"));
@@ -195,7 +197,7 @@ impl Answers {
 }
 
 impl RunSummary {
-    fn take(&mut self, record: &Record) {
+    fn add_record(&mut self, record: &Record) {
         let text = |pointer: &str| record.body.pointer(pointer)?.as_str().map(str::to_owned);
         match record.kind {
             RecordKind::Task => {
@@ -213,16 +215,17 @@ impl RunSummary {
             }
             RecordKind::Decision => self.decision = text("/decision/effect"),
             RecordKind::Receipt => {
-                self.commit = fact(record, "commit").or(self.commit.take());
-                self.writes = fact(record, "writes");
+                self.commit = record_fact(record, "commit").or(self.commit.take());
+                self.writes = record_fact(record, "writes");
                 self.code = None;
                 self.outcome = None;
             }
             RecordKind::Refusal => {
-                self.code = fact(record, "code").map(|code| normalize_code(&code).into_owned());
-                self.outcome = fact(record, "outcome");
+                self.code = record_fact(record, "code").map(|code| normalize_code(&code).into_owned());
+                self.outcome = record_fact(record, "outcome");
             }
             RecordKind::Consent => self.asked_until = text("/request/expires").or(self.asked_until.take()),
+            // A checkpoint without a key says why it is not signed.
             RecordKind::Checkpoint => self.signed = text("/key").is_some(),
             RecordKind::Attempt
             | RecordKind::Answer
@@ -241,10 +244,11 @@ impl Iterator for Records {
 
     fn next(&mut self) -> Option<Self::Item> {
         let lines = self.lines.as_mut()?;
+        // A line that is a whole record but has no line feed may still be growing, so it is refused too.
         let item = match lines.next() {
             Ok(None) => return None,
             Ok(Some(line)) => match Glimpse::of(line.text()) {
-                Some(glimpse) if line.is_whole() => glimpse.record(),
+                Some(glimpse) if line.is_whole() => glimpse.build_record(),
                 Some(_) | None => Err(EvidenceError::BrokenRecord { line: lines.count }),
             },
             Err(error) => Err(error),
@@ -266,7 +270,7 @@ pub(crate) fn fact_of(body: &Value, name: &str) -> Option<String> {
 }
 
 /// Returns a fact of a record, as [`fact_of`] does of a body.
-pub(crate) fn fact(record: &Record, name: &str) -> Option<String> {
+pub(crate) fn record_fact(record: &Record, name: &str) -> Option<String> {
     fact_of(&record.body, name)
 }
 
@@ -276,7 +280,7 @@ pub(crate) struct Lines {
     tape: BufReader<io::Take<File>>,
     path: PathBuf,
     /// Files after the current one.
-    later: VecDeque<Source>,
+    later: VecDeque<TapeSource>,
     buffer: Vec<u8>,
     /// Number of lines read so far.
     pub count: u64,
@@ -286,7 +290,7 @@ pub(crate) struct Lines {
 
 /// File of the tape that is still to be read.
 #[derive(Debug)]
-enum Source {
+enum TapeSource {
     /// Full file, which does not change any more.
     Full(PathBuf),
     /// Current file, opened while nobody wrote, and its length then. Later appends are not read.
@@ -345,18 +349,21 @@ impl Lines {
         // With the lock, no writer can rename the current file between the listing and its opening, and no record is half
         // written when its length is taken.
         let _lock = segments::lock_to_read(store.dir());
-        let mut later: VecDeque<Source> = segments::full(store.dir())?
+        let mut later: VecDeque<TapeSource> = segments::full_files(store.dir())?
             .into_iter()
-            .map(Source::Full)
+            .map(TapeSource::Full)
             .collect();
         let path = store.tape_path();
         match plain_file::open_regular(&path) {
             Ok(tape) => {
-                let len = tape.metadata().map_err(EvidenceError::io("read", &path))?.len();
-                later.push_back(Source::Current(path, tape, len));
+                let len = tape
+                    .metadata()
+                    .map_err(EvidenceError::io_error("read", &path))?
+                    .len();
+                later.push_back(TapeSource::Current(path, tape, len));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(EvidenceError::io("open", &path)(source)),
+            Err(source) => return Err(EvidenceError::io_error("open", &path)(source)),
         }
         let Some(first) = later.pop_front() else {
             return Ok(None);
@@ -381,12 +388,13 @@ impl Lines {
         if self.ended {
             return Ok(None);
         }
+        // One byte more than a line may have, so that a line that is too long differs from one that just fits.
         let limit = u64::try_from(MAX_LINE + 1).unwrap_or(u64::MAX);
         loop {
             (&mut self.tape)
                 .take(limit)
                 .read_until(b'\n', &mut self.buffer)
-                .map_err(EvidenceError::io("read", &self.path))?;
+                .map_err(EvidenceError::io_error("read", &self.path))?;
             if !self.buffer.is_empty() {
                 self.count += 1;
                 let line = Line(&self.buffer);
@@ -401,11 +409,11 @@ impl Lines {
     }
 }
 
-impl Source {
+impl TapeSource {
     fn open(self) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
         let (path, file, len) = match self {
             Self::Full(path) => {
-                let file = plain_file::open_regular(&path).map_err(EvidenceError::io("open", &path))?;
+                let file = plain_file::open_regular(&path).map_err(EvidenceError::io_error("open", &path))?;
                 (path, file, u64::MAX)
             }
             Self::Current(path, file, len) => (path, file, len),

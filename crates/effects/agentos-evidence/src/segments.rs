@@ -15,21 +15,21 @@ pub(crate) const CURRENT: &str = "tape.jsonl";
 /// crash had left it.
 const LOCK: &str = "tape.writer";
 /// Size in bytes at which a file of the tape is full.
-pub(crate) const FULL: u64 = 64 << 20;
+pub(crate) const FULL_SIZE: u64 = 64 << 20;
 
 /// Lists the full files, oldest first.
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub(crate) fn full(dir: &Path) -> Result<Vec<PathBuf>, EvidenceError> {
+pub(crate) fn full_files(dir: &Path) -> Result<Vec<PathBuf>, EvidenceError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(EvidenceError::io("read", dir)(source)),
+        Err(source) => return Err(EvidenceError::io_error("read", dir)(source)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let name = entry.map_err(EvidenceError::io("read", dir))?.file_name();
+        let name = entry.map_err(EvidenceError::io_error("read", dir))?.file_name();
         let number = name
             .to_str()
             .and_then(|name| name.strip_prefix("tape.")?.strip_suffix(".jsonl"))
@@ -47,16 +47,18 @@ pub(crate) fn full(dir: &Path) -> Result<Vec<PathBuf>, EvidenceError> {
 ///
 /// # Errors
 /// When the new name is taken, or the file cannot be renamed.
-pub(crate) fn turn(dir: &Path) -> Result<(), EvidenceError> {
-    let number = full(dir)?.len() + 1;
+pub(crate) fn rotate_tape(dir: &Path) -> Result<(), EvidenceError> {
+    let number = full_files(dir)?.len() + 1;
     let full_path = dir.join(format!("tape.{number:06}.jsonl"));
     // A missing number in between makes this name taken. Renaming would then replace a file of the tape.
     if fs::symlink_metadata(&full_path).is_ok() {
         let source = io::Error::new(io::ErrorKind::AlreadyExists, "the name is taken");
-        return Err(EvidenceError::io("rename the full tape to", &full_path)(source));
+        return Err(EvidenceError::io_error("rename the full tape to", &full_path)(
+            source,
+        ));
     }
     fs::rename(dir.join(CURRENT), &full_path)
-        .map_err(EvidenceError::io("rename the full tape to", &full_path))?;
+        .map_err(EvidenceError::io_error("rename the full tape to", &full_path))?;
     blob::sync_dir(dir)
 }
 
@@ -64,16 +66,17 @@ pub(crate) fn turn(dir: &Path) -> Result<(), EvidenceError> {
 ///
 /// # Errors
 /// When the lock file cannot be opened or locked.
-pub(crate) fn lock(dir: &Path) -> Result<File, EvidenceError> {
+pub(crate) fn lock_to_write(dir: &Path) -> Result<File, EvidenceError> {
     let path = dir.join(LOCK);
-    let file = plain_file::open_to_lock(&path).map_err(EvidenceError::io("open", &path))?;
-    file.lock().map_err(EvidenceError::io("lock", &path))?;
+    let file = plain_file::open_to_lock(&path).map_err(EvidenceError::io_error("open", &path))?;
+    file.lock().map_err(EvidenceError::io_error("lock", &path))?;
     Ok(file)
 }
 
 /// Keeps writers away while the files are listed. `None` if there is no lock file, because nobody has written yet or the
 /// folder is a copy, or if it cannot be locked.
 pub(crate) fn lock_to_read(dir: &Path) -> Option<File> {
+    // Opened for reading and never created: the folder may be read-only, or somebody else's.
     let file = plain_file::open_regular(&dir.join(LOCK)).ok()?;
     file.lock_shared().ok()?;
     Some(file)

@@ -72,7 +72,7 @@ impl SigningKey {
         self.public
     }
 
-    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign_message(&self, message: &[u8]) -> Vec<u8> {
         self.pair.sign(message).as_ref().to_vec()
     }
 }
@@ -87,25 +87,30 @@ impl PublicKey {
     /// Returns the fingerprint as `ssh-keygen -l` shows it: `SHA256:…`.
     #[must_use]
     pub fn id(&self) -> String {
-        format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(self.wire())))
+        format!(
+            "SHA256:{}",
+            STANDARD_NO_PAD.encode(Sha256::digest(self.wire_form()))
+        )
     }
 
     /// Returns the key as OpenSSH writes it: `ssh-ed25519 AAAA…`.
     #[must_use]
     pub fn line(&self) -> String {
-        format!("{KIND} {}", STANDARD.encode(self.wire()))
+        format!("{KIND} {}", STANDARD.encode(self.wire_form()))
     }
 
     /// Parses the form that [`Self::line`] returns. Text before the key type and after the key is ignored. `None` if there
     /// is no such key in the line.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
+        // A line of an `allowed_signers` file begins with the name of the owner and options.
         let mut words = line.split_ascii_whitespace();
         words.find(|word| *word == KIND)?;
         let wire = STANDARD.decode(words.next()?).ok()?;
+        // The bytes before the key are the same for every key, so they are compared and not parsed.
         let (head, key) = wire.split_at_checked(wire.len().checked_sub(32)?)?;
         let key = Self(key.try_into().ok()?);
-        (key.wire().strip_suffix(&key.0) == Some(head)).then_some(key)
+        (key.wire_form().strip_suffix(&key.0) == Some(head)).then_some(key)
     }
 
     /// Returns the key with these bytes.
@@ -113,17 +118,17 @@ impl PublicKey {
         Self(bytes)
     }
 
-    pub(crate) fn holds(&self, message: &[u8], signature: &[u8]) -> bool {
+    pub(crate) fn verify_signature(&self, message: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, &self.0)
             .verify(message, signature)
             .is_ok()
     }
 
     /// Returns the key in OpenSSH's wire form.
-    pub(crate) fn wire(&self) -> Vec<u8> {
+    pub(crate) fn wire_form(&self) -> Vec<u8> {
         let mut wire = Vec::with_capacity(51);
-        put(&mut wire, KIND.as_bytes());
-        put(&mut wire, &self.0);
+        put_string(&mut wire, KIND.as_bytes());
+        put_string(&mut wire, &self.0);
         wire
     }
 }
@@ -135,7 +140,7 @@ impl fmt::Debug for PublicKey {
 }
 
 /// Appends a string of the wire form: its length in four bytes, then its bytes (RFC 4251, section 5).
-pub(crate) fn put(wire: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn put_string(wire: &mut Vec<u8>, text: &[u8]) {
     let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
     wire.extend_from_slice(&len.to_be_bytes());
     wire.extend_from_slice(text);
@@ -156,7 +161,7 @@ mod tests {
         ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM
         ");
         let hex: String = key
-            .sign(&[0x72])
+            .sign_message(&[0x72])
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -195,10 +200,10 @@ mod tests {
     fn a_signature_holds_for_its_message_and_key_alone() {
         let (key, _) = SigningKey::generate().unwrap();
         let (other, _) = SigningKey::generate().unwrap();
-        let signature = key.sign(b"this");
-        assert!(key.public().holds(b"this", &signature));
-        assert!(!key.public().holds(b"that", &signature));
-        assert!(!other.public().holds(b"this", &signature));
-        assert!(!key.public().holds(b"this", b""));
+        let signature = key.sign_message(b"this");
+        assert!(key.public().verify_signature(b"this", &signature));
+        assert!(!key.public().verify_signature(b"that", &signature));
+        assert!(!other.public().verify_signature(b"this", &signature));
+        assert!(!key.public().verify_signature(b"this", b""));
     }
 }

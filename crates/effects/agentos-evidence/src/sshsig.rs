@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha512};
 
-use crate::sign::{PublicKey, SigningKey, put};
+use crate::sign::{PublicKey, SigningKey, put_string};
 use crate::trust::NAMESPACE;
 
 const MAGIC: &[u8] = b"SSHSIG";
@@ -26,8 +26,8 @@ impl SigningKey {
     /// Signs these bytes in the namespace `agentos-evidence` and returns the armoured text.
     #[must_use]
     pub fn ssh_signature(&self, message: &[u8]) -> String {
-        let signature = self.sign(&covered(message));
-        armour(&blob(&self.public(), &signature))
+        let signature = self.sign_message(&signed_bytes(message));
+        armour_blob(&signature_blob(&self.public(), &signature))
     }
 }
 
@@ -44,41 +44,43 @@ impl PublicKey {
         let signature = found.get(found.len().checked_sub(SIGNATURE)?..)?;
         // Everything except key and signature is fixed. So the text is built again from the two and compared, which needs no
         // parser for the other parts.
-        let genuine = armour(&blob(&key, signature)) == text && key.holds(&covered(message), signature);
+        let genuine = armour_blob(&signature_blob(&key, signature)) == text
+            && key.verify_signature(&signed_bytes(message), signature);
         genuine.then_some(key)
     }
 }
 
 /// Returns the bytes that a signature covers.
-fn covered(message: &[u8]) -> Vec<u8> {
+fn signed_bytes(message: &[u8]) -> Vec<u8> {
     let mut covered = MAGIC.to_vec();
-    put(&mut covered, NAMESPACE.as_bytes());
-    put(&mut covered, b"");
-    put(&mut covered, HASH);
-    put(&mut covered, &Sha512::digest(message));
+    put_string(&mut covered, NAMESPACE.as_bytes());
+    // A reserved field, which must be empty (PROTOCOL.sshsig, section 2).
+    put_string(&mut covered, b"");
+    put_string(&mut covered, HASH);
+    put_string(&mut covered, &Sha512::digest(message));
     covered
 }
 
 /// Returns the binary form of a signature file.
-fn blob(key: &PublicKey, signature: &[u8]) -> Vec<u8> {
+fn signature_blob(key: &PublicKey, signature: &[u8]) -> Vec<u8> {
     let mut typed = Vec::new();
-    put(&mut typed, b"ssh-ed25519");
-    put(&mut typed, signature);
+    put_string(&mut typed, b"ssh-ed25519");
+    put_string(&mut typed, signature);
 
     let mut blob = MAGIC.to_vec();
     blob.extend_from_slice(&1_u32.to_be_bytes());
-    put(&mut blob, &key.wire());
-    put(&mut blob, NAMESPACE.as_bytes());
-    put(&mut blob, b"");
-    put(&mut blob, HASH);
-    put(&mut blob, &typed);
+    put_string(&mut blob, &key.wire_form());
+    put_string(&mut blob, NAMESPACE.as_bytes());
+    put_string(&mut blob, b"");
+    put_string(&mut blob, HASH);
+    put_string(&mut blob, &typed);
     blob
 }
 
 const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----\n";
 const END: &str = "\n-----END SSH SIGNATURE-----\n";
 
-fn armour(blob: &[u8]) -> String {
+fn armour_blob(blob: &[u8]) -> String {
     let mut text = BEGIN.to_owned();
     for (at, letter) in STANDARD.encode(blob).chars().enumerate() {
         if at > 0 && at % COLUMNS == 0 {

@@ -76,7 +76,7 @@ impl Store {
                 stats.runs += 1;
             }
             if let Some(stats) = open.get(&record.run).and_then(|key| found.get_mut(key)) {
-                stats.take(&record);
+                stats.add_record(&record);
             }
             // No record of the run follows its checkpoint, so memory grows with open runs only.
             if record.kind == RecordKind::Checkpoint {
@@ -86,15 +86,15 @@ impl Store {
         let mut all: Vec<ProviderStats> = found.into_values().collect();
         for stats in &mut all {
             let failed: u64 = stats.failed_calls.values().sum();
-            stats.landing_rate = share(stats.landed, stats.runs);
-            stats.health = share(stats.calls.saturating_sub(failed), stats.calls);
+            stats.landing_rate = share_of(stats.landed, stats.runs);
+            stats.health = share_of(stats.calls.saturating_sub(failed), stats.calls);
         }
         Ok(all)
     }
 }
 
 /// Returns a part of a whole, rounded to thousandths. `None` if the whole is 0.
-fn share(part: u64, whole: u64) -> Option<f64> {
+fn share_of(part: u64, whole: u64) -> Option<f64> {
     let thousandths = part
         .saturating_mul(1000)
         .saturating_add(whole / 2)
@@ -103,7 +103,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl ProviderStats {
-    fn take(&mut self, record: &Record) {
+    fn add_record(&mut self, record: &Record) {
         let number = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
         let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
         match record.kind {
@@ -133,6 +133,7 @@ impl ProviderStats {
             }
             RecordKind::Receipt => self.landed += 1,
             RecordKind::Refusal => {
+                // Earlier versions spelt some codes with `_`; both spellings are counted together.
                 let code = text("/code").or(text("/outcome")).unwrap_or("unknown");
                 *self.refused.entry(normalize_code(code).into_owned()).or_default() += 1;
             }

@@ -3,47 +3,7 @@
 //! Owns: the lock, the order of writes and their durability. Never: appends to a damaged tape, or repairs one without a
 //! record of the repair.
 //!
-//! # The problem
-//!
-//! A record must be durable before anything that rests on it is done: an intent before the ref moves. A crash at any
-//! moment must leave a tape that the next writer can continue, a verifier must be able to tell a crash from tampering,
-//! and a run with ten records must not wait for the disk ten times.
-//!
-//! # The steps
-//!
-//! 1. [`Store::note`] keeps a record in memory that nothing rests on yet.
-//! 2. [`Store::write`] takes the lock, looks at the end of the tape, and gives the noted records and a last one their
-//!    numbers and hashes. Nothing is in the file yet. The caller may do other work now; other writers wait.
-//! 3. [`Store::sync_with`] syncs the blobs that the records refer to.
-//! 4. It appends all lines with one `write`, and syncs the tape. The caller may sync other files in the same wait.
-//! 5. It writes `head.json`, which names the last record. That file is not synced.
-//!
-//! [`Store::append`] and [`Store::sync`] do these steps without other work in between.
-//!
-//! | without | what goes wrong |
-//! |---|---|
-//! | the lock from 2 to 5 | two writers give the same number to two records, and the chain branches |
-//! | 3 before 4 | after a loss of power a record names a blob that is not there, which looks like tampering |
-//! | one `write` for all lines | a crash between two writes leaves a run's records half on the tape |
-//! | 4 before 5 | `head.json` is ahead of the tape after a crash, which is how a tape looks whose end was cut off |
-//! | 5 | nobody notices that the last records were cut off, since a shorter chain is a valid chain |
-//!
-//! # States that a crash can leave
-//!
-//! The next writer looks at the last line of the tape and at `head.json`, and never at the rest:
-//!
-//! | last line of the tape | `head.json` names | cause | next append |
-//! |---|---|---|---|
-//! | a record | that record | no crash, or a crash before step 4 | appends |
-//! | a record, then bytes without a line feed | that record | a crash in step 4 | stores the bytes as a blob, cuts them off, appends a record `recovered` that names the blob |
-//! | a record | an earlier record, or the file is missing or unreadable | a crash between 4 and 5, or a loss of power after 5 | appends a record `recovered` |
-//! | no record at all | record 0 or nothing | a crash before the first record was whole | as in the rows above |
-//! | none, but full files exist | their last record | a crash after a full file was renamed | continues their chain |
-//! | a record | a later record | the tape was cut off | refuses: [`EvidenceError::CutOff`] |
-//! | a record | a record with that number and another hash | the last record was replaced | refuses: [`EvidenceError::BrokenTail`] |
-//! | a line that is no record | anything | the last record was changed | refuses: [`EvidenceError::BrokenTail`] |
-//!
-//! The tests in `tests/it/append.rs` and `tests/it/rotation.rs` make these states.
+#![doc = include_str!("durable-append.md")]
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -56,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::checkpoint::Checkpoint;
 use crate::head::{Head, HeadFile};
-use crate::placed::{Entry, Placed};
+use crate::placed::{PendingRecord, PlacedRecords};
 use crate::record::GENESIS;
-use crate::tail::{Found, Tail};
+use crate::tail::{TailState, TapeTail};
 use crate::{
     EvidenceError, RecordKind, RecordRef, RunFacts, SigningKey, blob, head, plain_file, segments, tail,
 };
@@ -68,11 +28,11 @@ use crate::{
 pub struct Store {
     dir: PathBuf,
     /// End of the tape after this store's last write; used only if the tape still ends there.
-    known: Mutex<Option<Tail>>,
+    known: Mutex<Option<TapeTail>>,
     /// Records that were noted and have no number yet.
-    noted: Mutex<Vec<Entry>>,
+    noted: Mutex<Vec<PendingRecord>>,
     /// Records that have their number and are not in the file yet. `None` if there are none.
-    placed: Mutex<Option<Placed>>,
+    placed: Mutex<Option<PlacedRecords>>,
     disk: OnceLock<Disk>,
     /// Blobs and their folders that may not be durable yet.
     unsynced: Mutex<BTreeSet<PathBuf>>,
@@ -86,6 +46,7 @@ impl Store {
     /// # Errors
     /// When the folder or a part of it is a symbolic link, or anything else that could lead writes out of the folder.
     pub fn open(dir: &Path) -> Result<Self, EvidenceError> {
+        // Later openings refuse links too. The check here reports a wrong folder before a run has begun.
         let folders = [dir.to_owned(), dir.join("blobs")];
         let files = segments::fixed_files(dir);
         for (path, is_folder) in folders
@@ -121,7 +82,7 @@ impl Store {
             placed: Mutex::new(None),
             disk: OnceLock::new(),
             unsynced: Mutex::new(BTreeSet::new()),
-            full: segments::FULL,
+            full: segments::FULL_SIZE,
         })
     }
 
@@ -143,8 +104,8 @@ impl Store {
     /// # Errors
     /// When the body cannot be recorded.
     pub fn note(&self, run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<(), EvidenceError> {
-        let entry = Entry::new(run, kind, body, ts)?;
-        self.noted().push(entry);
+        let entry = PendingRecord::new(run, kind, body, ts)?;
+        self.noted_records().push(entry);
         Ok(())
     }
 
@@ -177,7 +138,7 @@ impl Store {
         body: Value,
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
-        let entry = Entry::new(run, kind, body, ts)?;
+        let entry = PendingRecord::new(run, kind, body, ts)?;
         self.write_with(run, ts, |_| Ok(entry))
     }
 
@@ -196,11 +157,12 @@ impl Store {
     /// # Errors
     /// Those of [`Store::sync`], and those of `sync`.
     pub fn sync_with(&self, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
-        let Some(placed) = self.placed().take() else {
+        // Taken out, so that the lock is released when this function returns, with success or not.
+        let Some(placed) = self.placed_records().take() else {
             return Ok(());
         };
-        let synced = self.bring_to_disk(&placed, sync);
-        let Placed {
+        let synced = self.write_durably(&placed, sync);
+        let PlacedRecords {
             lines,
             noted,
             len,
@@ -209,10 +171,10 @@ impl Store {
         } = placed;
         if let Err(error) = synced {
             // The noted records go to the next append. The last one is reported as not written, so its caller decides.
-            self.noted().splice(0..0, noted);
+            self.noted_records().splice(0..0, noted);
             return Err(error);
         }
-        *self.known() = Some(Tail {
+        *self.known_tail() = Some(TapeTail {
             len: len + u64::try_from(lines.len()).unwrap_or(0),
             seq: at.seq,
             hash: at.hash,
@@ -220,7 +182,7 @@ impl Store {
         Ok(())
     }
 
-    fn bring_to_disk(&self, placed: &Placed, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
+    fn write_durably(&self, placed: &PlacedRecords, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
         // A record must not be durable before the blobs that it, or a record noted before it, refers to.
         self.sync_blobs()?;
         let mut tape = &placed.tape;
@@ -228,7 +190,7 @@ impl Store {
             .write_all(placed.lines.as_bytes())
             .and_then(|()| sync(&self.tape_path()));
         let written = written
-            .map_err(EvidenceError::io("append to", &self.tape_path()))
+            .map_err(EvidenceError::io_error("append to", &self.tape_path()))
             .and_then(|()| head::write(&self.head_path(), &Head::new(placed.at.seq, &placed.at.hash)));
         if written.is_err() {
             // Cut off the part that a full disk accepted, and records that `head.json` does not name, so that the next
@@ -267,8 +229,8 @@ impl Store {
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
         self.write_with(run, ts, |head| {
-            let body = Checkpoint::new(facts.statements(run, head, ts), signer)?.to_body()?;
-            Entry::new(run, RecordKind::Checkpoint, body, ts)
+            let body = Checkpoint::new(facts.build_statements(run, head, ts), signer)?.to_body()?;
+            PendingRecord::new(run, RecordKind::Checkpoint, body, ts)
         })
     }
 
@@ -276,15 +238,15 @@ impl Store {
         &self,
         run: &str,
         ts: &str,
-        last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
+        last: impl FnOnce(&RecordRef) -> Result<PendingRecord, EvidenceError>,
     ) -> Result<RecordRef, EvidenceError> {
         blob::make_dir(&self.dir)?;
-        let mut place = self.placed();
+        let mut place = self.placed_records();
         let mut placed = match place.take() {
             Some(placed) => placed,
-            None => self.begin(run, ts)?,
+            None => self.lock_tape(run, ts)?,
         };
-        let record = placed.add(&mut self.noted(), last);
+        let record = placed.add_records(&mut self.noted_records(), last);
         // Even if the last record was refused, earlier ones may have their numbers. Without any, dropping `placed`
         // releases the lock.
         if !placed.lines.is_empty() {
@@ -297,21 +259,23 @@ impl Store {
     ///
     /// # Errors
     /// When the tape is damaged or cannot be opened.
-    fn begin(&self, run: &str, ts: &str) -> Result<Placed, EvidenceError> {
-        let lock = segments::lock(&self.dir)?;
+    fn lock_tape(&self, run: &str, ts: &str) -> Result<PlacedRecords, EvidenceError> {
+        let lock = segments::lock_to_write(&self.dir)?;
         let mut tape = self.open_tape()?;
-        let known = self.known().take();
+        // Taken out, so that a failure below leaves no end of the tape that may be wrong. `sync_with` sets the new one.
+        let known = self.known_tail().take();
         let (mut tail, odd) = match known {
             // Reading the last line can be skipped if nobody has written since our last write.
             Some(tail) if self.len_of(&tape)? == tail.len && self.is_head(&tail)? => (tail, Vec::new()),
-            Some(_) | None => self.sound_tail(&mut tape)?,
+            Some(_) | None => self.repaired_tail(&mut tape)?,
         };
+        // Only here, before any record of this append has a number: no run of records is divided between two files.
         if tail.len >= self.full {
-            segments::turn(&self.dir)?;
+            segments::rotate_tape(&self.dir)?;
             tape = self.open_tape()?;
             tail.len = 0;
         }
-        let mut placed = Placed {
+        let mut placed = PlacedRecords {
             _lock: lock,
             tape,
             lines: String::new(),
@@ -323,35 +287,35 @@ impl Store {
             },
         };
         for body in odd {
-            let entry = Entry::new(run, RecordKind::Recovered, body, ts)?;
-            placed.add(&mut Vec::new(), |_| Ok(entry))?;
+            let entry = PendingRecord::new(run, RecordKind::Recovered, body, ts)?;
+            placed.add_records(&mut Vec::new(), |_| Ok(entry))?;
         }
         Ok(placed)
     }
 
     fn sync_blobs(&self) -> Result<(), EvidenceError> {
-        let mut unsynced = self.unsynced();
+        let mut unsynced = self.unsynced_paths();
         if !unsynced.is_empty() {
             let paths = Vec::from_iter(unsynced.iter().cloned());
-            self.disk().sync(&paths).map_err(blob::not_synced)?;
+            self.file_system().sync(&paths).map_err(blob::not_synced)?;
             unsynced.clear();
         }
         Ok(())
     }
 
-    fn unsynced(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+    fn unsynced_paths(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn noted(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn noted_records(&self) -> MutexGuard<'_, Vec<PendingRecord>> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn placed(&self) -> MutexGuard<'_, Option<Placed>> {
+    fn placed_records(&self) -> MutexGuard<'_, Option<PlacedRecords>> {
         self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<Tail>> {
+    fn known_tail(&self) -> MutexGuard<'_, Option<TapeTail>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -362,16 +326,16 @@ impl Store {
     /// When the blob cannot be written or is too large.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, EvidenceError> {
         blob::make_dir(&self.dir)?;
-        let placed = self.placed();
+        let placed = self.placed_records();
         // Records that wait for the disk hold the lock already; taking it a second time would wait forever.
         let _lock = match &*placed {
             Some(_) => None,
-            None => Some(segments::lock(&self.dir)?),
+            None => Some(segments::lock_to_write(&self.dir)?),
         };
         // The file system must be opened before the first write: see `Disk`.
-        self.disk();
-        let stored = blob::put(&self.dir, bytes)?;
-        self.unsynced().extend(stored.unsynced);
+        self.file_system();
+        let stored = blob::store_blob(&self.dir, bytes)?;
+        self.unsynced_paths().extend(stored.unsynced);
         Ok(stored.id)
     }
 
@@ -380,7 +344,7 @@ impl Store {
     /// # Errors
     /// When it does not exist, cannot be read, or its content does not match its hash.
     pub fn get_blob(&self, id: &str) -> Result<Vec<u8>, EvidenceError> {
-        blob::get(&self.dir, id)
+        blob::read_blob(&self.dir, id)
     }
 
     /// Compares a blob's content with its hash, without holding it in memory.
@@ -388,11 +352,11 @@ impl Store {
     /// # Errors
     /// When it does not exist, cannot be read, or its content does not match its hash.
     pub(crate) fn check_blob(&self, id: &str) -> Result<(), EvidenceError> {
-        blob::check(&self.dir, id)
+        blob::check_blob(&self.dir, id)
     }
 
     /// Returns the file system of the folder, which it opens at the first call, before the first blob is written.
-    fn disk(&self) -> &Disk {
+    fn file_system(&self) -> &Disk {
         self.disk.get_or_init(|| Disk::of(&self.dir))
     }
 
@@ -407,15 +371,16 @@ impl Store {
     fn open_tape(&self) -> Result<File, EvidenceError> {
         let path = self.tape_path();
         let is_new = !path.exists();
-        let tape = plain_file::open_to_append(&path).map_err(EvidenceError::io("open", &path))?;
+        let tape = plain_file::open_to_append(&path).map_err(EvidenceError::io_error("open", &path))?;
         if is_new {
+            // Syncing a file does not sync its name in the folder (fsync(2)). Without the name, its records are lost.
             blob::sync_dir(&self.dir)?;
         }
         Ok(tape)
     }
 
     /// Returns whether `head.json` names this end of the tape.
-    fn is_head(&self, tail: &Tail) -> Result<bool, EvidenceError> {
+    fn is_head(&self, tail: &TapeTail) -> Result<bool, EvidenceError> {
         // The length of the tape alone proves nothing: another writer may have begun a new file that is just as long.
         Ok(head::read(&self.head_path())? == HeadFile::Says(Head::new(tail.seq, &tail.hash)))
     }
@@ -423,7 +388,7 @@ impl Store {
     fn len_of(&self, tape: &File) -> Result<u64, EvidenceError> {
         Ok(tape
             .metadata()
-            .map_err(EvidenceError::io("read", &self.tape_path()))?
+            .map_err(EvidenceError::io_error("read", &self.tape_path()))?
             .len())
     }
 
@@ -431,13 +396,13 @@ impl Store {
     ///
     /// # Errors
     /// When the tape is damaged in a way that no crash explains.
-    fn sound_tail(&self, tape: &mut File) -> Result<(Tail, Vec<Value>), EvidenceError> {
-        let found = tail::read(tape).map_err(EvidenceError::io("read", &self.tape_path()))?;
-        let Found::Whole(mut tail, fragment) = found else {
+    fn repaired_tail(&self, tape: &mut File) -> Result<(TapeTail, Vec<Value>), EvidenceError> {
+        let found = tail::read_tail(tape).map_err(EvidenceError::io_error("read", &self.tape_path()))?;
+        let TailState::Whole(mut tail, fragment) = found else {
             return Err(EvidenceError::BrokenTail);
         };
         if tail.seq == 0 {
-            self.carry_over(&mut tail)?;
+            self.continue_full_file(&mut tail)?;
         }
         if tail.seq == 0 && head::read(&self.head_path())? == HeadFile::Missing {
             // Written before the first record, so that a missing file later means that somebody removed it.
@@ -447,11 +412,11 @@ impl Store {
         let mut repairs = Vec::new();
         if !fragment.is_empty() {
             // The fragment is stored before it is cut off, so that a crash in between loses nothing.
-            let disk = self.disk();
-            let kept = blob::put(&self.dir, &fragment)?;
+            let disk = self.file_system();
+            let kept = blob::store_blob(&self.dir, &fragment)?;
             disk.sync(&kept.unsynced).map_err(blob::not_synced)?;
             tape.set_len(tail.len)
-                .map_err(EvidenceError::io("cut a torn line off", &self.tape_path()))?;
+                .map_err(EvidenceError::io_error("cut a torn line off", &self.tape_path()))?;
             repairs.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));
         }
         if let Some(behind) = behind {
@@ -461,19 +426,19 @@ impl Store {
     }
 
     /// Continues the chain of the last full file in a current file that is still empty.
-    fn carry_over(&self, tail: &mut Tail) -> Result<(), EvidenceError> {
-        let Some(path) = segments::full(&self.dir)?.pop() else {
+    fn continue_full_file(&self, tail: &mut TapeTail) -> Result<(), EvidenceError> {
+        let Some(path) = segments::full_files(&self.dir)?.pop() else {
             return Ok(());
         };
-        let mut file = plain_file::open_regular(&path).map_err(EvidenceError::io("open", &path))?;
-        match tail::read(&mut file).map_err(EvidenceError::io("read", &path))? {
+        let mut file = plain_file::open_regular(&path).map_err(EvidenceError::io_error("open", &path))?;
+        match tail::read_tail(&mut file).map_err(EvidenceError::io_error("read", &path))? {
             // A full file is never appended to again, so a torn line in it is no crash of ours.
-            Found::Whole(last, fragment) if fragment.is_empty() => {
+            TailState::Whole(last, fragment) if fragment.is_empty() => {
                 tail.seq = last.seq;
                 tail.hash = last.hash;
                 Ok(())
             }
-            Found::Whole(..) | Found::Broken => Err(EvidenceError::BrokenTail),
+            TailState::Whole(..) | TailState::Broken => Err(EvidenceError::BrokenTail),
         }
     }
 
@@ -481,7 +446,7 @@ impl Store {
     ///
     /// # Errors
     /// When it names a record after the last one, or another last record.
-    fn check_head(&self, tail: &Tail) -> Result<Option<u64>, EvidenceError> {
+    fn check_head(&self, tail: &TapeTail) -> Result<Option<u64>, EvidenceError> {
         let head = match head::read(&self.head_path())? {
             HeadFile::Says(head) => head,
             HeadFile::Missing | HeadFile::Unreadable if tail.seq == 0 => return Ok(None),

@@ -12,7 +12,7 @@ const FIRST_LOOK: u64 = 8 * 1024;
 
 /// End of the tape.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tail {
+pub(crate) struct TapeTail {
     /// Bytes up to the last line feed, including it.
     pub len: u64,
     /// Number of the last record; 0 for an empty tape.
@@ -23,9 +23,9 @@ pub(crate) struct Tail {
 
 /// State of the tape's end.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum TailState {
     /// The last line is a record. The bytes after it, if any, have no line feed.
-    Whole(Tail, Vec<u8>),
+    Whole(TapeTail, Vec<u8>),
     /// The last line is not a record.
     Broken,
 }
@@ -34,8 +34,9 @@ pub(crate) enum Found {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(crate) fn read(file: &mut File) -> io::Result<Found> {
+pub(crate) fn read_tail(file: &mut File) -> io::Result<TailState> {
     let len = file.metadata()?.len();
+    // The longest last line, the longest torn line after it, and the line feeds of the last line and of the one before.
     let window = u64::try_from(2 * MAX_LINE + 2).unwrap_or(u64::MAX).min(len);
     let mut count = window.min(FIRST_LOOK);
     let mut bytes = read_back(file, len, count)?;
@@ -48,29 +49,29 @@ pub(crate) fn read(file: &mut File) -> io::Result<Found> {
     let (lines, fragment) = bytes.split_at(end);
     let Some((_, lines)) = lines.split_last() else {
         // No line feed in the window: an empty tape, its torn first record, or a line longer than any record.
-        let empty = Tail {
+        let empty = TapeTail {
             len: 0,
             seq: 0,
             hash: GENESIS.to_owned(),
         };
         return Ok(if window == len {
-            Found::Whole(empty, fragment.to_vec())
+            TailState::Whole(empty, fragment.to_vec())
         } else {
-            Found::Broken
+            TailState::Broken
         });
     };
     let start = lines.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (_, last) = lines.split_at(start);
     let Some(record) = Record::parse(last) else {
-        return Ok(Found::Broken);
+        return Ok(TailState::Broken);
     };
     let torn = u64::try_from(fragment.len()).unwrap_or(u64::MAX);
-    let tail = Tail {
+    let tail = TapeTail {
         len: len.saturating_sub(torn),
         seq: record.seq,
         hash: record.hash,
     };
-    Ok(Found::Whole(tail, fragment.to_vec()))
+    Ok(TailState::Whole(tail, fragment.to_vec()))
 }
 
 fn read_back(file: &mut File, len: u64, count: u64) -> io::Result<Vec<u8>> {

@@ -36,7 +36,7 @@ pub fn trusted_keys(path: &Path) -> Result<Vec<TrustedKey>, EvidenceError> {
     let text = match read {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(EvidenceError::io("read", path)(error)),
+        Err(error) => return Err(EvidenceError::io_error("read", path)(error)),
     };
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     Ok(lines
@@ -69,13 +69,14 @@ pub fn trust_key(path: &Path, name: &str, key: &PublicKey) -> Result<bool, Evide
     }
     blob::make_dir(path.parent().unwrap_or(path))?;
     let line = format!("{name} namespaces=\"{NAMESPACE}\" {}\n", key.line());
+    // Appended and not rewritten, so that a line that the user adds at the same time is not lost.
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
         .open(path)
-        .map_err(EvidenceError::io("open", path))?;
+        .map_err(EvidenceError::io_error("open", path))?;
     file.write_all(line.as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(EvidenceError::io("write", path))?;
+        .map_err(EvidenceError::io_error("write", path))?;
     Ok(true)
 }

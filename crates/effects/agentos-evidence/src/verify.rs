@@ -75,7 +75,7 @@ pub struct Checks<'a> {
 
 impl Checks<'_> {
     /// Returns whether a run may be signed by this key.
-    fn counts(&self, key: &PublicKey) -> bool {
+    fn counts_for_run(&self, key: &PublicKey) -> bool {
         self.keys.is_empty() || self.keys.contains(key)
     }
 
@@ -268,12 +268,14 @@ impl Store {
             true => Some(ExportFolder::read(self.dir())?),
             false => None,
         };
+        // Only an export may leave content out. In a repository's own evidence a missing body or blob is a fault.
         let redacted = folder.as_ref().is_some_and(|folder| folder.redacted);
         let mut chain = chain::read(self, blobs, checks, redacted)?;
         // A copy without `export.json` is a copy of evidence in use, whose `head.json` may name an earlier record.
+        // With signatures required it is judged as an export all the same.
         let is_ended = folder
             .as_ref()
-            .is_some_and(|folder| folder.has_account() || checks.require);
+            .is_some_and(|folder| folder.has_manifest() || checks.require);
         let head = self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head, is_ended)?;
         chain.findings.extend(head);
         let commits = chain.pins.finish(checks, &mut chain.findings, &mut chain.notes);
@@ -285,7 +287,9 @@ impl Store {
             first_unproved: chain.first_unproved,
         };
         let export = folder
-            .map(|folder| folder.check(self.dir(), &end, checks, &mut chain.findings, &mut chain.notes))
+            .map(|folder| {
+                folder.check_export(self.dir(), &end, checks, &mut chain.findings, &mut chain.notes)
+            })
             .transpose()?;
         Ok(VerifyReport {
             version: 1,
@@ -317,6 +321,7 @@ impl Store {
     ) -> Result<Option<Finding>, EvidenceError> {
         let changed = |detail: &str| Some(Finding::new(Tampering::HeadChanged, None, detail));
         Ok(match head::read(&self.head_path())? {
+            // A tape without records, or whose first record was just written by an earlier version, may have no head yet.
             HeadFile::Missing if seq <= 1 && !is_ended => None,
             HeadFile::Missing => changed("`head.json`, which names the last record, is missing"),
             HeadFile::Unreadable => changed("`head.json`, which names the last record, cannot be read"),

@@ -43,7 +43,7 @@ const NEEDED: [&str; 2] = ["head.json", "tape.jsonl"];
 /// Content of `export.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Manifest {
+pub(crate) struct ExportManifest {
     /// Version of this shape: 2, or 1 for exports of earlier versions.
     pub version: u64,
     /// True if content was left out.
@@ -60,13 +60,13 @@ pub(crate) struct Manifest {
     pub files: BTreeMap<String, String>,
     /// Signed statements. `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attestations: Option<Attestations>,
+    pub attestations: Option<AttestationList>,
 }
 
 /// Files of the folder `attestations/` as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Attestations {
+pub(crate) struct AttestationList {
     /// Number of files.
     pub files: u64,
     /// Digest of a text with a line `NAME DIGEST` for each file, in the order of the names.
@@ -86,19 +86,20 @@ pub(crate) enum ListedFile {
 ///
 /// # Errors
 /// When the file exists and cannot be read, or has another form.
-pub(crate) fn read_manifest(dir: &Path) -> Result<Option<(Manifest, Vec<u8>)>, EvidenceError> {
+pub(crate) fn read_manifest(dir: &Path) -> Result<Option<(ExportManifest, Vec<u8>)>, EvidenceError> {
     let path = dir.join(NAME);
     let read = plain_file::open_regular(&path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(EvidenceError::io("read", &path)(source)),
+        Err(source) => return Err(EvidenceError::io_error("read", &path)(source)),
     };
     let refused = |error: serde_json::Error| EvidenceError::BadExport(error.to_string());
     let about: Value = serde_json::from_slice(&bytes).map_err(refused)?;
     let version = about.get("version").and_then(Value::as_u64).unwrap_or(1);
     let manifest = match version {
-        1 => Manifest {
+        // Nothing else of version 1 is compared with anything, so the other members are not read.
+        1 => ExportManifest {
             version,
             redacted: about.get("redacted") == Some(&Value::Bool(true)),
             records: 0,
@@ -115,12 +116,14 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Option<(Manifest, Vec<u8>)>, E
 
 /// Returns whether a folder lies in a git directory, as a repository's own evidence does.
 pub(crate) fn lies_in_git_directory(dir: &Path) -> bool {
+    // Links are resolved: `export.json` must not be believed in a git directory that a link leads to.
     let Ok(real) = fs::canonicalize(dir) else {
         return false;
     };
     let Some(above) = real.parent() else {
         return false;
     };
+    // The git directory of a bare repository or a submodule is not named `.git`.
     let has_git =
         above.join("HEAD").is_file() && above.join("objects").is_dir() && above.join("refs").is_dir();
     has_git || above.file_name().is_some_and(|name| name == ".git")
@@ -161,9 +164,9 @@ pub(crate) fn list_files(dir: &Path, tape: u64) -> Result<BTreeMap<String, Strin
 ///
 /// # Errors
 /// When a file cannot be read, or there are too many.
-pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestations>, EvidenceError> {
+pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<AttestationList>, EvidenceError> {
     let folder = dir.join(ATTESTATIONS);
-    let failed = || EvidenceError::io("read", &folder);
+    let failed = || EvidenceError::io_error("read", &folder);
     let found = match fs::symlink_metadata(&folder) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -188,7 +191,7 @@ pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestat
         let digest = digest_listed(&folder.join(&*name), &mut left)?.unwrap_or_default();
         hasher.update(format!("{name} {digest}\n"));
     }
-    Ok(Some(Attestations {
+    Ok(Some(AttestationList {
         files: u64::try_from(names.len()).unwrap_or(u64::MAX),
         sha256: name_hash(&hasher.finalize()),
     }))
@@ -200,22 +203,23 @@ pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestat
 /// When a file cannot be read.
 pub(crate) fn changed_files(
     dir: &Path,
-    manifest: &Manifest,
+    manifest: &ExportManifest,
     tape: u64,
 ) -> Result<Vec<ListedFile>, EvidenceError> {
     let mut changed = Vec::new();
-    let there = list_files(dir, tape)?;
+    let present = list_files(dir, tape)?;
+    // Names from both sides: a file may be missing in the folder or in the list, and some must be in both.
     let names: std::collections::BTreeSet<&str> = manifest
         .files
         .keys()
         .map(String::as_str)
-        .chain(there.keys().map(String::as_str))
+        .chain(present.keys().map(String::as_str))
         .chain(NEEDED)
         .collect();
     for name in names {
         let listed = manifest.files.get(name);
         // The name comes from the export, so it is shortened before it is shown.
-        if listed.is_none() || there.get(name) != listed {
+        if listed.is_none() || present.get(name) != listed {
             changed.push(ListedFile::Named(name.chars().take(64).collect()));
         }
     }
@@ -241,6 +245,6 @@ fn digest_listed(path: &Path, limit: &mut u64) -> Result<Option<String>, Evidenc
         Err(error) if plain_file::is_odd(&error) || error.kind() == io::ErrorKind::FileTooLarge => {
             Ok(Some("no regular file".to_owned()))
         }
-        Err(error) => Err(EvidenceError::io("read", path)(error)),
+        Err(error) => Err(EvidenceError::io_error("read", path)(error)),
     }
 }

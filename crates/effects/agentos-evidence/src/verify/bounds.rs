@@ -47,12 +47,12 @@ pub(super) fn push_note(notes: &mut Vec<String>, note: String) {
 
 /// Memory that is left for data that grows with the tape.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct MemoryBudget {
     left: usize,
     what: &'static str,
 }
 
-impl Budget {
+impl MemoryBudget {
     /// Makes a budget. `what` names the data in the error message.
     pub fn new(what: &'static str) -> Self {
         Self { left: BUDGET, what }
@@ -71,7 +71,7 @@ impl Budget {
     }
 
     /// Returns bytes to the budget.
-    pub fn give(&mut self, bytes: usize) {
+    pub fn give_back(&mut self, bytes: usize) {
         self.left = self.left.saturating_add(bytes);
     }
 }
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_budget_ends_and_comes_back() {
-        let mut budget = Budget::new("open runs");
+        let mut budget = MemoryBudget::new("open runs");
         assert!(budget.take(BUDGET).is_ok());
         assert_eq!(
             budget.take(1).unwrap_err().to_string(),
             "the tape has too many open runs to be verified: more than any tape that AgentOS writes"
         );
-        budget.give(1);
+        budget.give_back(1);
         assert!(budget.take(1).is_ok());
     }
 }

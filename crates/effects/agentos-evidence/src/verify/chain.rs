@@ -144,6 +144,7 @@ impl Chain {
     }
 
     fn unreadable(&mut self, at: u64, end: LineEnd) {
+        // The line takes the place of a record. Otherwise the next genuine record would be reported as out of order too.
         self.seq += 1;
         self.hash = None;
         let (tampering, detail) = match end {
@@ -171,6 +172,7 @@ impl Chain {
 
     /// Checks that the form of a record is not older than that of the records before, and counts records without a body.
     fn take_form(&mut self, at: u64, record: &Glimpse<'_>) {
+        // Unlike the other checks, this one spans all records: one old record between new ones could be changed.
         if self.form.is_some_and(|form| record.form < form) {
             let detail = format!(
                 "record {} is in the form of earlier versions, after a newer one",
@@ -203,7 +205,7 @@ impl Chain {
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
         );
         let body = if ties || record.may_refer() {
-            record.body()?
+            record.parse_body()?
         } else {
             Value::Null
         };
@@ -211,6 +213,7 @@ impl Chain {
         self.signed.take(at, record, &body, checks, &mut self.findings)?;
         if record.kind == RecordKind::Recovered {
             let what = fact_of(&body, "what").unwrap_or_else(|| "something a crash left".to_owned());
+            // The tape may be hostile, and this text is shown to people.
             let what: String = what.chars().take(64).collect();
             push_note(
                 &mut self.notes,
@@ -221,7 +224,7 @@ impl Chain {
     }
 
     fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
-        for id in blob::references(body) {
+        for id in blob::find_references(body) {
             if !self.seen_blobs.is_new(&id) {
                 continue;
             }
@@ -262,6 +265,7 @@ impl Default for Recent {
 
 impl Recent {
     fn is_new(&mut self, id: &str) -> bool {
+        // Three hexadecimal digits select one of 4,096 slots.
         let first = parse_hash(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
         let Some(slot) = first.and_then(|at| self.0.get_mut(at)) else {
             return true;

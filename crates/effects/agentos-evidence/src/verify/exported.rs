@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{Findings, push_note};
 use super::{Checks, Finding, Tampering};
-use crate::export::{self, ListedFile, Manifest};
+use crate::export::{self, ExportManifest, ListedFile};
 use crate::record::RecordForm;
 use crate::{EvidenceError, PublicKey, plain_file};
 
@@ -42,7 +42,7 @@ pub struct ExportSummary {
 
 /// Export before its tape is read.
 pub(super) struct ExportFolder {
-    manifest: Option<(Manifest, Vec<u8>)>,
+    manifest: Option<(ExportManifest, Vec<u8>)>,
     /// True if bodies and blobs may be missing.
     pub redacted: bool,
 }
@@ -66,6 +66,7 @@ impl ExportFolder {
     /// When the file exists and cannot be read or has another form.
     pub fn read(dir: &Path) -> Result<Self, EvidenceError> {
         let manifest = export::read_manifest(dir)?;
+        // Otherwise somebody could put an `export.json` into a repository's evidence and then remove bodies and blobs.
         let says = manifest.as_ref().is_some_and(|(found, _)| found.redacted);
         Ok(Self {
             redacted: says && !export::lies_in_git_directory(dir),
@@ -74,7 +75,7 @@ impl ExportFolder {
     }
 
     /// Returns whether the folder has an `export.json`.
-    pub fn has_account(&self) -> bool {
+    pub fn has_manifest(&self) -> bool {
         self.manifest.is_some()
     }
 
@@ -82,7 +83,7 @@ impl ExportFolder {
     ///
     /// # Errors
     /// When a file exists and cannot be read.
-    pub fn check(
+    pub fn check_export(
         self,
         dir: &Path,
         end: &TapeEnd,
@@ -91,7 +92,7 @@ impl ExportFolder {
         notes: &mut Vec<String>,
     ) -> Result<ExportSummary, EvidenceError> {
         let head = read_signed(&dir.join("head.json"))?.unwrap_or_default();
-        let head_key = Signature::read(&dir.join("head.json.sig"), &head)?.judge(
+        let head_key = SignatureFile::read(&dir.join("head.json.sig"), &head)?.report_key(
             "the last record, `head.json`",
             checks,
             findings,
@@ -108,7 +109,7 @@ impl ExportFolder {
         // Versions that write records in form 2 also sign the list. So removing it from their exports is noticed.
         if listed.is_some() || end.form == Some(RecordForm::CoversBodyDigest) {
             let bytes = self.manifest.as_ref().map_or(&[][..], |(_, bytes)| bytes);
-            let key = Signature::read(&dir.join("export.json.sig"), bytes)?.judge(
+            let key = SignatureFile::read(&dir.join("export.json.sig"), bytes)?.report_key(
                 "the list of files, `export.json`",
                 checks,
                 findings,
@@ -128,13 +129,13 @@ impl ExportFolder {
             }
             summary.files_signed = unchanged && key.is_some_and(|key| checks.keys.contains(&key));
         }
-        judge_unproved(end, summary.files_signed, checks, findings, notes);
+        report_unproved(end, summary.files_signed, checks, findings, notes);
         Ok(summary)
     }
 }
 
 /// Reports records in form 1 without their body. Only a signature over the whole export proves their kind, time and run.
-fn judge_unproved(
+fn report_unproved(
     end: &TapeEnd,
     files_signed: bool,
     checks: &Checks<'_>,
@@ -171,7 +172,7 @@ fn judge_unproved(
 /// Reports the files that do not match the list. Returns whether all match.
 fn check_files(
     dir: &Path,
-    manifest: &Manifest,
+    manifest: &ExportManifest,
     tape: u64,
     findings: &mut Findings,
 ) -> Result<bool, EvidenceError> {
@@ -190,13 +191,13 @@ fn check_files(
 }
 
 /// Content of a signature file.
-enum Signature {
+enum SignatureFile {
     Missing,
     Invalid,
     By(PublicKey),
 }
 
-impl Signature {
+impl SignatureFile {
     fn read(path: &Path, message: &[u8]) -> Result<Self, EvidenceError> {
         Ok(match read_signed(path)? {
             None => Self::Missing,
@@ -205,7 +206,7 @@ impl Signature {
     }
 
     /// Reports a fault of the signature and returns the key that signed. `None` if there is no valid signature.
-    fn judge(
+    fn report_key(
         self,
         what: &str,
         checks: &Checks<'_>,
@@ -231,6 +232,7 @@ impl Signature {
                 None
             }
             Self::By(key) => {
+                // A key that does not count is returned too: the report names it, so that the user can decide to trust it.
                 if !checks.counts_for_export(&key) {
                     let id = key.id();
                     let detail = format!("{what}, is signed by `{id}`, a key that is not trusted here");
@@ -252,6 +254,6 @@ fn read_signed(path: &Path) -> Result<Option<Vec<u8>>, EvidenceError> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Vec::new())),
-        Err(error) => Err(EvidenceError::io("read", path)(error)),
+        Err(error) => Err(EvidenceError::io_error("read", path)(error)),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::bounds::{Budget, Findings, push_note};
+use super::bounds::{Findings, MemoryBudget, push_note};
 use super::{Checks, CommitInfo, CommitLookup, Finding, Standing, Tampering};
 use crate::glimpse::Glimpse;
 use crate::runs::fact_of;
@@ -18,28 +18,28 @@ const COST_OF_INTENT: usize = 160;
 
 /// Links between the tape and commits.
 pub(super) struct Pins {
-    pinned: Vec<Pinned>,
+    pinned: Vec<PinnedCommit>,
     by_id: BTreeMap<String, usize>,
     by_evidence: BTreeMap<String, Vec<usize>>,
     /// Hashes of the intents of runs that have not ended, by run.
     open: BTreeMap<String, Vec<String>>,
-    budget: Budget,
+    budget: MemoryBudget,
     checked: u64,
     /// Number of commits that a receipt names and no branch leads to.
     gone: u64,
 }
 
 /// Commit that names evidence in its trailer.
-struct Pinned {
+struct PinnedCommit {
     commit: CommitInfo,
     /// True if a receipt names the commit.
     has_receipt: bool,
-    /// Intent that the trailer names. `None` if it is not on the tape.
-    intent: Option<Intent>,
+    /// PinnedIntent that the trailer names. `None` if it is not on the tape.
+    intent: Option<PinnedIntent>,
 }
 
-/// Intent that a commit's trailer names.
-struct Intent {
+/// PinnedIntent that a commit's trailer names.
+struct PinnedIntent {
     tree: Option<String>,
     /// Commit that the run's receipt names. `None` if there is no receipt or it names none.
     landed: Option<String>,
@@ -53,7 +53,7 @@ impl Pins {
             by_id: BTreeMap::new(),
             by_evidence: BTreeMap::new(),
             open: BTreeMap::new(),
-            budget: Budget::new("intents of open runs"),
+            budget: MemoryBudget::new("intents of open runs"),
             checked: 0,
             gone: 0,
         };
@@ -61,7 +61,7 @@ impl Pins {
             let evidence = evidence_of(&commit).unwrap_or_default().to_owned();
             pins.by_evidence.entry(evidence).or_default().push(at);
             pins.by_id.insert(commit.id.clone(), at);
-            pins.pinned.push(Pinned {
+            pins.pinned.push(PinnedCommit {
                 commit,
                 has_receipt: false,
                 intent: None,
@@ -87,9 +87,11 @@ impl Pins {
         };
         match record.kind {
             RecordKind::Intent => {
+                // Of most intents only the hash is kept, until the run ends. What an intent says is needed for those alone
+                // that a commit to be checked names.
                 for at in self.by_evidence.get(record.hash).into_iter().flatten() {
                     if let Some(pinned) = self.pinned.get_mut(*at) {
-                        pinned.intent = Some(Intent {
+                        pinned.intent = Some(PinnedIntent {
                             tree: fact_of(body, "tree"),
                             landed: None,
                         });
@@ -104,7 +106,7 @@ impl Pins {
                 if let Some(id) = fact_of(body, "commit") {
                     self.checked += 1;
                     findings.extend(self.receipt_finding(line, &id, body, &intents, history));
-                    self.landed(&intents, &id);
+                    self.note_landed(&intents, &id);
                 }
             }
             RecordKind::Refusal => drop(self.close(record.run)),
@@ -127,7 +129,8 @@ impl Pins {
     /// Removes a run that ends, and returns the hashes of its intents.
     fn close(&mut self, run: &str) -> Vec<String> {
         let intents = self.open.remove(run).unwrap_or_default();
-        self.budget.give(intents.len() * (COST_OF_INTENT + run.len()));
+        self.budget
+            .give_back(intents.len() * (COST_OF_INTENT + run.len()));
         intents
     }
 
@@ -143,6 +146,7 @@ impl Pins {
             let detail = format!("the receipt names the commit `{id}`, which is not in the repository");
             return Some(Finding::new(Tampering::RecordWithoutCommit, Some(line), detail));
         };
+        // An amended commit keeps its trailer and has another tree; a commit made by hand may copy another one's trailer.
         let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, Some(line), detail));
         if fact_of(body, "tree").is_some_and(|tree| tree != commit.tree) {
             return rewritten(format!(
@@ -155,6 +159,7 @@ impl Pins {
         if !intents.iter().any(|intent| intent == evidence) {
             return rewritten(format!("the commit `{id}` names the evidence of another run"));
         }
+        // The caller found pinned commits by walking the history, so they are in it.
         if self.by_id.contains_key(id) {
             return None;
         }
@@ -170,10 +175,11 @@ impl Pins {
         }
     }
 
-    fn landed(&mut self, intents: &[String], id: &str) {
+    fn note_landed(&mut self, intents: &[String], id: &str) {
         if let Some(pinned) = self.by_id.get(id).and_then(|at| self.pinned.get_mut(*at)) {
             pinned.has_receipt = true;
         }
+        // Another commit may carry the trailer of these intents. Its own check then names the commit that landed.
         let named = intents
             .iter()
             .filter_map(|hash| self.by_evidence.get(hash))
@@ -230,7 +236,7 @@ impl Pins {
 
 /// Returns the fault of a commit that names evidence and that no receipt names. `None` if a crash between commit and
 /// receipt explains it.
-fn commit_finding(pinned: &Pinned) -> Option<Finding> {
+fn commit_finding(pinned: &PinnedCommit) -> Option<Finding> {
     let id = &pinned.commit.id;
     let Some(intent) = &pinned.intent else {
         let detail = format!("the commit `{id}` names evidence that is not on the tape");

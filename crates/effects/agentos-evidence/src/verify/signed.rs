@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentos_chain::parse_hash;
 use serde_json::Value;
 
-use super::bounds::{Budget, Findings};
+use super::bounds::{Findings, MemoryBudget};
 use super::{Checks, Finding, KeyUse, Tampering};
 use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
@@ -18,7 +18,7 @@ use crate::{EvidenceError, PublicKey, RecordKind};
 /// State of the check over all checkpoints of a tape.
 pub(super) struct Signed {
     trusted: BTreeSet<PublicKey>,
-    budget: Budget,
+    budget: MemoryBudget,
     /// Runs that have not ended, with the commit that they made.
     open: BTreeMap<String, Option<String>>,
     keys: BTreeMap<PublicKey, u64>,
@@ -27,7 +27,7 @@ pub(super) struct Signed {
 }
 
 /// Result of the check over all checkpoints.
-pub(super) struct Tally {
+pub(super) struct SignatureCounts {
     pub signed: u64,
     pub unsigned: u64,
     pub keys: Vec<KeyUse>,
@@ -43,13 +43,13 @@ fn cost_of(run: &str, commit: Option<&str>) -> usize {
 }
 
 /// Fault of a checkpoint: its kind and a description.
-type Flaw = (Tampering, String);
+type CheckpointFault = (Tampering, String);
 
 impl Signed {
     pub fn new(checks: &Checks<'_>) -> Self {
         Self {
             trusted: checks.keys.iter().copied().collect(),
-            budget: Budget::new("open runs or keys"),
+            budget: MemoryBudget::new("open runs or keys"),
             open: BTreeMap::new(),
             keys: BTreeMap::new(),
             signed: 0,
@@ -81,11 +81,12 @@ impl Signed {
             }
             return Ok(());
         }
+        // A run that continues after its checkpoint is open again and needs another one.
         let commit = self.open.remove(record.run);
         if let Some(commit) = &commit {
-            self.budget.give(cost_of(record.run, commit.as_deref()));
+            self.budget.give_back(cost_of(record.run, commit.as_deref()));
         }
-        match self.check(record, commit.flatten().as_deref(), checks)? {
+        match self.check_checkpoint(record, commit.flatten().as_deref(), checks)? {
             Ok(true) => self.signed += 1,
             Ok(false) => {
                 self.unsigned += 1;
@@ -100,12 +101,12 @@ impl Signed {
     }
 
     /// Checks a checkpoint. Returns true if it is signed, and false if it says itself that it is not.
-    fn check(
+    fn check_checkpoint(
         &mut self,
         record: &Glimpse<'_>,
         commit: Option<&str>,
         checks: &Checks<'_>,
-    ) -> Result<Result<bool, Flaw>, EvidenceError> {
+    ) -> Result<Result<bool, CheckpointFault>, EvidenceError> {
         let invalid = |detail: &str| Ok(Err((Tampering::SignatureInvalid, detail.to_owned())));
         let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
             return invalid("the checkpoint does not have the form of one");
@@ -113,20 +114,21 @@ impl Signed {
         if checkpoint.key.is_none() && checkpoint.envelopes.is_empty() {
             return Ok(Ok(false));
         }
+        // The key comes from the tape, so anybody can put their own there. Whether it counts is checked at the end.
         let Some(key) = checkpoint.key.as_deref().and_then(PublicKey::from_line) else {
             return invalid("the checkpoint names no key that could have signed it");
         };
         let Some(statements) = checkpoint.open(&key) else {
             return invalid("the signature of the checkpoint is not valid");
         };
-        if !speaks_of(record, commit, &statements) {
+        if !matches_place(record, commit, &statements) {
             return invalid("the checkpoint was signed for another run or another place on the tape");
         }
         if !self.keys.contains_key(&key) {
             self.budget.take(COST_OF_KEY)?;
         }
         *self.keys.entry(key).or_default() += 1;
-        if checks.counts(&key) {
+        if checks.counts_for_run(&key) {
             return Ok(Ok(true));
         }
         let detail = format!(
@@ -137,13 +139,19 @@ impl Signed {
     }
 
     /// Counts the runs without a checkpoint, after the last record, and returns the result.
-    pub fn finish(self, checks: &Checks<'_>, findings: &mut Findings, notes: &mut Vec<String>) -> Tally {
+    pub fn finish(
+        self,
+        checks: &Checks<'_>,
+        findings: &mut Findings,
+        notes: &mut Vec<String>,
+    ) -> SignatureCounts {
         if checks.require {
             for run in self.open.keys() {
                 let detail = format!("the run `{run}` has no signed end");
                 findings.push(Finding::new(Tampering::RunUnsigned, None, detail));
             }
         }
+        // A run that is going on now has no checkpoint yet and counts as unsigned too.
         let unsigned = self.unsigned + u64::try_from(self.open.len()).unwrap_or(u64::MAX);
         let keys: Vec<KeyUse> = self
             .keys
@@ -160,7 +168,7 @@ impl Signed {
                     .to_owned(),
             );
         }
-        Tally {
+        SignatureCounts {
             signed: self.signed,
             unsigned,
             keys,
@@ -170,7 +178,7 @@ impl Signed {
 
 /// Returns whether these statements were signed for this run, directly after the record before this one, and about its
 /// commit.
-fn speaks_of(record: &Glimpse<'_>, commit: Option<&str>, statements: &[Value]) -> bool {
+fn matches_place(record: &Glimpse<'_>, commit: Option<&str>, statements: &[Value]) -> bool {
     // Otherwise a genuine checkpoint could be moved to another run or another place of the tape.
     let Some(first) = statements.first() else {
         return false;

@@ -148,7 +148,10 @@ fn a_torn_last_line_is_put_aside_and_told() {
     store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
     let report = store.verify(&Checks::default()).unwrap();
     assert!(report.ok, "{report:?}");
-    assert_eq!(report.notes, ["line 6: the state that a crash left was repaired (torn-line)"]);
+    assert_eq!(
+        report.notes,
+        ["line 6: the state that a crash left was repaired (torn-line)"]
+    );
     let told = store.run("run-2").unwrap();
     let kept = told[0].body["fragment_sha256"].as_str().unwrap();
     assert_eq!(store.get_blob(kept).unwrap(), b"{\"body\":{\"half");

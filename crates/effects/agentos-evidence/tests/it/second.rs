@@ -80,7 +80,7 @@ enum Spoil {
     Splice(usize),
     Head(usize),
     Middle(usize),
-    Tail(usize),
+    TapeTail(usize),
     Cut(usize),
     BlobByte(usize),
     BlobGone(usize),
@@ -147,7 +147,7 @@ impl Ground {
             Spoil::Twice,
             Spoil::Splice,
             Spoil::Head,
-            Spoil::Tail,
+            Spoil::TapeTail,
             Spoil::Swap,
             Spoil::Middle,
         ];
@@ -205,7 +205,7 @@ impl Ground {
             Spoil::Splice(at) => lines[at] = format!("{}\n", self.foreign[at]).into_bytes(),
             Spoil::Head(at) => drop(lines.drain(..=at)),
             Spoil::Middle(at) => drop(lines.drain(at..at + 2)),
-            Spoil::Tail(at) => lines.truncate(lines.len() - 1 - at),
+            Spoil::TapeTail(at) => lines.truncate(lines.len() - 1 - at),
             Spoil::BlobByte(at) => {
                 let mut bytes = read_file(&blob(at));
                 bytes[0] ^= 1;

@@ -93,7 +93,7 @@ pub fn of_old(body: &Value, key: &SigningKey) -> Value {
             .as_object_mut()
             .unwrap()
             .remove("envelopes");
-        Envelope::seal(&statement, key).unwrap()
+        Envelope::sign_statement(&statement, key).unwrap()
     });
     let mut old = body.clone();
     old["envelopes"] = serde_json::to_value(resealed.collect::<Vec<_>>()).unwrap();
