@@ -2,7 +2,7 @@
 //!
 //! Owns: how one looks. Never: lets untrusted text through unescaped.
 
-use agentos_host::{HostObserver, Notice, RECOVERED};
+use agentos_host::{HostObserver, Notice};
 
 use crate::escape;
 use crate::printer::Printer;
@@ -18,8 +18,8 @@ impl HostObserver for PrintedNotices {
 
 /// Shows a notice, unless the caller wants quiet.
 pub fn print(printer: Printer, notice: &Notice) {
-    let word = match notice.code {
-        RECOVERED => "recovered",
+    let word = match notice.code.as_str() {
+        Notice::RECOVERED => "recovered",
         _ => "note",
     };
     let mut text = format!("{word}: {}", escape::line(&notice.message));

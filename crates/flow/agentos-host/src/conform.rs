@@ -1,11 +1,10 @@
 //! `agentos tool conform`: does a program speak the tool protocol?
 //!
-//! Owns: the tasks that it is given and the report. Never: lands anything, or needs a repository.
+//! Owns: the tasks that it is given, and what counts as passed. Never: lands anything, or needs a repository.
 
+use agentos_api::{ConformCheck, ToolConform};
 use agentos_engine::ports::EffectError;
 use agentos_tool::{ContextFile, EditFormat, NoProgress, TaskLimits, ToolError, ToolOutput, ToolTask};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::host::Host;
 use crate::options::ProgramOptions;
@@ -13,30 +12,6 @@ use crate::{clock, programs, runtime};
 
 /// Bytes of the large task's one file: more than a pipe holds.
 const LARGE: usize = 1 << 20;
-
-/// `agentos tool conform --json`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ToolConform {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The version of the protocol that was spoken.
-    pub protocol: u32,
-    /// True when every check passed.
-    pub conforms: bool,
-    /// The checks, in order.
-    pub checks: Vec<ConformCheck>,
-}
-
-/// One check.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ConformCheck {
-    /// What was tried.
-    pub name: String,
-    /// Whether the tool did what the protocol says.
-    pub passed: bool,
-    /// What was seen.
-    pub seen: String,
-}
 
 impl Host {
     /// Gives a program the tasks of the tool protocol, one after the other, and says what it made of them. No repository is needed.

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use agentos_api::ContextReport;
+use agentos_api::{Activity, ContextReport, Notice};
 use agentos_evidence::RecordKind;
 use agentos_tool::{Progress, ProgressSink, Timestamp};
 use tokio::sync::mpsc;
 
 use crate::consent::ConsentRequested;
-use crate::notice::{Activity, HostObserver, Notice};
+use crate::notice::HostObserver;
 
 /// One thing that happened in a run, in the order in which it happened.
 #[derive(Debug, Clone)]

@@ -11,13 +11,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentos_api::{KeyReport, KnownKey, OwnKey};
 use agentos_credentials::{CredentialError, FileStore, KeyringStore, Store};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{PublicKey, SigningKey, TrustedKey, trust_key, trusted_keys};
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::error::usage;
 use crate::files;
@@ -198,40 +196,6 @@ fn owner(host: &Host) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let name: String = host.environment().user().chars().filter(plain).take(60).collect();
     if name.is_empty() { "me".to_owned() } else { name }
-}
-
-/// `agentos evidence key … --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct KeyReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The key that signs here, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<OwnKey>,
-    /// The keys whose signatures count.
-    pub trusted: Vec<KnownKey>,
-}
-
-/// The user's own key.
-#[derive(Serialize, JsonSchema)]
-pub struct OwnKey {
-    /// Its fingerprint, as `ssh-keygen -l` shows it.
-    pub id: String,
-    /// Its public half, as OpenSSH writes it.
-    pub public: String,
-    /// Where its secret half is kept: `file` or `keyring`.
-    pub store: String,
-}
-
-/// A key whose signatures count.
-#[derive(Serialize, JsonSchema)]
-pub struct KnownKey {
-    /// Whose it is.
-    pub name: String,
-    /// Its fingerprint.
-    pub id: String,
-    /// Itself, as OpenSSH writes it.
-    pub public: String,
 }
 
 impl Host {

@@ -4,41 +4,17 @@
 
 use std::path::Path;
 
+use agentos_api::{ExportReport, Notice};
 use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey, VerifyReport};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::clock::SystemClock;
 use crate::error::usage;
 use crate::history::History;
 use crate::host::Host;
-use crate::notice::Notice;
 use crate::tape::broken;
 use crate::{evidence_key, repository};
-
-/// `agentos evidence export --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct ExportReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The folder.
-    pub dir: String,
-    /// Records in it.
-    pub records: u64,
-    /// Blobs in it.
-    pub blobs: u64,
-    /// Blobs that could not be copied: gone, or not what was stored.
-    pub lost: u64,
-    /// Content was left out.
-    pub redacted: bool,
-    /// The hash of its last record.
-    pub head: String,
-    /// The key that signed `head.json` and `export.json`, if one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signed_by: Option<String>,
-}
 
 /// Which parts an export has.
 struct ExportParts {

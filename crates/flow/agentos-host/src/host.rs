@@ -6,8 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentos_api::Notice;
+
 use crate::environment::Environment;
-use crate::notice::{HostObserver, Notice, SharedObserver, SilentObserver};
+use crate::notice::{HostObserver, SharedObserver, SilentObserver};
 
 /// One place to work from: an environment, a folder, and somebody who hears notices.
 ///

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use agentos_api::{FoundKey, FoundServer, ProposedFile};
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Outcome};
 use agentos_executor::{Repository, TargetSpec};
@@ -44,35 +45,6 @@ pub struct InitReport {
     pub kept: Vec<String>,
     /// What became of it; none when nothing was to be written, or it was only to be printed.
     pub outcome: Option<Outcome>,
-}
-
-/// A server that answers.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FoundServer {
-    /// The provider whose profile leads there.
-    pub provider: String,
-    /// `host:port`.
-    pub endpoint: Option<String>,
-    /// The models it lists.
-    pub models: Vec<String>,
-}
-
-/// A key that is in the environment.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FoundKey {
-    /// The provider that would use it.
-    pub provider: String,
-    /// The variable.
-    pub variable: String,
-}
-
-/// A new file.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ProposedFile {
-    /// Its path in the repository.
-    pub path: String,
-    /// What it holds.
-    pub content: String,
 }
 
 /// What a repository is to begin with.

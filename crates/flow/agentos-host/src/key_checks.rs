@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use agentos_api::KeyCheck;
 use agentos_credentials::replace_own_file;
 use agentos_durable::Links;
 use agentos_tool::{HealthStatus, ToolHealth};
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::host::Host;
-use crate::keys::KeyCheck;
 use crate::tools::Tool;
 
 /// A larger file is not ours.

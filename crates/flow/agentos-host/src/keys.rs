@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
+use agentos_api::KeyStatus;
 use agentos_credentials::{CredentialError, FileStore, KeyringStore, Lookup, Store, find};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{KeyUse, Origin, Resolved};
 use agentos_tool::Secret;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::options::KeyStore;
@@ -20,45 +19,6 @@ use crate::options::KeyStore;
 const LOOKING: Duration = Duration::from_secs(2);
 /// For storing: a person may have to unlock it.
 const STORING: Duration = Duration::from_secs(60);
-
-/// The last health check that said something of a key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KeyCheck {
-    /// The service took it.
-    pub accepted: bool,
-    /// When.
-    pub at: String,
-    /// Which service, `host:port`.
-    pub endpoint: String,
-    /// The last four characters of the key, where it is long enough to show them.
-    pub ending: Option<String>,
-}
-
-/// What may be shown of a provider's key.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KeyStatus {
-    /// Where it comes from; none when there is none.
-    pub source: Option<String>,
-    /// Its last four characters, where it is long enough to show them.
-    pub hint: Option<String>,
-    /// Why it is not sent, although there is one.
-    pub withheld: Option<String>,
-    /// What the last health check with it said; none when there was none since it was set.
-    pub last_check: Option<KeyCheck>,
-    /// Stores that could not be asked.
-    pub problems: Vec<String>,
-}
-
-impl KeyStatus {
-    /// A few words for a table.
-    pub fn words(&self) -> String {
-        match (&self.source, &self.withheld) {
-            (Some(source), None) => source.clone(),
-            (Some(source), Some(_)) => format!("{source}, not sent"),
-            (None, _) => "none".to_owned(),
-        }
-    }
-}
 
 /// The user's stores, in the order in which they are asked.
 fn stores(host: &Host) -> Vec<Store> {

@@ -60,7 +60,11 @@ mod undo;
 mod words;
 
 pub use agentos_api::{
-    ContextFileReport, ContextReport, Difference, ReplayReport, ReplayStatus, ReplayedRun,
+    Activity, AuthStatus, CheckStatus, ConformCheck, ContextFileReport, ContextReport, Difference,
+    DoctorCheck, DoctorReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport, KeyStatus, KnownKey,
+    Notice, Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile, ProposedStep,
+    ProviderStatus, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus, ShownValue, TestedFile,
+    ToolConform,
 };
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::OpenRequest;
@@ -79,23 +83,19 @@ pub use agentos_profile::{AdapterKind, KnownModel, known_model, known_models, ne
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use clock::{before_now, new_run, now};
-pub use conform::{ConformCheck, ToolConform};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
-pub use doctor::{Check, CheckStatus, DoctorReport};
 pub use environment::Environment;
 pub use error::usage;
 pub use events::{RecordSeen, RunEvent, RunEvents};
 pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
-pub use evidence_key::{KeyReport, KnownKey, OwnKey};
-pub use export::{ExportReport, ExportedRun, PageLayout};
+pub use export::{ExportedRun, PageLayout};
 pub use files::{LARGEST_ANSWER, bounded, describe_cause, file, text_file, unreadable};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
-pub use init::{FoundKey, FoundServer, InitReport, InitSpec, ProposedFile, init_run};
-pub use keys::{KeyCheck, KeyStatus};
+pub use init::{InitReport, InitSpec, init_run};
 pub use models::ModelList;
-pub use notice::{Activity, HostObserver, Notice, RECOVERED, SilentObserver};
+pub use notice::{HostObserver, SilentObserver};
 pub use options::{
     CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording, SessionOptions,
 };
@@ -103,12 +103,12 @@ pub use policy::POLICY_DIR;
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
 pub use provider_kind::ProviderKind;
-pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
+pub use providers::{Listed, ToolList, key_variables};
 pub use reexec::reexec_hook;
 pub use requests::{DeniedRequest, OpenRequests};
 pub use rules::{
-    JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,
-    RulesSpec, ShownRule, TestedFile, count_examples, preset_file, preset_run, show_rules,
+    JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, RulesSpec,
+    ShownRule, count_examples, preset_file, preset_run, show_rules,
 };
 pub use run::{ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
 pub use run_end::{RunEnd, RunOutcome};
@@ -116,8 +116,6 @@ pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use session::RecoverReport;
-pub use status::{
-    Obstacle, PolicyFileStatus, PolicyStatus, ProviderStatus, RepositoryStatus, StatusReport, Step,
-};
+pub use status::{PolicyStatus, StatusReport};
 pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};

@@ -1,77 +1,37 @@
 //! Notices: what a person should hear of although nothing failed.
 //!
-//! Owns: the notice as data, and the door through which a front end hears of notices and records. Never: prints.
+//! Owns: the door through which a front end hears of notices and records. Never: prints.
 
 use std::fmt;
 use std::sync::Arc;
 
+use agentos_api::{Activity, Notice};
 use agentos_evidence::RecordKind;
 use agentos_executor::{Recovered, RecoveryOutcome};
 use agentos_tool::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// Work that takes a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activity {
-    /// Files are searched for the task.
-    SearchingContext,
-    /// The tool has the task.
-    AskingTool,
-    /// The user's signing program has the commit; it may ask for a passphrase.
-    SigningCommit,
-}
-
-/// Something worth telling while the work goes on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct Notice {
-    /// Stable code, as in `evidence-unsigned`.
-    pub code: &'static str,
-    /// One sentence; it may hold text of a repository or a server, which a front end escapes.
-    pub message: String,
-    /// Details, one line each.
-    pub details: Vec<String>,
-}
-
-impl Notice {
-    /// Makes a notice without details.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            details: Vec::new(),
+/// Reports what became of a landing that was cut short.
+pub(crate) fn recovered_notice(recovered: &Recovered) -> Notice {
+    let what = match recovered.outcome {
+        RecoveryOutcome::RolledBack => {
+            "was cut short before its change was made; what it had prepared is gone"
         }
-    }
-
-    /// Tells what became of a landing that was cut short.
-    #[must_use]
-    pub fn recovered(recovered: &Recovered) -> Self {
-        let what = match recovered.outcome {
-            RecoveryOutcome::RolledBack => {
-                "was cut short before its change was made; what it had prepared is gone"
-            }
-            RecoveryOutcome::Finished if recovered.commit.is_some() => {
-                "was cut short after its commit; index and work tree now hold it"
-            }
-            RecoveryOutcome::Finished => "was cut short on its way; index and work tree now hold its change",
-            RecoveryOutcome::Superseded => {
-                "was cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were"
-            }
-        };
-        let kept = recovered.kept.iter();
-        Self {
-            code: RECOVERED,
-            message: format!("run {} {what}", recovered.run),
-            details: kept
-                .map(|path| format!("kept {path}: it was edited meanwhile and left alone"))
-                .collect(),
+        RecoveryOutcome::Finished if recovered.commit.is_some() => {
+            "was cut short after its commit; index and work tree now hold it"
         }
+        RecoveryOutcome::Finished => "was cut short on its way; index and work tree now hold its change",
+        RecoveryOutcome::Superseded => {
+            "was cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were"
+        }
+    };
+    let kept = recovered.kept.iter();
+    Notice {
+        details: kept
+            .map(|path| format!("kept {path}: it was edited meanwhile and left alone"))
+            .collect(),
+        ..Notice::new(Notice::RECOVERED, format!("run {} {what}", recovered.run))
     }
 }
-
-/// The code of a notice about a landing that was cut short and brought to an end.
-pub const RECOVERED: &str = "recovered";
 
 /// Hears what the host does. It is called on the thread that does the work, and must not wait.
 pub trait HostObserver: Send + Sync {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport, ShownValue};
 use agentos_engine::ports::EffectError;
 use agentos_profile::{Resolved, env_names, parse};
 use agentos_tool::{ExecutionMode, Secret};
@@ -15,8 +16,6 @@ use serde_json::Value;
 use crate::error::usage;
 use crate::health::tools;
 use crate::host::Host;
-use crate::keys::KeyStatus;
-use crate::notice::Notice;
 use crate::options::{KeyStore, ProviderOverrides};
 use crate::tools::{Tools, bad_profile, ignored_program};
 use crate::{files, key_checks, keys};
@@ -47,35 +46,6 @@ pub struct ToolList {
     pub version: u32,
     /// The providers.
     pub tools: Vec<Listed>,
-}
-
-/// `agentos tool auth status --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct AuthStatus {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// What may be shown of each provider's key.
-    pub keys: BTreeMap<String, KeyStatus>,
-}
-
-/// `agentos profile show --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct Shown {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The provider.
-    pub provider: String,
-    /// Every value there is, by its name in the file (`params.temperature`).
-    pub values: BTreeMap<&'static str, ShownValue>,
-}
-
-/// One value.
-#[derive(Serialize, JsonSchema)]
-pub struct ShownValue {
-    /// As it stands in a file.
-    pub value: Value,
-    /// Where it comes from: `flag`, `environment NAME`, `project file`, `user file`, `built-in` or `derived`.
-    pub origin: String,
 }
 
 impl Host {
@@ -170,7 +140,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such provider, or a layer of its profile is wrong.
-    pub fn show_profile(&self, provider: &str) -> Result<Shown, EffectError> {
+    pub fn show_profile(&self, provider: &str) -> Result<ProfileReport, EffectError> {
         let resolved = tools(self)?.resolved(self, provider, &ProviderOverrides::default())?;
         if let Some(notice) = ignored_program(&resolved) {
             self.notify(Notice::new("profile", notice));
@@ -244,7 +214,7 @@ fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
     listed
 }
 
-fn shown(provider: &str, resolved: &Resolved) -> Shown {
+fn shown(provider: &str, resolved: &Resolved) -> ProfileReport {
     let profile = &resolved.profile;
     let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
     let mut values = BTreeMap::new();
@@ -277,14 +247,14 @@ fn shown(provider: &str, resolved: &Resolved) -> Shown {
             },
         };
         values.insert(
-            *field,
+            (*field).to_owned(),
             ShownValue {
                 value,
                 origin: origin.to_string(),
             },
         );
     }
-    Shown {
+    ProfileReport {
         version: 1,
         provider: provider.to_owned(),
         values,

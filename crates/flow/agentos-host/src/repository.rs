@@ -2,6 +2,7 @@
 //!
 //! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
 
+use agentos_api::{Activity, Notice};
 use agentos_evidence::SyncFile;
 use std::any::Any;
 use std::cell::RefCell;
@@ -26,7 +27,6 @@ use agentos_tool::StateMeasurement;
 use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
-use crate::notice::{Activity, Notice};
 use crate::tape::{TapeReader, broken};
 
 /// Finds the repository that is meant.

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_api::{PolicyTest, ProposedFile, TestedFile};
 use agentos_engine::Cause;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::{ExecError, TargetSpec};
@@ -18,7 +19,7 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::error::usage;
 use crate::host::Host;
-use crate::init::{ProposedFile, new_file};
+use crate::init::new_file;
 use crate::options::SessionOptions;
 use crate::policy::{self, POLICY_DIR, rule_files};
 use crate::repository::{self, RepositoryPort};
@@ -67,26 +68,6 @@ pub struct ShownRule {
     pub rule: RuleRef,
     /// False for an allow in a layer that names no preset.
     pub counts: bool,
-}
-
-/// What `policy test --json` prints.
-#[derive(Serialize, JsonSchema)]
-pub struct PolicyTest {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// Each file with rules.
-    pub files: Vec<TestedFile>,
-}
-
-/// A file whose examples came out right.
-#[derive(Serialize, JsonSchema)]
-pub struct TestedFile {
-    /// The file.
-    pub source: String,
-    /// Examples that matched, as they must.
-    pub matched: usize,
-    /// Examples that did not, as they must not.
-    pub not_matched: usize,
 }
 
 /// What `policy lint --json` prints.

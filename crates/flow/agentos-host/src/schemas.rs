@@ -2,7 +2,10 @@
 //!
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
-use agentos_api::{ContextReport, ReplayReport};
+use agentos_api::{
+    AuthStatus, ContextReport, DoctorReport, ExportReport, KeyReport, PolicyTest, ProfileReport,
+    ReplayReport, ToolConform,
+};
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
@@ -12,17 +15,13 @@ use agentos_profile::nearest;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
-use crate::conform::ToolConform;
-use crate::doctor::DoctorReport;
 use crate::evidence::{RunList, RunRecords, StatsReport};
-use crate::evidence_key::KeyReport;
-use crate::export::ExportReport;
 use crate::health::HealthReport;
 use crate::init::InitReport;
 use crate::models::ModelList;
-use crate::providers::{AuthStatus, Shown, ToolList};
+use crate::providers::ToolList;
 use crate::requests::{DeniedRequest, OpenRequests};
-use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
+use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
 use crate::schema_text::{generate, printed};
 use crate::session::RecoverReport;
 use crate::status::StatusReport;
@@ -90,7 +89,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("policy-show", generate::<PolicyShow>),
     ("policy-test", generate::<PolicyTest>),
     ("profile", generate::<agentos_profile::ProfileFile>),
-    ("profile-show", generate::<Shown>),
+    ("profile-show", generate::<ProfileReport>),
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),
     ("status", generate::<StatusReport>),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use agentos_api::Notice;
 use agentos_engine::ports::{
     Clock, Durability, EffectError, Evidence, LandingHistory, RecordReader, RunPhase,
 };
@@ -21,7 +22,7 @@ use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
 use crate::control::StopFlag;
 use crate::host::Host;
-use crate::notice::Notice;
+use crate::notice::recovered_notice;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::repository::{self, RepositoryPort};
@@ -183,7 +184,7 @@ fn recover(host: &Host, repo: &Repository, tape: &mut Tape) -> Result<Option<Rec
     let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
         return Ok(None);
     };
-    host.notify(Notice::recovered(&recovered));
+    host.notify(recovered_notice(&recovered));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
     tape.record(RecordKind::Recovered, body, Durability::Now)?;
     tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");

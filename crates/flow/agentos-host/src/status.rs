@@ -3,7 +3,7 @@
 //! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
 //! folder of evidence.
 
-use agentos_api::NextStep;
+use agentos_api::{Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};
 use agentos_engine::open_requests;
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
@@ -36,38 +36,7 @@ pub struct StatusReport {
     /// Runs that wait for a person.
     pub waiting: usize,
     /// What can be done next, the most useful first.
-    pub next: Vec<Step>,
-}
-
-/// A repository at a glance.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RepositoryStatus {
-    /// The work tree; of a bare repository, its own folder.
-    pub path: String,
-    /// It has no work tree.
-    pub bare: bool,
-    /// The branch that is checked out, without `refs/heads/`; none where there is none.
-    pub branch: Option<String>,
-    /// The commit that is checked out.
-    pub commit: Option<String>,
-    /// Why nothing can land on the branch that is checked out; none when something can.
-    pub obstacle: Option<Obstacle>,
-    /// The run whose landing has not come to its end.
-    pub unfinished: Option<String>,
-}
-
-/// Something that is in the way.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Obstacle {
-    /// Stable code, as in `detached-head`.
-    pub code: String,
-    /// What is in the way.
-    pub message: String,
-    /// What to do next, in words.
-    pub hint: Option<String>,
-    /// What to do next, as data: alternatives, the best first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub next: Vec<NextStep>,
+    pub next: Vec<ProposedStep>,
 }
 
 /// The rules in force.
@@ -83,39 +52,6 @@ pub struct PolicyStatus {
     pub uncommitted: bool,
     /// Why they cannot be used: then nothing may land.
     pub obstacle: Option<Obstacle>,
-}
-
-/// One file of rules.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PolicyFileStatus {
-    /// Its layer, as in `repository`.
-    pub layer: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// A provider that something is known of.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ProviderStatus {
-    /// The provider.
-    pub provider: String,
-    /// `host:port`.
-    pub endpoint: Option<String>,
-    /// The model.
-    pub model: Option<String>,
-    /// Where that is known from, as in `environment OPENAI_API_KEY` or `project file`.
-    pub known_from: String,
-    /// Why its profile cannot be used.
-    pub problem: Option<String>,
-}
-
-/// Something that can be done.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Step {
-    /// The command.
-    pub command: String,
-    /// What it is for.
-    pub why: String,
 }
 
 impl Host {
@@ -161,8 +97,8 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
     let landing = repo.resolve(&TargetSpec::CurrentBranch);
     let unfinished = repo.unfinished();
     let obstacle = match (&unfinished, &landing) {
-        (Err(error), _) => Some(Obstacle::of(&failed(error))),
-        (Ok(_), Err(error)) => Some(Obstacle::of(&unusable(error))),
+        (Err(error), _) => Some(obstacle_of(&failed(error))),
+        (Ok(_), Err(error)) => Some(obstacle_of(&unusable(error))),
         (Ok(_), Ok(_)) => None,
     };
     let branch = head.as_ref().ok().and_then(|target| {
@@ -192,15 +128,13 @@ pub(crate) fn place(repo: &Repository) -> String {
     }
 }
 
-impl Obstacle {
-    /// What is in the way, from the failure that it would be.
-    pub(crate) fn of(error: &EffectError) -> Self {
-        Self {
-            code: error.code.clone(),
-            message: error.message.clone(),
-            hint: error.hint.clone(),
-            next: error.next.clone(),
-        }
+/// Makes an obstacle from the failure that it would be.
+fn obstacle_of(error: &EffectError) -> Obstacle {
+    Obstacle {
+        code: error.code.clone(),
+        message: error.message.clone(),
+        hint: error.hint.clone(),
+        next: error.next.clone(),
     }
 }
 
@@ -214,7 +148,7 @@ pub(crate) fn of_policy(host: &Host, repo: Repository) -> PolicyStatus {
         obstacle: None,
     };
     if let Err(error) = fill(host, repo, &mut status) {
-        status.obstacle = Some(Obstacle::of(&error));
+        status.obstacle = Some(obstacle_of(&error));
     }
     status
 }
@@ -281,10 +215,10 @@ fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatu
 }
 
 /// What is in the way comes first, then what was begun, then what is new.
-fn next(report: &StatusReport) -> Vec<Step> {
+fn next(report: &StatusReport) -> Vec<ProposedStep> {
     let mut steps = Vec::new();
     let mut step = |command: &str, why: &str| {
-        steps.push(Step {
+        steps.push(ProposedStep {
             command: command.to_owned(),
             why: why.to_owned(),
         });

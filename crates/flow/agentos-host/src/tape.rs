@@ -5,6 +5,7 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
+use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RecordReader, RecordStream, RunPhase};
 use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store, SyncFile};
@@ -13,7 +14,6 @@ use agentos_tool::{RunId, Timestamp};
 use crate::clock::SystemClock;
 use crate::evidence_key::{self, Kept, Unsigned};
 use crate::host::Host;
-use crate::notice::Notice;
 
 /// One run on the tape.
 pub struct Tape {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use agentos_api::ContextReport;
+use agentos_api::{Activity, ContextReport, Notice};
 use agentos_engine::Outcome;
 use agentos_engine::context_search::{self, ContextQuery};
 use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
@@ -21,7 +21,6 @@ use crate::control::StopFlag;
 use crate::error::usage;
 use crate::events::{EventSender, RunEvent};
 use crate::host::Host;
-use crate::notice::{Activity, Notice};
 use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::run_end::{RunEnd, RunOutcome};

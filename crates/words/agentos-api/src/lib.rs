@@ -1,21 +1,58 @@
 //! The words that programs and front ends read of the product: error codes, causes, exit statuses, next steps, reports.
 //!
 //! Owns: the list of codes with their one spelling, the causes, the exit statuses, the steps that a
-//! person can take next, the shapes of reports that hold nothing but words. Never: words a sentence for one front end, or names a flag of the command line. Start at [`find_code`].
+//! person can take next, the shapes of reports that hold nothing but words. Never: words a sentence for one front end, names a
+//! flag of the command line, or looks at what a report describes. Start at [`find_code`].
 //!
 //! A front end in another process gets a `code` and a `cause` in JSON. With this crate it maps the code to its meaning and
-//! the cause to an exit status as the command line does.
+//! the cause to an exit status as the command line does, and reads the reports back into these types.
+//!
+//! # Published shapes
+//!
+//! A shape lies here if it holds nothing but words of this crate. A shape that holds a kernel's own value, such as a record, a
+//! decision or a receipt, lies in the crate that makes the value, so that there is one definition of it. `agentos-host` names
+//! all of them, and `agentos schema NAME` prints the schema of each.
+//!
+//! | shape | crate |
+//! |---|---|
+//! | `auth-status`, `context`, `doctor`, `evidence-export`, `evidence-keys`, `evidence-replay`, `policy-test`, `profile-show`, `tool-conform` | this one |
+//! | notices and activities; the parts of `init` and `status` that hold nothing but words | this one |
+//! | `tool-message`, `tool-request`, `tool-result`, `tool-task`; health of one tool | `agentos-tool` |
+//! | `landing-report` | `agentos-landing` |
+//! | `profile`; a known model | `agentos-profile` |
+//! | `policy`; decisions, explanations, advice | `agentos-policy` |
+//! | `receipt`; intents, recovered landings | `agentos-executor` |
+//! | `evidence-record`, `evidence-verify`; summaries of runs, statistics of providers | `agentos-evidence` |
+//! | `outcome`; bodies of records | `agentos-engine` |
+//! | `denied-request`, `evidence-body`, `evidence-list`, `evidence-run`, `evidence-stats`, `init`, `models`, `open-requests`, `policy-check`, `policy-explain`, `policy-lint`, `policy-show`, `recover`, `status`, `tool-health`, `tool-list`: each puts such values together | `agentos-host` |
+//! | `gate-results`, `health-summary` | `agentos-gates` |
 
 mod cause;
+mod conform;
 mod context_report;
+mod doctor;
 mod error_code;
+mod evidence;
 mod exit_status;
+mod init;
 mod next_step;
+mod notice;
+mod policy;
+mod providers;
 mod replay_report;
+mod status;
 
 pub use cause::Cause;
+pub use conform::{ConformCheck, ToolConform};
 pub use context_report::{ContextFileReport, ContextReport};
+pub use doctor::{CheckStatus, DoctorCheck, DoctorReport};
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
+pub use evidence::{ExportReport, KeyReport, KnownKey, OwnKey};
 pub use exit_status::ExitStatus;
+pub use init::{FoundKey, FoundServer, ProposedFile};
 pub use next_step::{BranchChoice, NextStep, RunLimit, TaskPart};
+pub use notice::{Activity, Notice};
+pub use policy::{PolicyTest, TestedFile};
+pub use providers::{AuthStatus, KeyCheck, KeyStatus, ProfileReport, ShownValue};
 pub use replay_report::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
+pub use status::{Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};

@@ -2,12 +2,13 @@
 //!
 //! Owns: these checks. Never: shows a key, or sends anything but what a health check sends.
 
+use agentos_api::DoctorCheck;
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
 use agentos_sandbox::{Report, RunLimit, Sandbox};
 use agentos_tool::{HealthStatus, ToolHealth};
 
-use super::Check;
+use super::failed_check;
 use crate::evidence_key;
 use crate::health;
 use crate::host::Host;
@@ -24,7 +25,7 @@ pub fn checks(
     host: &Host,
     repo: Option<&Repository>,
     is_offline: bool,
-    checks: &mut Vec<Check>,
+    checks: &mut Vec<DoctorCheck>,
 ) -> Result<(), EffectError> {
     checks.push(keyring(host));
     checks.push(signing_key(host));
@@ -32,7 +33,7 @@ pub fn checks(
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     checks.push(profiles(host, &tools));
     if is_offline {
-        checks.push(Check::skipped("providers", "left out by `--offline`"));
+        checks.push(DoctorCheck::skipped("providers", "left out by `--offline`"));
     } else {
         let kinds: Vec<ProviderKind> = tools.profiled().map(ProviderKind::from).collect();
         let found = health::asked(host, &tools, &kinds, &ProviderOverrides::default())?;
@@ -41,16 +42,16 @@ pub fn checks(
     Ok(())
 }
 
-fn keyring(host: &Host) -> Check {
+fn keyring(host: &Host) -> DoctorCheck {
     match keys::keyring(host) {
-        Keyring::Usable => Check::fine("keyring", "the system's keyring answers"),
-        Keyring::None => Check::attention(
+        Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
+        Keyring::None => DoctorCheck::attention(
             "keyring",
             "no-keyring",
             "there is no keyring in this session",
             "keep keys in the environment, or in a file with `agentos tool auth set --store file`",
         ),
-        Keyring::Failed(why) => Check::attention(
+        Keyring::Failed(why) => DoctorCheck::attention(
             "keyring",
             "keyring-failed",
             why,
@@ -59,15 +60,15 @@ fn keyring(host: &Host) -> Check {
     }
 }
 
-fn signing_key(host: &Host) -> Check {
+fn signing_key(host: &Host) -> DoctorCheck {
     let fix = "run `agentos evidence key rotate --store file`, or open a keyring";
     match evidence_key::existing(host) {
-        Ok(Some(kept)) => Check::fine(
+        Ok(Some(kept)) => DoctorCheck::fine(
             "evidence key",
             format!("{}, in the {}", kept.key.public().id(), kept.store),
         ),
-        Ok(None) => Check::attention("evidence key", "no-key", "the ends of runs are not signed", fix),
-        Err(why) => Check::attention("evidence key", "key-failed", why, fix),
+        Ok(None) => DoctorCheck::attention("evidence key", "no-key", "the ends of runs are not signed", fix),
+        Err(why) => DoctorCheck::attention("evidence key", "key-failed", why, fix),
     }
 }
 
@@ -93,11 +94,11 @@ fn run_limits(report: &Report) -> String {
 }
 
 /// Puts every layer up around nothing.
-fn sandbox() -> Check {
+fn sandbox() -> DoctorCheck {
     let helper = match std::env::current_exe() {
         Ok(helper) => helper,
         Err(error) => {
-            return Check::skipped(
+            return DoctorCheck::skipped(
                 "sandbox",
                 format!("this program's own file is not known: {error}"),
             );
@@ -110,7 +111,7 @@ fn sandbox() -> Check {
                 .landlock_abi
                 .map_or_else(String::new, |abi| format!(", Landlock ABI {abi}"));
             let layers = report.layers.len();
-            Check::fine(
+            DoctorCheck::fine(
                 "sandbox",
                 format!("{layers} layers in force{abi}{}", run_limits(&report)),
             )
@@ -126,7 +127,7 @@ fn sandbox() -> Check {
             } else {
                 lost
             };
-            Check::attention(
+            DoctorCheck::attention(
                 "sandbox",
                 "not-confined",
                 format!("missing: {}", missing.join(", ")),
@@ -137,39 +138,39 @@ fn sandbox() -> Check {
             let fix = error
                 .hint()
                 .map_or_else(|| lost.to_owned(), |hint| format!("{hint}; {lost}"));
-            Check::attention("sandbox", "not-confined", error.to_string(), fix)
+            DoctorCheck::attention("sandbox", "not-confined", error.to_string(), fix)
         }
     }
 }
 
 /// Every profile, own ones included, must resolve: one that does not is a tool that cannot be asked.
-fn profiles(host: &Host, tools: &Tools) -> Check {
+fn profiles(host: &Host, tools: &Tools) -> DoctorCheck {
     for name in tools.profiled() {
         if let Err(error) = tools.resolved(host, name, &ProviderOverrides::default()) {
-            return Check::wrong("profiles", &error);
+            return failed_check("profiles", &error);
         }
     }
-    Check::fine(
+    DoctorCheck::fine(
         "profiles",
         format!("{} providers are known", tools.profiled().count()),
     )
 }
 
 /// One line for all, and one for each that is half set up. A provider that nobody set up is no fault.
-fn providers(found: &[ToolHealth], checks: &mut Vec<Check>) {
+fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
     let connected: Vec<&str> = found
         .iter()
         .filter(|tool| tool.is_connected())
         .map(|tool| tool.provider.as_str())
         .collect();
     checks.push(match connected.as_slice() {
-        [] => Check::attention(
+        [] => DoctorCheck::attention(
             "providers",
             "no-provider",
             format!("none of {} is connected", found.len()),
             "start a local server or set a key; `agentos tool health` says what each one needs",
         ),
-        some => Check::fine("providers", format!("connected: {}", some.join(", "))),
+        some => DoctorCheck::fine("providers", format!("connected: {}", some.join(", "))),
     });
     for tool in found {
         let half = match tool.status {
@@ -182,7 +183,12 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<Check>) {
                 .clone()
                 .unwrap_or_else(|| "see `agentos tool health`".to_owned());
             let name = format!("provider {}", tool.provider);
-            checks.push(Check::attention(&name, tool.status.as_str(), &tool.details, fix));
+            checks.push(DoctorCheck::attention(
+                &name,
+                tool.status.as_str(),
+                &tool.details,
+                fix,
+            ));
         }
     }
 }
@@ -192,7 +198,7 @@ mod tests {
     use agentos_engine::Cause;
 
     use super::*;
-    use crate::doctor::CheckStatus;
+    use agentos_api::CheckStatus;
 
     fn health(provider: &str, status: HealthStatus) -> ToolHealth {
         let now = agentos_tool::Timestamp::from_unix_seconds(0);

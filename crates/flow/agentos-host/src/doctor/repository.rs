@@ -2,14 +2,14 @@
 //!
 //! Owns: these checks. Never: finishes a landing or writes a record.
 
-use agentos_api::NextStep;
+use agentos_api::{CheckStatus, DoctorCheck, NextStep};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{Checks, Room, Store};
 use agentos_executor::{Identity, Repository, TargetSpec};
 use agentos_sandbox::find_leftovers;
 
-use super::{Check, CheckStatus};
+use super::failed_check;
 use crate::clock::SystemClock;
 use crate::history::History;
 use crate::host::Host;
@@ -23,19 +23,19 @@ use crate::{commit_signing, evidence_key};
 const LITTLE_ROOM: u64 = 256 << 20;
 
 /// Opens the repository, which is the first check.
-pub fn open(host: &Host, checks: &mut Vec<Check>) -> Option<Repository> {
+pub fn open(host: &Host, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
     match repository::open(host) {
         Ok(repo) => {
-            checks.push(Check::fine("repository", status::place(&repo)));
+            checks.push(DoctorCheck::fine("repository", status::place(&repo)));
             Some(repo)
         }
         // Without `--repo` nobody said that there is one.
         Err(error) if error.code == "not-a-repository" && host.named_repository().is_none() => {
-            checks.push(Check::skipped("repository", "not in a git repository"));
+            checks.push(DoctorCheck::skipped("repository", "not in a git repository"));
             None
         }
         Err(error) => {
-            checks.push(Check::wrong("repository", &error));
+            checks.push(failed_check("repository", &error));
             None
         }
     }
@@ -45,7 +45,7 @@ pub fn open(host: &Host, checks: &mut Vec<Check>) -> Option<Repository> {
 ///
 /// # Errors
 /// When the repository cannot be opened a second time.
-pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<Check>) -> Result<(), EffectError> {
+pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> Result<(), EffectError> {
     checks.push(unfinished(repo));
     checks.extend(leftovers(host, repo));
     checks.push(state(repo));
@@ -60,26 +60,26 @@ pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<Check>) -> Result
             checks.push(clock(&store));
             checks.push(tape(host, repo, &store)?);
         }
-        Err(error) => checks.push(Check::wrong("evidence", &broken(&error))),
+        Err(error) => checks.push(failed_check("evidence", &broken(&error))),
     }
     Ok(())
 }
 
-fn unfinished(repo: &Repository) -> Check {
+fn unfinished(repo: &Repository) -> DoctorCheck {
     match repo.unfinished() {
-        Ok(None) => Check::fine("landing", "no landing is left half done"),
-        Ok(Some(run)) => Check::attention(
+        Ok(None) => DoctorCheck::fine("landing", "no landing is left half done"),
+        Ok(Some(run)) => DoctorCheck::attention(
             "landing",
             "unfinished",
             format!("the landing of run `{run}` has not come to its end, or is under way"),
             "run `agentos recover`, or land something: that does the same first",
         ),
-        Err(error) => Check::wrong("landing", &failed(&error)),
+        Err(error) => failed_check("landing", &failed(&error)),
     }
 }
 
 /// Reports folders of tools whose run has ended. `None` if there are none.
-fn leftovers(host: &Host, repo: &Repository) -> Option<Check> {
+fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
     const NAME: &str = "tools' folders";
     let mut left = Vec::new();
     for place in repo.run_places(host.environment().cache_dir().as_deref()) {
@@ -87,7 +87,12 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<Check> {
             Ok(found) => left.extend(found),
             Err(error) => {
                 let hint = error.hint().unwrap_or_default();
-                return Some(Check::attention(NAME, "unsafe-folder", error.to_string(), hint));
+                return Some(DoctorCheck::attention(
+                    NAME,
+                    "unsafe-folder",
+                    error.to_string(),
+                    hint,
+                ));
             }
         }
     }
@@ -98,7 +103,7 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<Check> {
     } else {
         ""
     };
-    Some(Check::attention(
+    Some(DoctorCheck::attention(
         NAME,
         "leftovers",
         format!(
@@ -111,9 +116,9 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<Check> {
 }
 
 /// Reports what lies where earlier versions kept copies. `None` if that is nothing, or a folder that the next run removes.
-fn copies(repo: &Repository) -> Option<Check> {
+fn copies(repo: &Repository) -> Option<DoctorCheck> {
     let place = repo.foreign_copies()?;
-    Some(Check::attention(
+    Some(DoctorCheck::attention(
         "copies",
         "foreign-copies",
         format!(
@@ -125,57 +130,57 @@ fn copies(repo: &Repository) -> Option<Check> {
 }
 
 /// Whether a landing on the branch that is checked out would be taken.
-fn state(repo: &Repository) -> Check {
+fn state(repo: &Repository) -> DoctorCheck {
     match repo.resolve(&TargetSpec::CurrentBranch) {
         Ok(target) => {
             let branch = target.refname.trim_start_matches("refs/heads/");
-            Check::fine("branch", format!("`{branch}` can be landed on"))
+            DoctorCheck::fine("branch", format!("`{branch}` can be landed on"))
         }
         // Every landing on a bare repository names its branch.
-        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => Check {
+        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => DoctorCheck {
             status: CheckStatus::Attention,
             cause: None,
-            ..Check::wrong("branch", &unusable(&error))
+            ..failed_check("branch", &unusable(&error))
         },
-        Err(error) => Check::wrong("branch", &unusable(&error)),
+        Err(error) => failed_check("branch", &unusable(&error)),
     }
 }
 
-fn identity(host: &Host, repo: &Repository) -> Vec<Check> {
+fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
     let by = match repo.authorship(&host.environment().identity()) {
         Ok(by) => by,
-        Err(error) => return vec![Check::wrong("identity", &unusable(&error))],
+        Err(error) => return vec![failed_check("identity", &unusable(&error))],
     };
     let shown = |who: &Identity| format!("{} <{}>", who.name, who.email);
     let mut who = shown(&by.author);
     if by.committer != by.author {
         who.push_str(&format!("; committed by {}", shown(&by.committer)));
     }
-    let who = Check::fine("identity", who);
+    let who = DoctorCheck::fine("identity", who);
     let signing = match commit_signing::wish(repo, &by.committer, &commit_signing::surroundings(host, repo)) {
         Ok(wish) => match (wish.signer(), wish.note()) {
-            (Some(_), _) => Check::fine(
+            (Some(_), _) => DoctorCheck::fine(
                 "commit signing",
                 "commits are signed, as your git configuration asks",
             ),
-            (None, Some(note)) => Check::fine("commit signing", note.trim_start_matches("note: ")),
-            (None, None) => Check::fine("commit signing", "not asked for"),
+            (None, Some(note)) => DoctorCheck::fine("commit signing", note.trim_start_matches("note: ")),
+            (None, None) => DoctorCheck::fine("commit signing", "not asked for"),
         },
-        Err(error) => Check::wrong("commit signing", &error),
+        Err(error) => failed_check("commit signing", &error),
     };
     vec![who, signing]
 }
 
-fn policy(host: &Host, repo: Repository) -> Check {
+fn policy(host: &Host, repo: Repository) -> DoctorCheck {
     let found = status::of_policy(host, repo);
     match found.obstacle {
         Some(obstacle) => {
             let mut error = EffectError::new(Cause::Policy, &obstacle.code, obstacle.message);
             error.hint = obstacle.hint;
             error.next = obstacle.next;
-            Check::wrong("policy", &error)
+            failed_check("policy", &error)
         }
-        None => Check::fine(
+        None => DoctorCheck::fine(
             "policy",
             format!(
                 "{} in force, {} beside the built-in",
@@ -186,39 +191,39 @@ fn policy(host: &Host, repo: Repository) -> Check {
     }
 }
 
-fn writable(store: &Store, room: Room) -> Check {
+fn writable(store: &Store, room: Room) -> DoctorCheck {
     let place = store.dir().display();
     if room.writable {
-        return Check::fine("evidence folder", format!("{place} can be written"));
+        return DoctorCheck::fine("evidence folder", format!("{place} can be written"));
     }
     let error = EffectError::new(
         Cause::Evidence,
         "evidence-not-writable",
         format!("`{place}` cannot be written, and nothing lands without evidence"),
     );
-    Check::wrong(
+    failed_check(
         "evidence folder",
         &error.hint("give your user the right to write there"),
     )
 }
 
-fn disk(room: Room) -> Option<Check> {
+fn disk(room: Room) -> Option<DoctorCheck> {
     let free = room.free_bytes?;
     let words = format!("{} MB are free where evidence and objects are kept", free >> 20);
     Some(if free < LITTLE_ROOM {
-        Check::attention(
+        DoctorCheck::attention(
             "disk",
             "little-room",
             words,
             "make room; a landing that does not fit is taken back",
         )
     } else {
-        Check::fine("disk", words)
+        DoctorCheck::fine("disk", words)
     })
 }
 
 /// A clock that went back would make the evidence hard to read; it cannot break the chain.
-fn clock(store: &Store) -> Check {
+fn clock(store: &Store) -> DoctorCheck {
     let now = SystemClock.now();
     let last = store
         .runs()
@@ -226,19 +231,19 @@ fn clock(store: &Store) -> Check {
         .and_then(|mut runs| runs.pop())
         .map(|run| run.ended);
     match last {
-        Some(last) if last.as_str() > now.as_str() => Check::attention(
+        Some(last) if last.as_str() > now.as_str() => DoctorCheck::attention(
             "clock",
             "clock-behind",
             format!("it is {now} here, and the last record was made at {last}"),
             "set the clock; records are kept in their order all the same",
         ),
-        Some(_) | None => Check::fine("clock", format!("{now}, not before the last record")),
+        Some(_) | None => DoctorCheck::fine("clock", format!("{now}, not before the last record")),
     }
 }
 
-fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<Check, EffectError> {
+fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
     if !store.dir().is_dir() {
-        return Ok(Check::fine("evidence", "no run has left any yet"));
+        return Ok(DoctorCheck::fine("evidence", "no run has left any yet"));
     }
     let history = History::read(repo)?;
     let checks = Checks {
@@ -250,7 +255,7 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<Check, EffectEr
         ..Checks::default()
     };
     Ok(match store.verify(&checks) {
-        Ok(report) if report.ok => Check::fine(
+        Ok(report) if report.ok => DoctorCheck::fine(
             "evidence",
             format!(
                 "{} whole, {} signed",
@@ -265,8 +270,8 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<Check, EffectEr
             let error = EffectError::new(Cause::Evidence, "evidence-broken", first);
             let set_aside = report.findings.iter().any(|found| found.tampering.is_of_tape());
             let step = NextStep::VerifyEvidence { set_aside };
-            Check::wrong("evidence", &error.suggest_steps([step]))
+            failed_check("evidence", &error.suggest_steps([step]))
         }
-        Err(error) => Check::wrong("evidence", &broken(&error)),
+        Err(error) => failed_check("evidence", &broken(&error)),
     })
 }

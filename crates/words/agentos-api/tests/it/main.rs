@@ -1,0 +1,3 @@
+//! The published shapes as JSON, read back as they were written.
+
+mod reports;
