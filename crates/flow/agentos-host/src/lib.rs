@@ -15,6 +15,7 @@ mod control;
 mod doctor;
 mod environment;
 mod error;
+mod event_report;
 mod events;
 mod evidence;
 mod evidence_key;
@@ -60,9 +61,10 @@ mod undo;
 mod words;
 
 pub use agentos_api::{
-    Activity, AuthStatus, CheckStatus, ConformCheck, ContextFileReport, ContextReport, Difference,
-    DoctorCheck, DoctorReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport, KeyStatus, KnownKey,
-    Notice, Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile, ProposedStep,
+    Activity, AuthStatus, CheckStatus, ConformCheck, ConsentBinding, ConsentPrompt, ConsentReason,
+    ConsentReply, ContextFileReport, ContextReport, Difference, DoctorCheck, DoctorReport, EventBody,
+    EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport, KeyStatus, KnownKey, Notice,
+    Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile, ProposedStep,
     ProviderStatus, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus, ShownValue, TestedFile,
     ToolConform,
 };

@@ -3,8 +3,8 @@
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
 use agentos_api::{
-    AuthStatus, ContextReport, DoctorReport, ExportReport, KeyReport, PolicyTest, ProfileReport,
-    ReplayReport, ToolConform,
+    AuthStatus, ConsentReply, ContextReport, DoctorReport, EventReport, ExportReport, KeyReport, PolicyTest,
+    ProfileReport, ReplayReport, ToolConform,
 };
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
@@ -65,6 +65,7 @@ type Generator = fn() -> Schema;
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
     ("auth-status", generate::<AuthStatus>),
+    ("consent-reply", generate::<ConsentReply>),
     ("context", generate::<ContextReport>),
     ("denied-request", generate::<DeniedRequest>),
     ("doctor", generate::<DoctorReport>),
@@ -92,6 +93,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("profile-show", generate::<ProfileReport>),
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),
+    ("run-event", generate::<EventReport>),
     ("status", generate::<StatusReport>),
     ("tool-conform", generate::<ToolConform>),
     ("tool-health", generate::<HealthReport>),

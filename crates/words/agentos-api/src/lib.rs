@@ -1,7 +1,7 @@
-//! The words that programs and front ends read of the product: error codes, causes, exit statuses, next steps, reports.
+//! The words that programs and front ends read of the product: error codes, causes, exit statuses, next steps, reports, events.
 //!
 //! Owns: the list of codes with their one spelling, the causes, the exit statuses, the steps that a
-//! person can take next, the shapes of reports that hold nothing but words. Never: words a sentence for one front end, names a
+//! person can take next, the shapes of reports that hold nothing but words, the events of a run. Never: words a sentence for one front end, names a
 //! flag of the command line, or looks at what a report describes. Start at [`find_code`].
 //!
 //! A front end in another process gets a `code` and a `cause` in JSON. With this crate it maps the code to its meaning and
@@ -16,6 +16,7 @@
 //! | shape | crate |
 //! |---|---|
 //! | `auth-status`, `context`, `doctor`, `evidence-export`, `evidence-keys`, `evidence-replay`, `policy-test`, `profile-show`, `tool-conform` | this one |
+//! | `run-event`, `consent-reply`: the events of a run and the answer to its question | this one |
 //! | notices and activities; the parts of `init` and `status` that hold nothing but words | this one |
 //! | `tool-message`, `tool-request`, `tool-result`, `tool-task`; health of one tool | `agentos-tool` |
 //! | `landing-report` | `agentos-landing` |
@@ -29,6 +30,7 @@
 
 mod cause;
 mod conform;
+mod consent;
 mod context_report;
 mod doctor;
 mod error_code;
@@ -40,10 +42,12 @@ mod notice;
 mod policy;
 mod providers;
 mod replay_report;
+mod run_event;
 mod status;
 
 pub use cause::Cause;
 pub use conform::{ConformCheck, ToolConform};
+pub use consent::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply};
 pub use context_report::{ContextFileReport, ContextReport};
 pub use doctor::{CheckStatus, DoctorCheck, DoctorReport};
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
@@ -55,4 +59,5 @@ pub use notice::{Activity, Notice};
 pub use policy::{PolicyTest, TestedFile};
 pub use providers::{AuthStatus, KeyCheck, KeyStatus, ProfileReport, ShownValue};
 pub use replay_report::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
+pub use run_event::{EventBody, EventReport};
 pub use status::{Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};

@@ -13,6 +13,8 @@ use serde_json::Value;
 pub enum SchemaName {
     /// Output of `tool auth status`.
     AuthStatus,
+    /// Answer to the question of a run.
+    ConsentReply,
     /// Output of `run --context show`.
     Context,
     /// Output of `deny`.
@@ -71,6 +73,8 @@ pub enum SchemaName {
     Receipt,
     /// Output of `recover`.
     Recover,
+    /// Event of a run, as a service streams it.
+    RunEvent,
     /// Output of `agentos` without a verb.
     Status,
     /// Output of `tool conform`.
@@ -93,6 +97,7 @@ impl SchemaName {
     /// Schemas that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
+        Self::ConsentReply,
         Self::Context,
         Self::DeniedRequest,
         Self::Doctor,
@@ -120,6 +125,7 @@ impl SchemaName {
         Self::ProfileShow,
         Self::Receipt,
         Self::Recover,
+        Self::RunEvent,
         Self::Status,
         Self::ToolConform,
         Self::ToolHealth,
@@ -143,6 +149,7 @@ impl SchemaName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AuthStatus => "auth-status",
+            Self::ConsentReply => "consent-reply",
             Self::Context => "context",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",
@@ -172,6 +179,7 @@ impl SchemaName {
             Self::ProfileShow => "profile-show",
             Self::Receipt => "receipt",
             Self::Recover => "recover",
+            Self::RunEvent => "run-event",
             Self::Status => "status",
             Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
@@ -202,6 +210,7 @@ pub fn text(name: SchemaName) -> &'static str {
     // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
+        SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),
@@ -231,6 +240,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::ProfileShow => include_str!("../schemas/profile-show.json"),
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),
+        SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
         SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),

@@ -1,3 +1,4 @@
 //! The published shapes as JSON, read back as they were written.
 
+mod events;
 mod reports;

@@ -1,0 +1,122 @@
+//! Events and answers of runs in their published form.
+//!
+//! Owns: the way from a run's own values to the shapes of `agentos-api` and back. Never: sends one.
+
+use agentos_api::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply, EventBody, EventReport};
+use agentos_policy::{Hashes, Reason};
+use agentos_tool::{Progress, RunId};
+
+use crate::consent::{ConsentAnswer, ConsentRequested};
+use crate::events::RunEvent;
+
+impl RunEvent {
+    /// Returns the event in its published form, as a service streams it.
+    #[must_use]
+    pub fn report(&self, run: &RunId) -> EventReport {
+        EventReport {
+            version: 1,
+            run: run.as_str().to_owned(),
+            event: self.body(),
+        }
+    }
+
+    fn body(&self) -> EventBody {
+        match self {
+            Self::Began(activity) => EventBody::Began { activity: *activity },
+            Self::Notice(notice) => EventBody::Notice {
+                notice: notice.clone(),
+            },
+            Self::ContextFound(context) => EventBody::ContextFound {
+                context: context.as_ref().clone(),
+            },
+            Self::Progress(Progress::Text(text)) => EventBody::AnswerText { text: text.clone() },
+            Self::Progress(Progress::Note(text)) => EventBody::ToolNote { text: text.clone() },
+            Self::Progress(Progress::Transcript(text)) => EventBody::ToolTranscript { text: text.clone() },
+            Self::Record(record) => EventBody::Record {
+                record: record.kind.as_str().to_owned(),
+                at: record.at.to_string(),
+                body: record.body.clone(),
+            },
+            Self::ConsentRequested(requested) => EventBody::ConsentRequested {
+                prompt: requested.prompt(),
+            },
+        }
+    }
+}
+
+impl ConsentRequested {
+    /// Returns the question in its published form.
+    #[must_use]
+    pub fn prompt(&self) -> ConsentPrompt {
+        let files = self.change.files().iter();
+        ConsentPrompt {
+            paths: files.map(|file| file.path.as_str().to_owned()).collect(),
+            diff: String::from_utf8_lossy(self.change.canonical_diff()).into_owned(),
+            reasons: self.decision.deciding().map(publish_reason).collect(),
+            binding: publish_hashes(&self.hashes),
+        }
+    }
+}
+
+impl ConsentAnswer {
+    /// Makes an answer from its published form. `who` answered, as the caller knows, and `how` is for the record, as in `web form`.
+    #[must_use]
+    pub fn from_reply(reply: ConsentReply, who: impl Into<String>, how: impl Into<String>) -> Self {
+        let hashes = Box::new(read_binding(reply.binding));
+        match reply.agrees {
+            true => Self::Yes {
+                hashes,
+                who: who.into(),
+                how: how.into(),
+            },
+            false => Self::No { hashes },
+        }
+    }
+}
+
+fn publish_reason(reason: &Reason) -> ConsentReason {
+    ConsentReason {
+        rule: reason.rule.clone(),
+        source: reason.source.clone(),
+        why: reason.why.clone(),
+        fix: reason.fix.clone(),
+        path: reason.path.clone(),
+    }
+}
+
+fn publish_hashes(hashes: &Hashes) -> ConsentBinding {
+    let Hashes {
+        diff_sha256,
+        base_commit,
+        policy_sha256,
+        target_ref,
+        writes,
+    } = hashes.clone();
+    ConsentBinding {
+        diff_sha256,
+        base_commit,
+        policy_sha256,
+        target_ref,
+        writes,
+    }
+}
+
+fn read_binding(binding: ConsentBinding) -> Hashes {
+    let ConsentBinding {
+        diff_sha256,
+        base_commit,
+        policy_sha256,
+        target_ref,
+        writes,
+    } = binding;
+    Hashes {
+        diff_sha256,
+        base_commit,
+        policy_sha256,
+        target_ref,
+        writes,
+    }
+}
+
+#[cfg(test)]
+mod tests;
