@@ -1,7 +1,7 @@
 //! `agentos approve` and `agentos deny`: a person's answer to a run that nobody could be asked about.
 //!
 //! Owns: the sessions for these answers, and their reports. Never: decides which requests are open; see
-//! [`open_requests`](agentos_engine::open_requests).
+//! [`open_requests`].
 
 use agentos_engine::open_requests::{self, OpenRequest};
 use agentos_engine::ports::{Cancel, EffectError};
