@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentos_landing::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode};
+use agentos_landing::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode};
 use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
 
 use crate::{RepoError, Repository, Target};
@@ -92,9 +92,9 @@ impl<'repo> GitBase<'repo> {
 }
 
 impl Base for GitBase<'_> {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         if path.is_empty() {
-            return Ok(Some(Entry {
+            return Ok(Some(BaseEntry {
                 kind: EntryKind::Directory,
                 id: self.tree.id().to_string(),
             }));
@@ -176,7 +176,7 @@ pub(crate) fn lookup(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'st
     }
 }
 
-fn entry_of(found: &TreeEntry<'_>) -> Entry {
+fn entry_of(found: &TreeEntry<'_>) -> BaseEntry {
     let kind = match found.filemode() {
         0o120_000 => EntryKind::Symlink,
         0o160_000 => EntryKind::Gitlink,
@@ -184,7 +184,7 @@ fn entry_of(found: &TreeEntry<'_>) -> Entry {
         0o100_755 => EntryKind::File(FileMode::Executable),
         _ => EntryKind::File(FileMode::Regular),
     };
-    Entry {
+    BaseEntry {
         kind,
         id: found.id().to_string(),
     }

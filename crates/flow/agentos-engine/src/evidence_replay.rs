@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use agentos_api::{ReplayReport, ReplayStatus, ReplayedRun, normalize_code};
 use agentos_evidence::{Record, RecordKind};
-use agentos_landing::{LandError, LandOptions, Landed, SeenFile, land};
+use agentos_landing::{LandError, LandOptions, LandedChange, SeenFile, land};
 use agentos_policy::{Consent, Decision, Layer, Place, PolicySet, PolicySource, ToolFacts, approve};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
@@ -76,7 +76,7 @@ struct KnownFacts {
     answer: Option<Vec<u8>>,
     reported_model: Option<String>,
     base_commit: String,
-    landed: Option<Landed>,
+    landed: Option<LandedChange>,
     decision: Option<Decision>,
     consent: Option<Consent>,
 }

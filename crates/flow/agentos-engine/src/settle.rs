@@ -5,7 +5,9 @@
 
 use agentos_api::{BranchChoice, NextStep};
 use agentos_evidence::RecordKind;
-use agentos_landing::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, land};
+use agentos_landing::{
+    Change, LandError, LandOptions, LandedChange as Found, LandingReport, RefusalCode, land,
+};
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 
 use crate::context::unreadable;

@@ -13,7 +13,7 @@ pub(crate) enum Judged<'a> {
     /// There was no answer to judge.
     Nothing,
     /// It lands.
-    Lands(&'a agentos_landing::Landed),
+    Lands(&'a agentos_landing::LandedChange),
     /// It does not.
     Refused(&'a LandingReport),
 }

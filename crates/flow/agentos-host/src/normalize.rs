@@ -4,7 +4,7 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_landing::{LandError, LandOptions, Landed, LandingReport, land};
+use agentos_landing::{LandError, LandOptions, LandedChange, LandingReport, land};
 
 use crate::host::Host;
 use crate::repository::{self, unusable};
@@ -18,7 +18,7 @@ impl Host {
         &self,
         answer: &[u8],
         base: &str,
-    ) -> Result<Result<Box<Landed>, Box<LandingReport>>, EffectError> {
+    ) -> Result<Result<Box<LandedChange>, Box<LandingReport>>, EffectError> {
         let repo = repository::open(self)?;
         let base = repo.base_at(base).map_err(|error| unusable(&error))?;
         match land(answer, &base, &LandOptions::default()) {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use agentos_landing::{
-    Base, BaseError, Dialect, DirEntry, Entry, EntryKind, FileMode, HunkStatus, KnownBlob, LandOptions,
-    Landed, Rung, land,
+    Base, BaseEntry, BaseError, Dialect, DirEntry, EntryKind, FileMode, HunkStatus, KnownBlob, LandOptions,
+    LandedChange, Rung, land,
 };
 use agentos_tool::{
     ContextFile, EditFormat, FinishReason, NoProgress, TaskLimits, ToolOutput, ToolTask, Usage,
@@ -186,7 +186,7 @@ fn unseen(edit_format: EditFormat, details: String) -> FormatProbe {
     }
 }
 
-fn is_the_edit(landed: &Landed) -> bool {
+fn is_the_edit(landed: &LandedChange) -> bool {
     let files = landed.change.files();
     let after = files.iter().map(|file| {
         let new = file.new.as_ref().map(|state| state.content.as_ref());
@@ -206,7 +206,7 @@ fn is_form(dialect: Dialect, edit_format: EditFormat) -> bool {
 }
 
 /// Every edit where it says it is, with nothing put right.
-fn is_clean(landed: &Landed) -> bool {
+fn is_clean(landed: &LandedChange) -> bool {
     landed.report.files.iter().all(|file| {
         let hunks = file.hunks.iter().all(|hunk| {
             let exact = matches!(
@@ -223,8 +223,8 @@ fn is_clean(landed: &Landed) -> bool {
 struct OneFile;
 
 impl OneFile {
-    fn file() -> Entry {
-        Entry {
+    fn file() -> BaseEntry {
+        BaseEntry {
             kind: EntryKind::File(FileMode::Regular),
             id: BLOB.to_owned(),
         }
@@ -232,7 +232,7 @@ impl OneFile {
 }
 
 impl Base for OneFile {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         Ok((path == PATH).then(Self::file))
     }
 

@@ -8,7 +8,7 @@ use agentos_api::{PolicyTest, ProposedFile, TestedFile};
 use agentos_engine::Cause;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::{ExecError, TargetSpec};
-use agentos_landing::{Base, BaseError, EntryKind, LandError, LandOptions, Landed, ResultFacts, land};
+use agentos_landing::{Base, BaseError, EntryKind, LandError, LandOptions, LandedChange, ResultFacts, land};
 use agentos_policy::{
     Advice, Decision, Explanation, Layer, PolicySet, PolicySource, Preset, RuleRef, Standing, ToolFacts,
 };
@@ -309,7 +309,7 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
     set.explain_read(path, content, &tool)
 }
 
-fn landed(answer: &[u8], base: &dyn Base) -> Result<Landed, EffectError> {
+fn landed(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
     match land(answer, base, &LandOptions::default()) {
         Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => {

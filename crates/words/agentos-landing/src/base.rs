@@ -22,7 +22,7 @@ pub enum EntryKind {
 
 /// Object at a path of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct BaseEntry {
     /// Kind of the object.
     pub kind: EntryKind,
     /// Object id in hexadecimal.
@@ -35,7 +35,7 @@ pub struct DirEntry {
     /// Name, as the bytes that git stores; not always UTF-8.
     pub name: Vec<u8>,
     /// Object of that name.
-    pub entry: Entry,
+    pub entry: BaseEntry,
 }
 
 /// Failure to read the base.
@@ -53,7 +53,7 @@ pub trait Base {
     ///
     /// # Errors
     /// Fails if the state cannot be read.
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError>;
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError>;
 
     /// Returns the content of a file or link by its full object id.
     ///

@@ -15,7 +15,7 @@ use crate::{
 
 /// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LandLimits {
     /// Maximum size of the whole answer in bytes.
     pub answer_bytes: usize,
     /// Maximum size of one line of the answer in bytes.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub file_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for LandLimits {
     fn default() -> Self {
         Self {
             answer_bytes: 16 << 20,
@@ -53,7 +53,7 @@ pub struct SeenFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandOptions {
     /// Limits on the answer.
-    pub limits: Limits,
+    pub limits: LandLimits,
     /// Files that were sent to the tool, if they are known. They show which state of a file the answer was made for.
     pub seen: Vec<SeenFile>,
     /// Land the edits that have exactly one place and leave out those that have none. A dangerous or contradictory
@@ -63,7 +63,7 @@ pub struct LandOptions {
 
 /// Outcome of an answer that landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landed {
+pub struct LandedChange {
     /// Change that the answer describes.
     pub change: Change,
     /// Facts of the resulting tree, for policy.
@@ -88,7 +88,7 @@ pub enum LandError {
 /// # Errors
 /// Fails with [`LandError::Refused`] and the report if the answer is refused, and with [`LandError::Base`] if the
 /// base cannot be read.
-pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
+pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<LandedChange, LandError> {
     let whole = LandOptions {
         partial: false,
         ..options.clone()
@@ -125,10 +125,10 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
 /// of the two was meant.
 fn refuse_if_escaped(
     answer: &[u8],
-    landed: Landed,
+    landed: LandedChange,
     base: &dyn Base,
     options: &LandOptions,
-) -> Result<Landed, LandError> {
+) -> Result<LandedChange, LandError> {
     let other = undo_escaping(answer).map(|text| land_as_written(&text, base, options));
     let differs = match other {
         // The answer has raw `<`, `>` or `&` somewhere, so it was not escaped as a whole. The edited lines may have
@@ -188,7 +188,7 @@ fn may_be_read_otherwise(refusal: &Refusal) -> bool {
 }
 
 /// Lands the answer exactly as it was written, without repairs of the whole text.
-fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
+fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<LandedChange, LandError> {
     let mut report = LandingReport {
         version: 1,
         refusal: None,
@@ -231,7 +231,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
             refuse(report, refusal)
         }
-        Ok(change) => Ok(Landed {
+        Ok(change) => Ok(LandedChange {
             facts: ResultFacts::read(&change, base)?,
             change,
             report,
@@ -295,7 +295,7 @@ fn looks_like_file(path: &RepoPath, parsed: &ParsedAnswer<'_>) -> bool {
     path.as_str().contains('/') || edited || COMMON.contains(&this.as_slice())
 }
 
-fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {
+fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<LandedChange, LandError> {
     report.refusal = Some(refusal);
     report.partial = false;
     Err(LandError::Refused(Box::new(report)))

@@ -48,11 +48,11 @@ mod splice;
 mod text;
 mod whole;
 
-pub use base::{Base, BaseError, DirEntry, Entry, EntryKind, KnownBlob};
+pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
 pub use change::{Change, ChangeError};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, scan_change, scan_file};
-pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
+pub use land::{LandError, LandLimits, LandOptions, LandedChange, SeenFile, land};
 pub use memory_base::MemoryBase;
 pub use parse::{JsonEdit, JsonEdits};
 pub use path::{RepoPath, ShortName, fold_name};

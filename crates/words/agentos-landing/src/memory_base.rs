@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::canonical::blob_id;
-use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
+use crate::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode, KnownBlob};
 
 /// Base that holds regular files by path.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct MemoryBase {
     /// Object id of each path.
     ids: BTreeMap<String, String>,
     blobs: BTreeMap<String, Arc<[u8]>>,
-    dirs: BTreeMap<String, BTreeMap<String, Entry>>,
+    dirs: BTreeMap<String, BTreeMap<String, BaseEntry>>,
 }
 
 impl MemoryBase {
@@ -26,7 +26,7 @@ impl MemoryBase {
         let (mut rest, mut kind, mut id) = (path, EntryKind::File(FileMode::Regular), id);
         loop {
             let (dir, name) = rest.rsplit_once('/').unwrap_or(("", rest));
-            let entry = Entry { kind, id };
+            let entry = BaseEntry { kind, id };
             self.dirs
                 .entry(dir.to_owned())
                 .or_default()
@@ -41,7 +41,7 @@ impl MemoryBase {
 }
 
 impl Base for MemoryBase {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         Ok(self.dirs.get(dir).and_then(|names| names.get(name)).cloned())
     }
@@ -55,7 +55,7 @@ impl Base for MemoryBase {
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
         let names = self.dirs.get(dir).into_iter().flatten();
-        let entry = |(name, entry): (&String, &Entry)| DirEntry {
+        let entry = |(name, entry): (&String, &BaseEntry)| DirEntry {
             name: name.clone().into_bytes(),
             entry: entry.clone(),
         };

@@ -64,7 +64,7 @@ pub(crate) use pair::pair_lines;
 
 use crate::budget::WorkBudget;
 use crate::text::{BOM, LineEnding, TextLine, common_tail, split_lines};
-use crate::{Limits, Refusal, RefusalCode};
+use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
 const MAX_LINES: usize = 2_000_000;
@@ -74,7 +74,7 @@ const MAX_LINES: usize = 2_000_000;
 /// # Errors
 /// Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an edit cannot
 /// be read in exactly one way.
-pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswer<'a>, Refusal> {
+pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedAnswer<'a>, Refusal> {
     check_size(answer, limits)?;
     let mut lines = split_lines(answer.strip_prefix(BOM).unwrap_or(answer));
     // An answer that ends in a carriage return was cut between it and its line feed.
@@ -161,7 +161,7 @@ fn strip_transport_blanks(lines: &mut [TextLine<'_>]) {
     }
 }
 
-fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
+fn check_size(answer: &[u8], limits: &LandLimits) -> Result<(), Refusal> {
     let too_large = |what: &str| Err(Refusal::new(RefusalCode::TooLarge, what));
     if answer.iter().all(u8::is_ascii_whitespace) {
         return Err(Refusal::new(RefusalCode::Empty, "the answer is empty"));
@@ -182,7 +182,11 @@ fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_parsed(lines: &[TextLine<'_>], parsed: &ParsedAnswer<'_>, limits: &Limits) -> Result<(), Refusal> {
+fn check_parsed(
+    lines: &[TextLine<'_>],
+    parsed: &ParsedAnswer<'_>,
+    limits: &LandLimits,
+) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
         let message = match unread::find_unread_form(lines) {
             Some(kind) => format!("the answer has {kind}, which is not supported"),

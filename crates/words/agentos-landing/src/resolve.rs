@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
 use crate::placement::content_of;
-use crate::{Base, BaseError, Entry, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath};
+use crate::{
+    Base, BaseEntry, BaseError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath,
+};
 
 /// Action on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +157,7 @@ fn resolve_move(
 }
 
 /// Returns the state of a symbolic link of the base.
-fn link_state(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, StopReason> {
+fn link_state(path: &RepoPath, entry: &BaseEntry, base: &dyn Base) -> Result<FileState, StopReason> {
     if entry.kind != EntryKind::Symlink {
         return Err(refuse_path(
             RefusalCode::ModeChange,
@@ -172,7 +174,7 @@ fn link_state(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileSta
 /// Returns the state of a regular file of the base.
 fn file_state(
     path: &RepoPath,
-    entry: &Entry,
+    entry: &BaseEntry,
     base: &dyn Base,
     file_bytes: usize,
 ) -> Result<FileState, StopReason> {
@@ -209,7 +211,7 @@ fn says_new(edit: &FileEdit<'_>) -> bool {
 
 /// Returns true if a new file may take the name of this directory. That needs the other parts to delete all files in
 /// it, which `checks` verifies for the whole change.
-fn makes_room(entry: &Entry) -> bool {
+fn makes_room(entry: &BaseEntry) -> bool {
     entry.kind == EntryKind::Directory
 }
 
@@ -217,7 +219,7 @@ fn makes_room(entry: &Entry) -> bool {
 fn path_action(
     edit: &FileEdit<'_>,
     path: &RepoPath,
-    entry: Option<&Entry>,
+    entry: Option<&BaseEntry>,
     base: &dyn Base,
 ) -> Result<PathAction, StopReason> {
     let creates = says_new(edit);
@@ -258,7 +260,7 @@ fn path_action(
 }
 
 /// Returns true if the file has the content that the part would give it.
-fn has_same_content(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, BaseError> {
+fn has_same_content(edit: &FileEdit<'_>, entry: &BaseEntry, base: &dyn Base) -> Result<bool, BaseError> {
     let regular = match entry.kind {
         EntryKind::File(_) => true,
         EntryKind::Symlink | EntryKind::Gitlink | EntryKind::Directory => false,

@@ -2,7 +2,7 @@
 //!
 //! Owns: what goes to which stream. Never: writes anything, not even evidence; nothing is landed.
 
-use agentos_landing::{Landed, LandingReport};
+use agentos_landing::{LandedChange, LandingReport};
 
 use crate::app::{App, Done, output_failed};
 use crate::args::land::NormalizeArgs;
@@ -21,7 +21,7 @@ pub fn normalize(app: &App, args: &NormalizeArgs) -> Done {
     }
 }
 
-fn print(app: &App, found: &Landed) -> Done {
+fn print(app: &App, found: &LandedChange) -> Done {
     if app.printer.json {
         app.printer
             .json(&found.report)

@@ -1,7 +1,7 @@
 //! The verdict on a call, case by case.
 
 use agentos_landing::{
-    Change, FileState, Landed, LandingReport, Refusal, RefusalCode, RepoPath, ResultFacts,
+    Change, FileState, LandedChange, LandingReport, Refusal, RefusalCode, RepoPath, ResultFacts,
 };
 use agentos_tool::{
     Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
@@ -51,7 +51,7 @@ fn report(code: Option<RefusalCode>) -> LandingReport {
     }
 }
 
-fn landed() -> Landed {
+fn landed() -> LandedChange {
     let path = RepoPath::new("src/a.rs").unwrap();
     let change = Change::new(vec![(
         path,
@@ -59,7 +59,7 @@ fn landed() -> Landed {
         Some(FileState::regular(b"b\n")),
     )])
     .unwrap();
-    Landed {
+    LandedChange {
         change,
         facts: ResultFacts::default(),
         report: report(None),

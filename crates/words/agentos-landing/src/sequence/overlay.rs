@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::file_change::PathStates;
-use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
+use crate::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
 
 /// Prefix of the ids of contents that no object store has. No object id begins with it.
 const MADE: &str = "made:";
@@ -72,25 +72,25 @@ impl<'b> BaseOverlay<'b> {
     }
 }
 
-fn made_entry(path: &str, state: &FileState) -> Entry {
+fn made_entry(path: &str, state: &FileState) -> BaseEntry {
     let kind = match state.mode {
         FileMode::Regular | FileMode::Executable => EntryKind::File(state.mode),
         FileMode::Symlink => EntryKind::Symlink,
     };
-    Entry {
+    BaseEntry {
         kind,
         id: format!("{MADE}{path}"),
     }
 }
 
 impl Base for BaseOverlay<'_> {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         if let Some(touched) = self.touched.get(path) {
             return Ok(touched.now.as_ref().map(|state| made_entry(path, state)));
         }
         let there = self.base.entry(path)?;
         Ok(there.or_else(|| {
-            self.made_below(path).then(|| Entry {
+            self.made_below(path).then(|| BaseEntry {
                 kind: EntryKind::Directory,
                 id: String::new(),
             })

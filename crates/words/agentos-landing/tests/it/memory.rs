@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentos_landing::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode};
+use agentos_landing::{Base, BaseEntry, BaseError, Change, DirEntry, EntryKind, FileMode};
 use sha1::{Digest, Sha1};
 
 /// Files by path: git mode and content.
@@ -76,14 +76,14 @@ fn kind(mode: &str) -> EntryKind {
 }
 
 impl Base for Memory {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+    fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         if let Some((mode, content)) = self.tree.get(path) {
-            return Ok(Some(Entry {
+            return Ok(Some(BaseEntry {
                 kind: kind(mode),
                 id: blob_id(content),
             }));
         }
-        Ok(self.dirs.contains(path).then(|| Entry {
+        Ok(self.dirs.contains(path).then(|| BaseEntry {
             kind: EntryKind::Directory,
             id: String::new(),
         }))

@@ -3,7 +3,7 @@
 //!
 //! Owns: the table. Never: lands a part that was not asked for.
 
-use agentos_landing::{LandError, LandOptions, Landed, land};
+use agentos_landing::{LandError, LandOptions, LandedChange, land};
 
 use crate::memory::Memory;
 
@@ -12,7 +12,7 @@ const GOOD: &str = "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n";
 const MISSING: &str = "@@ @@\n-nowhere\n+N\n";
 const TWICE: &str = "@@ @@\n-x\n+X\n";
 
-fn attempt(answer: &str, partial: bool) -> Result<Landed, LandError> {
+fn attempt(answer: &str, partial: bool) -> Result<LandedChange, LandError> {
     let options = LandOptions {
         partial,
         ..LandOptions::default()
@@ -20,7 +20,7 @@ fn attempt(answer: &str, partial: bool) -> Result<Landed, LandError> {
     land(answer.as_bytes(), &Memory::of(BASE), &options)
 }
 
-fn content(landed: &Landed, path: &str) -> String {
+fn content(landed: &LandedChange, path: &str) -> String {
     let file = landed
         .change
         .files()

@@ -2,11 +2,11 @@
 //!
 //! Owns: the faults that landing can have. Those of writing (half applied trees) are tested with the executor.
 
-use agentos_landing::{LandError, LandOptions, Landed, LandingReport, land};
+use agentos_landing::{LandError, LandOptions, LandedChange, LandingReport, land};
 
 use crate::memory::Memory;
 
-fn landed(answer: &str, base: &Memory) -> Landed {
+fn landed(answer: &str, base: &Memory) -> LandedChange {
     land(answer.as_bytes(), base, &LandOptions::default())
         .unwrap_or_else(|error| panic!("{error:?}\n{answer}"))
 }
