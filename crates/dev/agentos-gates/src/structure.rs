@@ -18,7 +18,7 @@ pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
 }
 
 fn against_schema(value: &Value) -> Vec<String> {
-    match agentos_schema::validate(SchemaName::ToolResult, value) {
+    match agentos_schema::validate_value(SchemaName::ToolResult, value) {
         Ok(()) => Vec::new(),
         Err(violations) => violations.iter().map(ToString::to_string).collect(),
     }

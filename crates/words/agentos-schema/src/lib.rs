@@ -140,7 +140,7 @@ impl SchemaName {
     pub const OF_GATES: &[Self] = &[Self::GateResults, Self::HealthSummary];
 
     /// Returns all schemas, those of the product first.
-    pub fn every() -> impl Iterator<Item = Self> {
+    pub fn list_all() -> impl Iterator<Item = Self> {
         Self::ALL.iter().chain(Self::OF_GATES).copied()
     }
 
@@ -194,7 +194,7 @@ impl SchemaName {
     /// Returns the schema with this name. Returns `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::every().find(|schema| schema.as_str() == name)
+        Self::list_all().find(|schema| schema.as_str() == name)
     }
 }
 
@@ -206,7 +206,7 @@ impl fmt::Display for SchemaName {
 
 /// Returns the text of the schema, as committed.
 #[must_use]
-pub fn text(name: SchemaName) -> &'static str {
+pub fn schema_text(name: SchemaName) -> &'static str {
     // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
@@ -255,7 +255,7 @@ pub fn text(name: SchemaName) -> &'static str {
 /// Violation of a schema by a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {message}", at = if pointer.is_empty() { "/" } else { pointer })]
-pub struct Violation {
+pub struct SchemaViolation {
     /// Place of the violation as a JSON pointer; empty for the value as a whole.
     pub pointer: String,
     /// Description of the violation. Names of fields are quoted, values are not.
@@ -266,26 +266,27 @@ pub struct Violation {
 ///
 /// # Errors
 /// Returns every violation, in the order of the schema.
-pub fn validate(name: SchemaName, value: &Value) -> Result<(), Vec<Violation>> {
-    let schema = serde_json::from_str(text(name)).map_err(|error| broken(&error.to_string()))?;
-    check(&schema, value)
+pub fn validate_value(name: SchemaName, value: &Value) -> Result<(), Vec<SchemaViolation>> {
+    let schema =
+        serde_json::from_str(schema_text(name)).map_err(|error| broken_schema(&error.to_string()))?;
+    check_value(&schema, value)
 }
 
 /// Checks a value against a schema that is given as a value. References to other documents are refused.
 ///
 /// # Errors
 /// Returns every violation, or one at the root if the schema itself is wrong.
-pub fn check(schema: &Value, value: &Value) -> Result<(), Vec<Violation>> {
+pub fn check_value(schema: &Value, value: &Value) -> Result<(), Vec<SchemaViolation>> {
     // The crate is built without its resolvers for files and addresses (see the manifest), so a `$ref` to another
     // document is an error here and nothing is fetched.
     let validator = jsonschema::options()
         .should_validate_formats(true)
         .build(schema)
         // Masked: an error of the library quotes the value, which may be a secret.
-        .map_err(|error| broken(&error.masked().to_string()))?;
-    let violations: Vec<Violation> = validator
+        .map_err(|error| broken_schema(&error.masked().to_string()))?;
+    let violations: Vec<SchemaViolation> = validator
         .iter_errors(value)
-        .map(|error| Violation {
+        .map(|error| SchemaViolation {
             pointer: error.instance_path().to_string(),
             // Without this, a key in the wrong field of a profile would be printed by its own error message, and end
             // in a log.
@@ -299,8 +300,8 @@ pub fn check(schema: &Value, value: &Value) -> Result<(), Vec<Violation>> {
     }
 }
 
-fn broken(message: &str) -> Vec<Violation> {
-    vec![Violation {
+fn broken_schema(message: &str) -> Vec<SchemaViolation> {
+    vec![SchemaViolation {
         pointer: String::new(),
         message: format!("the schema itself cannot be used: {message}"),
     }]
@@ -314,8 +315,8 @@ mod tests {
 
     #[test]
     fn every_committed_schema_compiles_and_refuses_what_is_not_an_object() {
-        for name in SchemaName::every() {
-            let violations = validate(name, &json!([1])).unwrap_err();
+        for name in SchemaName::list_all() {
+            let violations = validate_value(name, &json!([1])).unwrap_err();
             assert!(
                 violations.iter().all(|v| !v.message.contains("schema itself")),
                 "{name}: {violations:?}"
@@ -333,7 +334,9 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         files.sort();
-        let mut names: Vec<String> = SchemaName::every().map(|name| format!("{name}.json")).collect();
+        let mut names: Vec<String> = SchemaName::list_all()
+            .map(|name| format!("{name}.json"))
+            .collect();
         names.sort();
         assert_eq!(files, names);
     }
@@ -347,10 +350,10 @@ mod tests {
             "additionalProperties": false,
         });
         let value = json!({ "key": "canary-0123456789", "when": "yesterday canary", "nmae": "canary" });
-        let lines: Vec<String> = check(&schema, &value)
+        let lines: Vec<String> = check_value(&schema, &value)
             .unwrap_err()
             .iter()
-            .map(Violation::to_string)
+            .map(SchemaViolation::to_string)
             .collect();
         assert!(!lines.concat().contains("canary"));
         insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -365,7 +368,7 @@ mod tests {
     fn another_document_is_never_fetched() {
         for reference in ["http://127.0.0.1:9/x.json", "file:///etc/hostname"] {
             assert!(
-                check(&json!({ "$ref": reference }), &json!(1)).is_err(),
+                check_value(&json!({ "$ref": reference }), &json!(1)).is_err(),
                 "{reference}"
             );
         }

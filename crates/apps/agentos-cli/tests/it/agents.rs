@@ -359,7 +359,7 @@ fn the_example_tools_conform_and_their_answers_land() {
             return;
         }
         assert_eq!(output.code, Some(0), "{report}");
-        agentos_schema::validate(agentos_schema::SchemaName::ToolConform, &report).unwrap();
+        agentos_schema::validate_value(agentos_schema::SchemaName::ToolConform, &report).unwrap();
         let args = [
             "run", "-p", "tool", "x", "--file", "src/a.rs", "--json", "--", program, &script,
         ];

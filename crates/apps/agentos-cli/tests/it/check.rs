@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::CliOutput;
 use agentos_testkit::repo::TestRepo;
 use agentos_testkit::server::{FakeServer, Reply};
@@ -62,7 +62,7 @@ fn a_change_that_fails_is_told_to_the_tool_and_the_next_one_lands() {
     let output = run(&repo, &server, &["--check", CHECK, "--json"]);
     assert_eq!(output.code, Some(0), "{output}");
     let report = output.json().unwrap();
-    assert!(validate(SchemaName::Outcome, &report).is_ok(), "{report:#}");
+    assert!(validate_value(SchemaName::Outcome, &report).is_ok(), "{report:#}");
     assert_eq!(
         (&report["attempts"], &report["check"]["passed"]),
         (&json!(2), &json!(true))

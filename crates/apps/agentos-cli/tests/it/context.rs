@@ -1,6 +1,6 @@
 //! Files found for a task that names none.
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::CliOutput;
 use agentos_testkit::repo::TestRepo;
 
@@ -50,7 +50,7 @@ fn what_would_be_sent_is_shown_with_the_reason() {
         &["--context", "show", "--json"],
     );
     let json = json.json().unwrap();
-    assert!(validate(SchemaName::Context, &json).is_ok(), "{json:#}");
+    assert!(validate_value(SchemaName::Context, &json).is_ok(), "{json:#}");
     assert_eq!(json["files"][0]["path"], "src/basket.rs");
     assert_eq!(json["ranked"], json["read"]);
 }

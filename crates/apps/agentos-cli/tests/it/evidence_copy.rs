@@ -270,7 +270,7 @@ fn a_rewritten_commit_or_trailer_is_found_by_both_verifiers() {
 
 #[test]
 fn what_an_auditor_is_shown_follows_its_schemas() {
-    use agentos_schema::{SchemaName, validate};
+    use agentos_schema::{SchemaName, validate_value};
     let (repo, cli) = audited();
     let out = repo.outside().join("export");
     let cases: [(SchemaName, &[&str]); 5] = [
@@ -285,6 +285,6 @@ fn what_an_auditor_is_shown_follows_its_schemas() {
     ];
     for (schema, args) in cases {
         let json = run(&cli, &[args, &["--json"]].concat()).json().unwrap();
-        assert!(validate(schema, &json).is_ok(), "{schema}: {json:#}");
+        assert!(validate_value(schema, &json).is_ok(), "{schema}: {json:#}");
     }
 }

@@ -228,7 +228,7 @@ fn copied(repo: &TestRepo) {
 /// A kind of record that the second verifier does not know would be a fault to it, and none to us.
 #[test]
 fn the_second_verifier_knows_every_kind_of_record() {
-    let record = agentos_schema::text(agentos_schema::SchemaName::EvidenceRecord);
+    let record = agentos_schema::schema_text(agentos_schema::SchemaName::EvidenceRecord);
     let record: Value = serde_json::from_str(record).unwrap();
     let kinds = record["$defs"]["RecordKind"]["oneOf"].as_array().unwrap();
     let script = read_file(&top().join("scripts/evidence/verify.py"));

@@ -1,6 +1,6 @@
 //! What somebody sees who does not know the program yet: the first calls, and the ones that go wrong.
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::repo::{read_file, write_file};
 
 use crate::support::{SLOPPY_FIX, agentos, pipe_in, run_in, sandbox_holds, seen, signing, small_repo};
@@ -50,7 +50,7 @@ fn a_broken_profile_is_shown_as_broken_and_never_proposed() {
     );
     assert!(!status.stdout.contains("run -p bad"), "{status}");
     let report = cli.run(&["--json"]).unwrap().json().unwrap();
-    assert!(validate(SchemaName::Status, &report).is_ok(), "{report:#}");
+    assert!(validate_value(SchemaName::Status, &report).is_ok(), "{report:#}");
     assert!(report["providers"][0]["problem"].is_string(), "{report:#}");
     for verb in ["tool", "profile"] {
         let list = cli.run(&[verb, "list"]).unwrap();

@@ -1,6 +1,6 @@
 //! `agentos recover`: what a person and a program are told.
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 
 use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, run_in, seen, small_repo};
 
@@ -30,7 +30,7 @@ fn what_was_done_is_said_and_recorded() {
     killed(&repo, 3);
     let json = run_in(&repo, &["recover", "--json"]).json().unwrap();
     assert_eq!(json["recovered"]["outcome"], "rolled-back", "{json}");
-    assert!(validate(SchemaName::Recover, &json).is_ok(), "{json}");
+    assert!(validate_value(SchemaName::Recover, &json).is_ok(), "{json}");
     let listed = run_in(&repo, &["evidence", "list", "--json"]);
     assert_eq!(listed.code, Some(0));
     let tape = String::from_utf8(repo.read(".git/agentos/tape.jsonl")).unwrap();

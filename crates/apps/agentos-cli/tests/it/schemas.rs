@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentos_landing::{LandingReport, Refusal, RefusalCode};
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::repo::{make_link, read_file, write_file};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 fn follows(schema: SchemaName, value: &Value, what: &str) {
-    if let Err(violations) = validate(schema, value) {
+    if let Err(violations) = validate_value(schema, value) {
         panic!("{what} does not follow `{schema}`: {violations:#?}\n{value:#}");
     }
 }
@@ -160,7 +160,7 @@ fn the_schema_verb_prints_what_is_committed() {
     for schema in SchemaName::ALL {
         let output = agentos().run(&["schema", schema.as_str()]).unwrap();
         assert!(
-            output.stdout == agentos_schema::text(*schema),
+            output.stdout == agentos_schema::schema_text(*schema),
             "`{schema}` is stale: run `cargo xtask schemas`"
         );
     }
@@ -240,7 +240,7 @@ fn the_body_of_each_kind_of_record_follows_its_schema() {
         ("receipt", &json!({})),
     ] {
         assert!(
-            validate(SchemaName::EvidenceBody, &json!({ kind: body })).is_err(),
+            validate_value(SchemaName::EvidenceBody, &json!({ kind: body })).is_err(),
             "{kind}"
         );
     }

@@ -1,6 +1,6 @@
 //! The first hour: `agentos` without a verb, `init` and `doctor`.
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::TestRepo;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::support::{
 
 fn document(output: &CliOutput, schema: SchemaName) -> Value {
     let value = output.json().unwrap();
-    if let Err(violations) = validate(schema, &value) {
+    if let Err(violations) = validate_value(schema, &value) {
         panic!("does not follow `{schema}`: {violations:#?}\n{value:#}");
     }
     value

@@ -7,7 +7,7 @@ use agentos_schema::SchemaName;
 fn the_committed_schema_is_fresh() {
     let generated = serde_json::to_value(schemars::schema_for!(PolicyFile)).unwrap();
     let committed: serde_json::Value =
-        serde_json::from_str(agentos_schema::text(SchemaName::Policy)).unwrap();
+        serde_json::from_str(agentos_schema::schema_text(SchemaName::Policy)).unwrap();
     assert_eq!(
         committed, generated,
         "regenerate crates/words/agentos-schema/schemas/policy.json with `cargo xtask schemas`"
@@ -25,7 +25,7 @@ fn the_built_in_files_follow_the_schema() {
         agentos_policy::FACTS,
     ] {
         let value: serde_json::Value = toml::from_str(text).unwrap();
-        agentos_schema::validate(SchemaName::Policy, &value).unwrap();
+        agentos_schema::validate_value(SchemaName::Policy, &value).unwrap();
     }
 }
 
@@ -34,7 +34,8 @@ fn every_fact_is_documented_by_a_rule_whose_examples_hold() {
     let facts = agentos_policy::FACTS;
     let file = crate::support::source(agentos_policy::Layer::Repository, "facts.toml", facts);
     agentos_policy::PolicySet::load(&[file]).unwrap();
-    let schema: serde_json::Value = serde_json::from_str(agentos_schema::text(SchemaName::Policy)).unwrap();
+    let schema: serde_json::Value =
+        serde_json::from_str(agentos_schema::schema_text(SchemaName::Policy)).unwrap();
     let mut words: Vec<String> = schema["$defs"]["RuleText"]["properties"]
         .as_object()
         .unwrap()

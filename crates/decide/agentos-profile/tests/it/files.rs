@@ -62,7 +62,7 @@ fn the_shipped_profiles_follow_the_schema_and_are_built_in() {
     );
     for (provider, text) in SHIPPED {
         let value = serde_json::from_str(text).unwrap();
-        agentos_schema::validate(SchemaName::Profile, &value).unwrap();
+        agentos_schema::validate_value(SchemaName::Profile, &value).unwrap();
         assert_eq!(all.get(provider), Some(&parse(provider, text).unwrap()));
     }
 }
@@ -107,7 +107,7 @@ fn the_local_profiles_hold_the_values_of_the_system_they_come_from() {
 fn the_committed_schema_is_fresh() {
     let generated = serde_json::to_value(schemars::schema_for!(ProfileFile)).unwrap();
     let committed: serde_json::Value =
-        serde_json::from_str(agentos_schema::text(SchemaName::Profile)).unwrap();
+        serde_json::from_str(agentos_schema::schema_text(SchemaName::Profile)).unwrap();
     assert_eq!(
         committed, generated,
         "regenerate crates/words/agentos-schema/schemas/profile.json with `cargo xtask schemas`"

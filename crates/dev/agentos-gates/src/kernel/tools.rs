@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use serde_json::Value;
 
 use super::Checks;
@@ -41,7 +41,9 @@ pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
 
 fn binding(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
     let json = &ended.json;
-    let violations = validate(SchemaName::ToolResult, json).err().unwrap_or_default();
+    let violations = validate_value(SchemaName::ToolResult, json)
+        .err()
+        .unwrap_or_default();
     let mut problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
     let valid = json.pointer("/diff_validation/is_valid").and_then(Value::as_bool) == Some(true);
     let failed = ended.text("status") == "failed";
@@ -99,7 +101,7 @@ fn abilities(
     let connected = health.text("tools/0/status") == "connected";
     let id = format!("CAP-{provider}-health");
     if declares("supports_health_check") {
-        let fits = validate(SchemaName::ToolHealth, &health.json).is_ok()
+        let fits = validate_value(SchemaName::ToolHealth, &health.json).is_ok()
             && health.text("tools/0/provider") == provider;
         checks.add(&id, fits && connected == (health.code == Some(0)), health.short());
     } else {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use serde_json::{Value, json};
 
 use crate::stand_in::{StandIn, read};
@@ -85,10 +85,10 @@ fn what_a_gate_writes_follows_its_published_schema_which_it_prints() {
         ];
         for (schema, file) in files {
             let written = read(&stand_in.out().join("reports").join(file));
-            assert_eq!(validate(schema, &written), Ok(()), "{written:#}");
+            assert_eq!(validate_value(schema, &written), Ok(()), "{written:#}");
             let mut more = written;
             more["version"] = json!("one");
-            assert!(validate(schema, &more).is_err(), "{schema}");
+            assert!(validate_value(schema, &more).is_err(), "{schema}");
         }
     }
     for schema in SchemaName::OF_GATES {
@@ -97,7 +97,7 @@ fn what_a_gate_writes_follows_its_published_schema_which_it_prints() {
             .output()
             .unwrap();
         assert!(
-            output.stdout == agentos_schema::text(*schema).as_bytes(),
+            output.stdout == agentos_schema::schema_text(*schema).as_bytes(),
             "`{schema}` is stale: run `cargo xtask schemas`"
         );
     }

@@ -243,7 +243,7 @@ fn failed(gate: &str, agentos: &Path) -> Vec<String> {
         .unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{gate}: {output:?}");
     let verdict = read(&out.path().join("reports/gate_results.json"));
-    agentos_schema::validate(agentos_schema::SchemaName::GateResults, &verdict).unwrap();
+    agentos_schema::validate_value(agentos_schema::SchemaName::GateResults, &verdict).unwrap();
     let checks = verdict["checks"].as_array().unwrap();
     let failed = checks.iter().filter(|check| check["status"] == "failed");
     let id = |check: &Value| check["id"].as_str().unwrap().to_owned();
