@@ -2,7 +2,7 @@
 //!
 //! Owns: the claims, and that second reading. Never: reads a file.
 
-use agentos_context::Ignore;
+use agentos_context::IgnorePatterns;
 
 use crate::bytes::{read_text, split_parts};
 
@@ -17,13 +17,13 @@ pub fn check_ignore(data: &[u8]) {
     let parts = split_parts(data);
     let path = read_text(parts.first());
     let text = read_text(parts.get(1));
-    let ignore = Ignore::parse(&text);
+    let ignore = IgnorePatterns::parse(&text);
     let left_out = ignore.leaves_out(&path);
     // Comments and blank lines must not change the meaning of the lines around them. `#!*` would take everything back
     // if it were read as a pattern.
     let commented = format!("# a comment\n\n{text}\n\n#!*\n");
     assert_eq!(
-        Ignore::parse(&commented).leaves_out(&path),
+        IgnorePatterns::parse(&commented).leaves_out(&path),
         left_out,
         "a comment or a blank line means something"
     );

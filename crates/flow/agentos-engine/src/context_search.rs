@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use agentos_api::{ContextFileReport, ContextReport};
-use agentos_context::{Budget, FileId, Ignore, Picked, Query, Ranker, Why, pick};
+use agentos_context::{
+    ContextBudget, FileId, FileRanker, IgnorePatterns, PickedFiles, RankReason, TaskQuery, pick_files,
+};
 use agentos_landing::{Base, EntryKind};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::Adapter;
@@ -64,12 +66,12 @@ pub fn find_context(
         target_ref: Some(target.refname.clone()),
         ..tool_facts(query.adapter, query.model, 1, clock.now())
     };
-    let words = Query::of(query.task);
+    let words = TaskQuery::from_task(query.task);
     let mut search = ContextSearch {
         base: base.as_ref(),
         policy: &policy.set,
         facts: &facts,
-        ranker: Ranker::new(&words),
+        ranker: FileRanker::new(&words),
         ids: HashMap::new(),
         sizes: HashMap::new(),
     };
@@ -78,7 +80,7 @@ pub fn find_context(
     let budget = budget(query);
     let (ranked, read) = (search.ids.len(), search.sizes.len());
     let sizes = search.sizes;
-    let picked = pick(search.ranker.finish(), budget, |file| {
+    let picked = pick_files(search.ranker.rank_files(), budget, |file| {
         sizes.get(&file.file).copied().flatten()
     });
     Ok(report(picked, budget, ranked, read, |file| {
@@ -87,16 +89,16 @@ pub fn find_context(
 }
 
 fn report(
-    picked: Picked,
-    budget: Budget,
+    picked: PickedFiles,
+    budget: ContextBudget,
     ranked: usize,
     read: usize,
     size: impl Fn(FileId) -> u64,
 ) -> ContextReport {
     let files = picked.files.into_iter().map(|file| {
         let (named, words) = match file.why {
-            Why::Named => (true, Vec::new()),
-            Why::Words(words) => (false, words),
+            RankReason::Named => (true, Vec::new()),
+            RankReason::Words(words) => (false, words),
         };
         ContextFileReport {
             path: file.path,
@@ -121,7 +123,7 @@ struct ContextSearch<'a> {
     base: &'a dyn Base,
     policy: &'a PolicySet,
     facts: &'a ToolFacts,
-    ranker: Ranker<'a>,
+    ranker: FileRanker<'a>,
     /// Path and object id of each file that is ranked.
     ids: HashMap<FileId, (String, String)>,
     /// Length of each file that was looked at. `None` if it cannot be sent.
@@ -130,7 +132,7 @@ struct ContextSearch<'a> {
 
 impl ContextSearch<'_> {
     /// Ranks every file of the base by its path, except those that are left out.
-    fn walk_base(&mut self, ignore: &Ignore) -> Result<(), EffectError> {
+    fn walk_base(&mut self, ignore: &IgnorePatterns) -> Result<(), EffectError> {
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             for found in self.base.list(&folder).map_err(|error| unreadable(&error))? {
@@ -148,7 +150,7 @@ impl ContextSearch<'_> {
                     EntryKind::Directory if path == OWN_FOLDER => {}
                     EntryKind::Directory => folders.push(path),
                     EntryKind::File(_) if !ignore.leaves_out(&path) => {
-                        let id = self.ranker.path(&path);
+                        let id = self.ranker.add_path(&path);
                         self.ids.insert(id, (path, found.entry.id));
                     }
                     EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
@@ -175,7 +177,7 @@ impl ContextSearch<'_> {
             let bytes = self.base.read(object).map_err(|error| unreadable(&error))?;
             let is_text = bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok();
             if is_text {
-                self.ranker.text(id, &bytes);
+                self.ranker.add_text(id, &bytes);
             }
             self.sizes.insert(id, is_text.then_some(bytes.len() as u64));
         }
@@ -183,21 +185,21 @@ impl ContextSearch<'_> {
     }
 }
 
-fn read_ignore(base: &dyn Base) -> Result<Ignore, EffectError> {
+fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable(&error))?;
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
-        return Ok(Ignore::default());
+        return Ok(IgnorePatterns::default());
     };
     let text = base.read(&entry.id).map_err(|error| unreadable(&error))?;
-    Ok(Ignore::parse(&String::from_utf8_lossy(&text)))
+    Ok(IgnorePatterns::parse(&String::from_utf8_lossy(&text)))
 }
 
 /// Returns what the context window leaves besides the instructions and an answer.
-fn budget(query: &ContextQuery<'_>) -> Budget {
+fn budget(query: &ContextQuery<'_>) -> ContextBudget {
     let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
     let answer = query.max_output_tokens.unwrap_or(window / 4);
     let left = window.saturating_sub(answer).saturating_sub(INSTRUCTION_TOKENS);
-    Budget {
+    ContextBudget {
         bytes: left.min(MOST_TOKENS) * BYTES_PER_TOKEN,
         files: MOST_FILES,
     }

@@ -6,7 +6,7 @@
 
 /// Patterns of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ignore {
+pub struct IgnorePatterns {
     lines: Vec<IgnoreLine>,
 }
 
@@ -17,7 +17,7 @@ struct IgnoreLine {
     folder_only: bool,
 }
 
-impl Ignore {
+impl IgnorePatterns {
     /// Parses the text of the file. Every line is a valid pattern, so parsing cannot fail.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -137,8 +137,9 @@ mod tests {
 
     #[test]
     fn patterns_mean_what_they_mean_to_git() {
-        let ignore =
-            Ignore::parse("# data\n*.csv\n/build/\ndocs/**/old\n!keep.csv\nnotes?.md\nsrc/gen\n\\!odd\n");
+        let ignore = IgnorePatterns::parse(
+            "# data\n*.csv\n/build/\ndocs/**/old\n!keep.csv\nnotes?.md\nsrc/gen\n\\!odd\n",
+        );
         let cases = [
             ("a.csv", true),
             ("deep/down/a.csv", true),

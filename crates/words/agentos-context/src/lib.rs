@@ -2,7 +2,7 @@
 //!
 //! Owns: reading a task's words, ranking files by their paths and texts, fitting the best into a budget, and the
 //! files that `.agentosignore` excludes. Never: reads a file, asks a clock or a model, or decides what a tool may
-//! see: it gets paths and bytes, and policy is asked about the files that it picks. Start at [`Ranker`].
+//! see: it gets paths and bytes, and policy is asked about the files that it picks. Start at [`FileRanker`].
 
 mod ignore;
 mod pick;
@@ -10,7 +10,7 @@ mod query;
 mod rank;
 mod words;
 
-pub use ignore::Ignore;
-pub use pick::{Budget, Picked, pick};
-pub use query::Query;
-pub use rank::{FileId, Ranked, Ranker, Why};
+pub use ignore::IgnorePatterns;
+pub use pick::{ContextBudget, PickedFiles, pick_files};
+pub use query::TaskQuery;
+pub use rank::{FileId, FileRanker, RankReason, RankedFile};

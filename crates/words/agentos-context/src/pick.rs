@@ -2,11 +2,11 @@
 //!
 //! Owns: where to stop. Never: cuts a file: a tool that sees half of a file writes edits that do not land.
 
-use crate::rank::{Ranked, Why};
+use crate::rank::{RankReason, RankedFile};
 
 /// Maximum amount of context that may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct ContextBudget {
     /// Maximum number of bytes of text.
     pub bytes: u64,
     /// Maximum number of files.
@@ -15,9 +15,9 @@ pub struct Budget {
 
 /// Picked files, and files that the task names but that do not fit.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Picked {
+pub struct PickedFiles {
     /// Picked files, best first.
-    pub files: Vec<Ranked>,
+    pub files: Vec<RankedFile>,
     /// Total size of the picked files in bytes.
     pub bytes: u64,
     /// Paths that the task names and that are too large for the rest of the budget.
@@ -28,12 +28,16 @@ pub struct Picked {
 const MIN_SHARE: f64 = 0.3;
 
 /// Picks the best files that fit. `size` returns the length of a file in bytes, or `None` if the file cannot be sent.
-pub fn pick(ranked: Vec<Ranked>, budget: Budget, size: impl Fn(&Ranked) -> Option<u64>) -> Picked {
+pub fn pick_files(
+    ranked: Vec<RankedFile>,
+    budget: ContextBudget,
+    size: impl Fn(&RankedFile) -> Option<u64>,
+) -> PickedFiles {
     let best = ranked.iter().map(|file| file.score).fold(0.0, f64::max);
-    let mut picked = Picked::default();
+    let mut picked = PickedFiles::default();
     for file in ranked {
         // A file that the task names is wanted whatever its words are.
-        let named = file.why == Why::Named;
+        let named = file.why == RankReason::Named;
         if picked.files.len() >= budget.files || (!named && file.score < best * MIN_SHARE) {
             continue;
         }

@@ -8,7 +8,7 @@ use crate::words::{for_each_identifier, for_each_part, stem_word};
 
 /// Task, as words and paths to search for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Query {
+pub struct TaskQuery {
     /// Words in the form that is compared, with their weight and their spelling in the task.
     pub(crate) terms: Vec<QueryTerm>,
     /// Texts that look like a path or a file name.
@@ -32,10 +32,10 @@ const WORD_WEIGHT: f64 = 1.0;
 /// Maximum number of words. More are a pasted text; the first ones state what is wanted.
 const MAX_TERMS: usize = 256;
 
-impl Query {
+impl TaskQuery {
     /// Reads a task.
     #[must_use]
-    pub fn of(task: &str) -> Self {
+    pub fn from_task(task: &str) -> Self {
         let mut terms: BTreeMap<Vec<u8>, (usize, f64, String)> = BTreeMap::new();
         let mut buffer = Vec::new();
         let mut take = |word: &[u8], weight: f64| {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_task_names_paths_identifiers_and_words() {
-        let query = Query::of(
+        let query = TaskQuery::from_task(
             "Fix the off-by-one in `parse_hunk` (src/parse.rs:12), as Cargo.toml says it. See ./docs/",
         );
         assert_eq!(query.paths, ["src/parse.rs", "Cargo.toml"]);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_empty_task_asks_for_nothing() {
-        assert!(Query::of("").is_empty());
-        assert!(Query::of("fix the code, please").is_empty());
+        assert!(TaskQuery::from_task("").is_empty());
+        assert!(TaskQuery::from_task("fix the code, please").is_empty());
     }
 }

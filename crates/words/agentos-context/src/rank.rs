@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::query::Query;
+use crate::query::TaskQuery;
 use crate::words::{for_each_identifier, for_each_part, stem_word};
 
 /// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
@@ -28,7 +28,7 @@ pub struct FileId(usize);
 
 /// Reason why a file belongs to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum RankReason {
     /// The task names the file.
     Named,
     /// Words of the task that are in its path or text, the one with the highest score first.
@@ -37,7 +37,7 @@ pub enum Why {
 
 /// File with its rank.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedFile {
     /// Number of the file.
     pub file: FileId,
     /// Path of the file.
@@ -45,13 +45,13 @@ pub struct Ranked {
     /// Score. Higher is better; scores are comparable within one ranking only.
     pub score: f64,
     /// Reason for the rank.
-    pub why: Why,
+    pub why: RankReason,
 }
 
 /// Collects files and ranks them.
 #[derive(Debug)]
-pub struct Ranker<'q> {
-    query: &'q Query,
+pub struct FileRanker<'q> {
+    query: &'q TaskQuery,
     known: HashMap<&'q [u8], usize>,
     /// First letters of the words of the task, so that other words are passed over quickly.
     starts: [bool; 256],
@@ -71,10 +71,10 @@ struct CollectedFile {
     length: Option<u32>,
 }
 
-impl<'q> Ranker<'q> {
+impl<'q> FileRanker<'q> {
     /// Creates a ranker without files.
     #[must_use]
-    pub fn new(query: &'q Query) -> Self {
+    pub fn new(query: &'q TaskQuery) -> Self {
         let mut starts = [false; 256];
         let mut known = HashMap::new();
         for (at, term) in query.terms.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<'q> Ranker<'q> {
     }
 
     /// Adds a file by its path, with `/` between parts.
-    pub fn path(&mut self, path: &str) -> FileId {
+    pub fn add_path(&mut self, path: &str) -> FileId {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut in_path: Vec<(usize, f64)> = Vec::new();
         for (part, counts) in [(folder, FOLDER_WEIGHT), (name, NAME_WEIGHT)] {
@@ -140,7 +140,7 @@ impl<'q> Ranker<'q> {
     }
 
     /// Adds the text of a file. Content with a NUL byte is no text, so such a file counts by its path alone.
-    pub fn text(&mut self, file: FileId, text: &[u8]) {
+    pub fn add_text(&mut self, file: FileId, text: &[u8]) {
         if text.contains(&0) {
             return;
         }
@@ -159,7 +159,7 @@ impl<'q> Ranker<'q> {
 
     /// Returns the files that have a word of the task, best first; those with equal scores are sorted by path.
     #[must_use]
-    pub fn finish(self) -> Vec<Ranked> {
+    pub fn rank_files(self) -> Vec<RankedFile> {
         let rarity = self.word_rarity();
         let read = self.files.iter().filter_map(|file| file.length);
         let (count, words) = read.fold((0_u32, 0_u64), |(count, words), length| {
@@ -184,23 +184,23 @@ impl<'q> Ranker<'q> {
                 continue;
             }
             let why = if file.named {
-                Why::Named
+                RankReason::Named
             } else {
-                Why::Words(
+                RankReason::Words(
                     told.iter()
                         .take(MAX_REASON_WORDS)
                         .map(|(word, _)| (*word).to_owned())
                         .collect(),
                 )
             };
-            ranked.push(Ranked {
+            ranked.push(RankedFile {
                 file: FileId(at),
                 path: file.path.clone(),
                 score,
                 why,
             });
         }
-        let first = |file: &Ranked| file.why == Why::Named;
+        let first = |file: &RankedFile| file.why == RankReason::Named;
         ranked.sort_by(|a, b| {
             let named = first(b).cmp(&first(a));
             named

@@ -302,6 +302,7 @@ pub fn check_value(schema: &Value, value: &Value) -> Result<(), Vec<SchemaViolat
 
 fn broken_schema(message: &str) -> Vec<SchemaViolation> {
     vec![SchemaViolation {
+        // The schema is wrong, not a part of the value, so there is no place to name.
         pointer: String::new(),
         message: format!("the schema itself cannot be used: {message}"),
     }]

@@ -7,7 +7,7 @@ use agentos_engine::ports::{Answer, ConsentPort, ConsentQuestion};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, FileState, RepoPath, ResultFacts};
 use agentos_policy::{Place, PolicySet};
-use agentos_schema::{SchemaName, validate};
+use agentos_schema::{SchemaName, validate_value};
 use agentos_tool::{Progress, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -81,7 +81,11 @@ fn every_event_is_published_as_its_schema_says() {
         let published = serde_json::to_value(event.report(&run())).unwrap();
         assert_eq!(published["event"]["kind"], kind);
         assert_eq!(published["run"], "19700101T000000Z-00000001");
-        assert_eq!(validate(SchemaName::RunEvent, &published), Ok(()), "{published}");
+        assert_eq!(
+            validate_value(SchemaName::RunEvent, &published),
+            Ok(()),
+            "{published}"
+        );
     }
 }
 
@@ -103,7 +107,7 @@ fn a_question_names_the_rules_that_ask_and_the_whole_change() {
 fn an_answer_over_the_wire_counts_for_exactly_its_question() {
     let reply = |binding: Value, agrees: bool| {
         let reply = json!({ "version": 1, "run": run().as_str(), "agrees": agrees, "binding": binding });
-        assert_eq!(validate(SchemaName::ConsentReply, &reply), Ok(()));
+        assert_eq!(validate_value(SchemaName::ConsentReply, &reply), Ok(()));
         ConsentAnswer::from_reply(serde_json::from_value(reply).unwrap(), "dana", "web form")
     };
     for agrees in [true, false] {

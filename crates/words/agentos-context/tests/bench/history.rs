@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use agentos_context::{Budget, Query, Ranker, pick};
+use agentos_context::{ContextBudget, FileRanker, TaskQuery, pick_files};
 use agentos_testkit::cli::program;
 
 /// Commits that changed more files than this are about more than their title says.
 const MOST_CHANGED: usize = 6;
 /// What a model of a small window is sent: 5120 tokens of 3 bytes.
-const BUDGET: Budget = Budget {
+const BUDGET: ContextBudget = ContextBudget {
     bytes: 15_360,
     files: 12,
 };
@@ -78,13 +78,13 @@ impl Tally {
         files: &[(String, String)],
         blobs: &HashMap<String, Vec<u8>>,
     ) {
-        let query = Query::of(title);
-        let mut ranker = Ranker::new(&query);
+        let query = TaskQuery::from_task(title);
+        let mut ranker = FileRanker::new(&query);
         for (path, blob) in files {
-            let id = ranker.path(path);
-            ranker.text(id, &blobs[blob]);
+            let id = ranker.add_path(path);
+            ranker.add_text(id, &blobs[blob]);
         }
-        let ranked = ranker.finish();
+        let ranked = ranker.rank_files();
         let hit = |path: &str| case.changed.iter().any(|changed| changed == path);
         self.commits += 1;
         self.first += u32::from(ranked.first().is_some_and(|file| hit(&file.path)));
@@ -93,7 +93,7 @@ impl Tally {
             .iter()
             .map(|(path, blob)| (path.as_str(), blobs[blob].len() as u64))
             .collect();
-        let picked = pick(ranked, BUDGET, |file| sizes.get(file.path.as_str()).copied());
+        let picked = pick_files(ranked, BUDGET, |file| sizes.get(file.path.as_str()).copied());
         let found = picked.files.iter().filter(|file| hit(&file.path)).count();
         self.picked += u32::from(found > 0);
         self.recall += found as f64 / case.changed.len() as f64;

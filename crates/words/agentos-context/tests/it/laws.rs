@@ -1,19 +1,19 @@
 //! What holds for every task and every repository.
 
-use agentos_context::{Budget, Ignore, Query, Ranked, Ranker, pick};
+use agentos_context::{ContextBudget, FileRanker, IgnorePatterns, RankedFile, TaskQuery, pick_files};
 use proptest::prelude::*;
 
 type Files = Vec<(String, Vec<u8>)>;
 
-fn ranked(task: &str, files: &[(String, Vec<u8>)]) -> Vec<Ranked> {
-    let query = Query::of(task);
-    let mut ranker = Ranker::new(&query);
-    let ids: Vec<_> = files.iter().map(|(path, _)| ranker.path(path)).collect();
+fn ranked(task: &str, files: &[(String, Vec<u8>)]) -> Vec<RankedFile> {
+    let query = TaskQuery::from_task(task);
+    let mut ranker = FileRanker::new(&query);
+    let ids: Vec<_> = files.iter().map(|(path, _)| ranker.add_path(path)).collect();
     assert_eq!(ranker.reading_order().len(), files.len());
     for (id, (_, text)) in ids.into_iter().zip(files) {
-        ranker.text(id, text);
+        ranker.add_text(id, text);
     }
-    ranker.finish()
+    ranker.rank_files()
 }
 
 fn any_files() -> impl Strategy<Value = Files> {
@@ -32,7 +32,7 @@ proptest! {
         prop_assert!(first.iter().all(|file| file.score.is_finite() && file.score >= 0.0));
         files.reverse();
         let again = ranked(&task, &files);
-        let paths = |found: &[Ranked]| found.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+        let paths = |found: &[RankedFile]| found.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
         prop_assert_eq!(paths(&first), paths(&again));
     }
 
@@ -51,10 +51,10 @@ proptest! {
     #[test]
     fn what_is_picked_fits(task in "[a-d ]{0,40}", files in any_files(), bytes in 0_u64..200, most in 0_usize..6) {
         let found = ranked(&task, &files);
-        let size = |file: &Ranked| {
+        let size = |file: &RankedFile| {
             files.iter().find(|(path, _)| *path == file.path).map(|(_, text)| text.len() as u64)
         };
-        let picked = pick(found, Budget { bytes, files: most }, size);
+        let picked = pick_files(found, ContextBudget { bytes, files: most }, size);
         let sum: u64 = picked.files.iter().filter_map(size).sum();
         prop_assert_eq!(sum, picked.bytes);
         prop_assert!(picked.bytes <= bytes && picked.files.len() <= most);
@@ -62,10 +62,10 @@ proptest! {
 
     #[test]
     fn any_text_is_a_list_of_patterns(text in "[ab*?/!#\\\\\n]{0,60}", path in "[ab]{1,3}(/[ab]{1,3}){0,4}") {
-        let ignore = Ignore::parse(&text);
+        let ignore = IgnorePatterns::parse(&text);
         let _ = ignore.leaves_out(&path);
         // What is left out stays so when all is left out after it.
-        let all = Ignore::parse(&(text + "\n**\n"));
+        let all = IgnorePatterns::parse(&(text + "\n**\n"));
         prop_assert!(all.leaves_out(&path));
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks and the files they are about.
 
-use agentos_context::{Budget, Picked, Query, Ranker, Why, pick};
+use agentos_context::{ContextBudget, FileRanker, PickedFiles, RankReason, TaskQuery, pick_files};
 
 const FILES: &[(&str, &str)] = &[
     (
@@ -30,15 +30,15 @@ const FILES: &[(&str, &str)] = &[
     ("README.md", "# A small shop"),
 ];
 
-fn ranked(task: &str, files: &[(&str, &str)]) -> Vec<(String, Why)> {
-    let query = Query::of(task);
-    let mut ranker = Ranker::new(&query);
+fn ranked(task: &str, files: &[(&str, &str)]) -> Vec<(String, RankReason)> {
+    let query = TaskQuery::from_task(task);
+    let mut ranker = FileRanker::new(&query);
     for (path, text) in files {
-        let id = ranker.path(path);
-        ranker.text(id, text.as_bytes());
+        let id = ranker.add_path(path);
+        ranker.add_text(id, text.as_bytes());
     }
     ranker
-        .finish()
+        .rank_files()
         .into_iter()
         .map(|file| (file.path, file.why))
         .collect()
@@ -68,20 +68,20 @@ fn a_file_that_is_named_comes_first_whatever_its_words() {
     let found = ranked("the server is slow, see README.md and http/server.rs:12", FILES);
     let mut named: Vec<&str> = found
         .iter()
-        .filter(|(_, why)| *why == Why::Named)
+        .filter(|(_, why)| *why == RankReason::Named)
         .map(|(path, _)| path.as_str())
         .collect();
     named.sort_unstable();
     assert_eq!(named, ["README.md", "src/http/server.rs"]);
     assert!(
-        found.iter().take(2).all(|(_, why)| *why == Why::Named),
+        found.iter().take(2).all(|(_, why)| *why == RankReason::Named),
         "{found:?}"
     );
     // Half a name is no name.
     assert!(
         ranked("see ADME.md", FILES)
             .iter()
-            .all(|(_, why)| *why != Why::Named)
+            .all(|(_, why)| *why != RankReason::Named)
     );
 }
 
@@ -100,18 +100,18 @@ fn words_that_every_task_has_lead_nowhere() {
     assert_eq!(ranked("please fix the bug in this code", FILES), []);
 }
 
-fn picked(task: &str, bytes: u64) -> Picked {
-    let query = Query::of(task);
-    let mut ranker = Ranker::new(&query);
+fn picked(task: &str, bytes: u64) -> PickedFiles {
+    let query = TaskQuery::from_task(task);
+    let mut ranker = FileRanker::new(&query);
     for (path, text) in FILES {
-        let id = ranker.path(path);
-        ranker.text(id, text.as_bytes());
+        let id = ranker.add_path(path);
+        ranker.add_text(id, text.as_bytes());
     }
     let size = |path: &str| {
         let found = FILES.iter().find(|(known, _)| *known == path).unwrap();
         Some(found.1.len() as u64)
     };
-    pick(ranker.finish(), Budget { bytes, files: 12 }, |file| {
+    pick_files(ranker.rank_files(), ContextBudget { bytes, files: 12 }, |file| {
         size(&file.path)
     })
 }
