@@ -31,7 +31,7 @@ struct ExportParts {
 }
 
 /// Writes what a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
-fn read_me(parts: &ExportParts) -> String {
+fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
     let line = |there: bool, text: &str| if there { format!("{text}\n") } else { String::new() };
     let attestations = line(
         parts.attested,
@@ -51,9 +51,16 @@ fn read_me(parts: &ExportParts) -> String {
         true => "the keys that the exporter trusts; ask the exporter for the fingerprint in another way",
         false => "empty: the exporter trusts no key",
     };
-    let given = if parts.keys { " --keys allowed_signers" } else { "" };
-    let complete = parts.signed && parts.keys && parts.unsigned_runs == 0;
-    let require = if complete { " --require" } else { "" };
+    let check = CopyCheck {
+        names_keys: parts.keys,
+        requires_signatures: parts.signed && parts.keys && parts.unsigned_runs == 0,
+    };
+    let ours = (layout.check_command)(check);
+    let script = match (check.names_keys, check.requires_signatures) {
+        (_, true) => "`scripts/evidence/verify.py . --keys allowed_signers --require`",
+        (true, false) => "`scripts/evidence/verify.py . --keys allowed_signers`",
+        (false, false) => "`scripts/evidence/verify.py .`",
+    };
     let openssh = line(
         parts.signed && parts.keys,
         "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
@@ -71,8 +78,8 @@ fn read_me(parts: &ExportParts) -> String {
     {list}
     allowed_signers              {signers}
 
-Check it with AgentOS:      agentos evidence verify --dir .{given}{require}
-{openssh}without AgentOS:            scripts/evidence/verify.py .{given}{require}, in Python, from the AgentOS repository
+Check it with AgentOS:      {ours}
+{openssh}without AgentOS:            {script}, in Python, from the AgentOS repository
 
 {proved}"
     )
@@ -92,14 +99,14 @@ fn proved(parts: &ExportParts) -> String {
     }
     if parts.signed && parts.unsigned_runs > 0 {
         text.push_str(&format!(
-            "    Runs here that nobody signed: {}. With --require each is a fault.\n",
+            "    Runs here that nobody signed: {}. Where signatures are required, each is a fault.\n",
             parts.unsigned_runs
         ));
     }
     text.push_str(match parts.signed {
         true => {
-            "    With the keys of the exporter and --require: no record at the end is missing, each run was signed by one of the
-    keys, and every file that is named above is the one that was exported, this page included.
+            "    With the keys of the exporter and signatures required: no record at the end is missing, each run was signed by one
+    of the keys, and every file that is named above is the one that was exported, this page included.
 What it does not prove
     That this is the newest export: an older one is as genuine. Compare the time and the last record in export.json with
     what the exporter says. That the keys in allowed_signers are the exporter's: ask for the fingerprint.\n"
@@ -131,11 +138,26 @@ pub struct ExportedRun {
     pub is_diff_cut: bool,
 }
 
-/// Lays out the page of an export.
-pub type PageLayout<'a> = &'a dyn Fn(&VerifyReport, &[ExportedRun]) -> String;
+/// The check that a reviewer can make of an export, with what lies in its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyCheck {
+    /// The folder names keys whose signatures count.
+    pub names_keys: bool,
+    /// Everything is signed by one of them, so that a missing signature is a fault.
+    pub requires_signatures: bool,
+}
+
+/// The parts of an export that a front end words.
+#[derive(Clone, Copy)]
+pub struct ExportLayout<'a> {
+    /// Lays out the page for a browser.
+    pub page: &'a dyn Fn(&VerifyReport, &[ExportedRun]) -> String,
+    /// Words the command that makes the check, for a reader who is in the folder.
+    pub check_command: &'a dyn Fn(CopyCheck) -> String,
+}
 
 impl Host {
-    /// Copies the evidence into a new or empty folder, with a page that `layout` makes. `redacts` leaves content out.
+    /// Copies the evidence into a new or empty folder, with what `layout` words. `redacts` leaves content out.
     ///
     /// # Errors
     /// If the folder is not empty, or something cannot be read or written.
@@ -143,7 +165,7 @@ impl Host {
         &self,
         out: &Path,
         redacts: bool,
-        layout: PageLayout<'_>,
+        layout: ExportLayout<'_>,
     ) -> Result<ExportReport, EffectError> {
         let repo = repository::open(self)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
@@ -167,7 +189,7 @@ impl Host {
         let copied = Store::open(&out).map_err(|error| broken(&error))?;
         add(
             "index.html",
-            layout(&found, &newest_runs(&copied, redacts)?).as_bytes(),
+            (layout.page)(&found, &newest_runs(&copied, redacts)?).as_bytes(),
         )?;
         // Without a key, or where it cannot be had, the export is not signed and says so.
         let key = evidence_key::existing(self).ok().flatten().map(|kept| kept.key);
@@ -178,7 +200,7 @@ impl Host {
             redacted: redacts,
             unsigned_runs: found.unsigned,
         };
-        add("README.txt", read_me(&parts).as_bytes())?;
+        add("README.txt", read_me(&parts, layout).as_bytes())?;
         copy.seal(SystemClock.now().as_str(), key.as_ref())
             .map_err(|error| broken(&error))?;
         if !found.ok {

@@ -91,7 +91,7 @@ pub use environment::Environment;
 pub use error::usage;
 pub use events::{RecordSeen, RunEvent, RunEvents};
 pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
-pub use export::{ExportedRun, PageLayout};
+pub use export::{CopyCheck, ExportLayout, ExportedRun};
 pub use files::{LARGEST_ANSWER, bounded, describe_cause, file, text_file, unreadable};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;

@@ -2,7 +2,7 @@
 //!
 //! Owns: the sentence and the page's layout. Never: copies anything itself.
 
-use agentos_host::{ExportedRun, VerifyReport};
+use agentos_host::{CopyCheck, ExportLayout, ExportedRun, VerifyReport};
 
 use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
@@ -18,7 +18,11 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     };
     let report = {
         let _working = Working::on(app, "copying the evidence");
-        app.host.export_evidence(&args.out, args.redact, &layout)?
+        let layout = ExportLayout {
+            page: &layout,
+            check_command: &check_command,
+        };
+        app.host.export_evidence(&args.out, args.redact, layout)?
     };
     if report.signed_by.is_none() {
         app.printer.note(
@@ -30,6 +34,21 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         report.records, report.blobs, report.dir, report.dir
     );
     app.say(&crate::escape::line(&sentence), &report)
+}
+
+/// Words the command that checks an export from inside its folder.
+fn check_command(check: CopyCheck) -> String {
+    let keys = if check.names_keys {
+        " --keys allowed_signers"
+    } else {
+        ""
+    };
+    let require = if check.requires_signatures {
+        " --require"
+    } else {
+        ""
+    };
+    format!("agentos evidence verify --dir .{keys}{require}")
 }
 
 fn run_page(run: &ExportedRun) -> RunPage {

@@ -264,12 +264,12 @@ fn an_export_says_what_it_proves_and_what_not() {
     Check it with AgentOS:      agentos evidence verify --dir . --keys allowed_signers --require
     with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence -s head.json.sig < head.json
                   and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence -s export.json.sig < export.json
-    without AgentOS:            scripts/evidence/verify.py . --keys allowed_signers --require, in Python, from the AgentOS repository
+    without AgentOS:            `scripts/evidence/verify.py . --keys allowed_signers --require`, in Python, from the AgentOS repository
 
     What that proves
         Each record is what was written: number, time, kind, run, content and the order. No record in between is missing.
-        With the keys of the exporter and --require: no record at the end is missing, each run was signed by one of the
-        keys, and every file that is named above is the one that was exported, this page included.
+        With the keys of the exporter and signatures required: no record at the end is missing, each run was signed by one
+        of the keys, and every file that is named above is the one that was exported, this page included.
     What it does not prove
         That this is the newest export: an older one is as genuine. Compare the time and the last record in export.json with
         what the exporter says. That the keys in allowed_signers are the exporter's: ask for the fingerprint.
