@@ -52,7 +52,7 @@ impl Server {
                 Fit::TooLong(words, wanted) => {
                     let fault = Fault::from(Reason::ContextLength).saying(&words);
                     let mut error = self.error(&fault, deadline);
-                    error.fix = Some(self.longer_context(wanted));
+                    error.advice.fix = Some(self.longer_context(wanted));
                     return Err(error);
                 }
             }

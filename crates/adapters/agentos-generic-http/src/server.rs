@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request};
-use agentos_tool::{Endpoint, HealthStatus, SecretForms, Timestamp, ToolError, ToolFailure, ToolHealth};
+use agentos_tool::{
+    Endpoint, HealthStatus, SecretForms, Timestamp, ToolAdvice, ToolError, ToolFailure, ToolHealth,
+};
 use serde_json::Value;
 
 use crate::guard::{KeyGuard, prepare_forms};
@@ -147,6 +149,8 @@ impl Server {
         let mut health = ToolHealth::new(provider, HealthStatus::Connected, details, now);
         health.detail = found.remark.map(|remark| remark.as_str().to_owned());
         health.fix = found.remark.and_then(|remark| self.place(&at).fix(remark));
+        let steps = found.remark.map(|remark| self.place(&at).next_steps(remark));
+        health.next = steps.unwrap_or_default();
         if let (Some(loaded), Some(counted_on)) = (found.context_window, self.settings.context_window)
             && loaded < counted_on
         {
@@ -155,6 +159,7 @@ impl Server {
                 "{}, but its context has {loaded} tokens and the profile counts on {counted_on}",
                 health.details
             );
+            health.next = Vec::new();
             health.fix = Some(self.hints.longer.replace("{tokens}", &counted_on.to_string()));
         }
         health.model = found.model;
@@ -172,6 +177,7 @@ impl Server {
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
         health.fix = place.fix(fault.reason);
+        health.next = place.next_steps(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
         health.models = fault
             .models
@@ -211,7 +217,7 @@ impl Server {
             detail: reason.as_str().to_owned(),
             health: seen_by_probe.then(|| reason.status()),
             message: place.details(reason, self.clean(fault).as_deref()),
-            fix: place.fix(reason),
+            advice: ToolAdvice::new(place.fix(reason), place.next_steps(reason)),
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }

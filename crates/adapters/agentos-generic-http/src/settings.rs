@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use agentos_tool::{Ability, Constrain, DiffQuality, ExecutionMode, Secret, ToolCapabilities};
+use agentos_tool::{Ability, Constrain, DiffQuality, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
 
 /// The placeholder for "whatever model the server has loaded".
 pub const ANY_MODEL: &str = "local-model";
@@ -21,8 +21,8 @@ pub struct ServerSettings {
     pub model: Option<String>,
     /// The key.
     pub key: Option<Secret>,
-    /// Why no key is sent although there may be one, in words that begin a sentence.
-    pub key_obstacle: Option<String>,
+    /// Why no key is sent although there may be one. `None` if one is sent, or there is none.
+    pub key_obstacle: Option<KeyObstacle>,
     /// It never answers without a key, so nothing is sent without one.
     pub requires_key: bool,
     /// Does what is sent stay on machines of the user's own?

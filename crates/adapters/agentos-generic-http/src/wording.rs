@@ -2,6 +2,9 @@
 //!
 //! Owns: one sentence each for every reason. Never: decides a state.
 
+use agentos_api::NextStep;
+use agentos_tool::KeyObstacle;
+
 use crate::{Reason, ServerSettings};
 
 /// Words of one provider for the two things a person has to do most often.
@@ -86,33 +89,27 @@ impl Place<'_> {
         }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it in words. `None` if the steps of [`Place::next_steps`] say it all.
     pub(crate) fn fix(&self, reason: Reason) -> Option<String> {
         let provider = &self.settings.provider;
         let hints = self.hints;
-        if self.obstacle(reason).is_some() {
-            return Some("see `agentos tool auth status`".to_owned());
-        }
         Some(match reason {
-            Reason::MissingUrl | Reason::BadUrl => {
-                format!(
-                    "set an address such as `{}` with `--base-url` or in the profile",
-                    hints.address
-                )
-            }
-            Reason::MissingModel | Reason::UnknownModel => {
-                format!("name one of its models with `--model`, or {}", hints.load)
-            }
-            Reason::MissingKey
+            Reason::MissingUrl
+            | Reason::BadUrl
+            | Reason::MissingKey
             | Reason::KeyRequired
             | Reason::Unauthorized
             | Reason::Forbidden
-            | Reason::BadKey => format!("set the key with `agentos tool auth set --provider {provider}`"),
+            | Reason::BadKey
+            | Reason::NotLoaded => return None,
+            Reason::MissingModel
+            | Reason::UnknownModel
+            | Reason::LoadingOff
+            | Reason::NoModels
+            | Reason::LoadFailed => hints.load.to_owned(),
             Reason::Setup => "install the system's certificate authorities".to_owned(),
             Reason::Dns => "check the host name in the base URL and the network".to_owned(),
-            Reason::Refused | Reason::ConnectTimeout => {
-                format!("{}, or set its address with `--base-url`", hints.start)
-            }
+            Reason::Refused | Reason::ConnectTimeout => hints.start.to_owned(),
             Reason::Tls => "check if the base URL should begin with `http://` or `https://`".to_owned(),
             Reason::TlsCertificate => {
                 "use a certificate that this machine trusts, or add its authority to the system".to_owned()
@@ -135,8 +132,6 @@ impl Place<'_> {
                 hints.address
             ),
             Reason::ProxyAuth => "reach the server without a proxy".to_owned(),
-            Reason::NotLoaded => return None,
-            Reason::LoadingOff | Reason::NoModels | Reason::LoadFailed => hints.load.to_owned(),
             Reason::Quota => "add credit, or use another provider".to_owned(),
             Reason::RateLimited | Reason::Overloaded | Reason::Conflict | Reason::Loading => {
                 "try again soon".to_owned()
@@ -149,10 +144,34 @@ impl Place<'_> {
         })
     }
 
+    /// Returns what to do about it as steps, the best first.
+    pub(crate) fn next_steps(&self, reason: Reason) -> Vec<NextStep> {
+        if let Some(obstacle) = self.obstacle(reason) {
+            let steps = obstacle.next.iter().cloned();
+            return steps.chain([NextStep::ListKeys]).collect();
+        }
+        match reason {
+            Reason::MissingUrl | Reason::BadUrl => vec![NextStep::NameBaseUrl {
+                example: Some(self.hints.address.to_owned()),
+            }],
+            Reason::Refused | Reason::ConnectTimeout => vec![NextStep::NameBaseUrl { example: None }],
+            Reason::MissingModel | Reason::UnknownModel => vec![NextStep::NameModel],
+            Reason::MissingKey
+            | Reason::KeyRequired
+            | Reason::Unauthorized
+            | Reason::Forbidden
+            | Reason::BadKey => vec![NextStep::SetKey {
+                provider: Some(self.settings.provider.clone()),
+                in_file: false,
+            }],
+            _ => Vec::new(),
+        }
+    }
+
     /// Why there is no key, where that is the matter.
-    fn obstacle(&self, reason: Reason) -> Option<&str> {
+    fn obstacle(&self, reason: Reason) -> Option<&KeyObstacle> {
         let is_matter = matches!(reason, Reason::MissingKey | Reason::KeyRequired);
-        self.settings.key_obstacle.as_deref().filter(|_| is_matter)
+        self.settings.key_obstacle.as_ref().filter(|_| is_matter)
     }
 
     fn model(&self) -> String {
@@ -182,19 +201,27 @@ mod tests {
             hints: &hints,
             at: "localhost:1234",
         };
-        let said = |reason, said| (place.details(reason, said), place.fix(reason).unwrap_or_default());
+        let said = |reason, said| {
+            let steps: Vec<String> = place
+                .next_steps(reason)
+                .iter()
+                .map(|step| format!("{step:?}"))
+                .collect();
+            let fix = place.fix(reason).into_iter().chain(steps);
+            (place.details(reason, said), fix.collect::<Vec<_>>().join(", "))
+        };
         let cases = [
             (
                 Reason::MissingUrl,
                 None,
                 "no base URL is set",
-                "`http://localhost:1234/v1`",
+                "NameBaseUrl { example: Some(\"http://localhost:1234/v1\") }",
             ),
             (
                 Reason::MissingKey,
                 None,
                 "`lmstudio` needs a key",
-                "auth set --provider lmstudio",
+                "SetKey { provider: Some(\"lmstudio\"), in_file: false }",
             ),
             (Reason::Refused, Some("nobody there"), "nobody there", "start it"),
             (

@@ -5,8 +5,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use agentos_api::NextStep;
 use agentos_sandbox::SandboxError;
-use agentos_tool::{ErrorCategory, HealthStatus, ToolError, ToolFailure};
+use agentos_tool::{ErrorCategory, HealthStatus, ToolAdvice, ToolError, ToolFailure};
 
 /// A program that gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +121,7 @@ impl AgentError {
             detail: self.code().to_owned(),
             health,
             message: self.to_string(),
-            fix: self.fix().map(str::to_owned),
+            advice: ToolAdvice::new(self.fix().map(str::to_owned), self.next_steps()),
             endpoint: None,
             latency_ms,
         }
@@ -190,19 +191,14 @@ impl AgentError {
         match self {
             Self::NoProgram(_) => Some("install it, or name it by its absolute path"),
             Self::Sandbox(error) => error.hint(),
-            Self::Failed { .. } => Some(
-                "it works in a copy without your home folder and without network: show it what it needs with \
-                 --read PATH, and see its output with `agentos evidence show`",
-            ),
-            Self::Protocol { .. } => {
-                Some("`agentos tool conform -- COMMAND` shows what a tool has to say and when")
-            }
             Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
             Self::OfGit(_) => {
                 Some("share a folder of built or installed files, such as `target` or `node_modules`")
             }
             Self::Secret(_) => Some("say in the task that no key may be written into a file"),
-            Self::Said { .. }
+            Self::Failed { .. }
+            | Self::Protocol { .. }
+            | Self::Said { .. }
             | Self::Acp { .. }
             | Self::Copy(_)
             | Self::Thread
@@ -210,6 +206,26 @@ impl AgentError {
             | Self::TooLarge(_)
             | Self::TooMany(_)
             | Self::TooDeep(_) => None,
+        }
+    }
+
+    fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::Sandbox(error) => error.next_steps(),
+            Self::Failed { .. } => vec![NextStep::AllowReading, NextStep::ShowTranscript],
+            Self::Protocol { .. } => vec![NextStep::CheckProtocol],
+            Self::NoProgram(_)
+            | Self::NotIgnored(_)
+            | Self::OfGit(_)
+            | Self::Secret(_)
+            | Self::Said { .. }
+            | Self::Acp { .. }
+            | Self::Copy(_)
+            | Self::Thread
+            | Self::Unreadable { .. }
+            | Self::TooLarge(_)
+            | Self::TooMany(_)
+            | Self::TooDeep(_) => Vec::new(),
         }
     }
 }

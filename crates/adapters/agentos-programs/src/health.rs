@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentos_api::NextStep;
 use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Stop};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
@@ -69,7 +70,8 @@ fn health(
             )
             .with_detail("does-not-start")
             .with_category(ErrorCategory::Runtime)
-            .with_fix("show it what it needs to run with `--read PATH`, or install it anew");
+            .with_fix("install it again")
+            .suggest_steps([NextStep::AllowReading]);
         }
     };
     let named = match &version {
@@ -83,10 +85,11 @@ fn health(
         )
         .with_detail("not-signed-in")
         .with_category(ErrorCategory::Auth)
-        .with_fix(format!(
-            "sign in with `{}`, or store a key with `agentos tool auth set --provider {}`",
-            program.name, program.provider
-        )),
+        .with_fix(format!("sign in with `{}`", program.name))
+        .suggest_steps([NextStep::SetKey {
+            provider: Some(program.provider.clone()),
+            in_file: false,
+        }]),
         Some(true) => health(HealthStatus::Connected, format!("{named}; there is a sign-in")),
         None => health(HealthStatus::Connected, named),
     }

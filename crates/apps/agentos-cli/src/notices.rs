@@ -6,6 +6,7 @@ use agentos_host::{HostObserver, Notice};
 
 use crate::escape;
 use crate::printer::Printer;
+use crate::render::next_step::word_hint;
 
 /// Prints notices of work that is no run.
 pub struct PrintedNotices(pub Printer);
@@ -23,6 +24,9 @@ pub fn print(printer: Printer, notice: &Notice) {
         _ => "note",
     };
     let mut text = format!("{word}: {}", escape::line(&notice.message));
+    if let Some(hint) = word_hint(None, &notice.next) {
+        text.push_str(&format!("\n  next: {}", escape::line(&hint)));
+    }
     for detail in &notice.details {
         text.push_str(&format!("\n  {}", escape::line(detail)));
     }

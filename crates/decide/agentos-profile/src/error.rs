@@ -2,6 +2,7 @@
 //!
 //! Owns: the errors and their hints. Never: repeats a URL's user part or a key.
 
+use agentos_api::NextStep;
 use agentos_tool::BaseUrlFault;
 
 use crate::Origin;
@@ -22,6 +23,8 @@ pub enum ProfileError {
         message: String,
         /// What was meant, where it can be guessed.
         hint: Option<String>,
+        /// The field is one that would hold a key.
+        is_key: bool,
     },
     /// A value outside its range.
     #[error("`{field}` ({origin}): {message}")]
@@ -62,7 +65,7 @@ pub enum ProfileError {
 }
 
 impl ProfileError {
-    /// What to do about it.
+    /// Returns what to do about it, where that is a sentence which names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -70,6 +73,22 @@ impl ProfileError {
             Self::BaseUrl { .. } => Some("write something like `http://localhost:8080/v1`"),
             Self::OtherProvider { .. } => Some("name the file after the provider that it is for"),
             Self::Value { .. } => None,
+        }
+    }
+
+    /// Returns what can be done about it, as alternatives that a front end words.
+    #[must_use]
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::Syntax { is_key: true, .. } => vec![NextStep::SetKey {
+                provider: None,
+                in_file: false,
+            }],
+            Self::Syntax { is_key: false, .. }
+            | Self::Value { .. }
+            | Self::BaseUrl { .. }
+            | Self::OtherProvider { .. }
+            | Self::Unknown { .. } => Vec::new(),
         }
     }
 }

@@ -310,6 +310,7 @@ pub fn parse(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
             line: error.line(),
             column: error.column(),
             hint: hint(&message),
+            is_key: key_field(&message).is_some(),
             message: in_words(&message),
         }
     })
@@ -317,6 +318,9 @@ pub fn parse(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
 
 /// The parser's message without the names of this program's types.
 fn in_words(message: &str) -> String {
+    if let Some(name) = key_field(message) {
+        return format!("unknown field `{name}`: a profile holds no key");
+    }
     let words = [
         ("expected u64", "expected a whole number of 0 or more"),
         ("expected f64", "expected a number"),
@@ -337,15 +341,18 @@ fn in_words(message: &str) -> String {
 
 /// From "unknown field `modle`, expected one of `model`, `mode`": the known name nearest to the unknown one.
 fn hint(message: &str) -> Option<String> {
-    if !message.starts_with("unknown ") {
+    if !message.starts_with("unknown ") || key_field(message).is_some() {
         return None;
     }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted.next()?;
-    if matches!(unknown, "api_key" | "apikey" | "key" | "token" | "secret") {
-        return Some("a profile holds no key; store it with `agentos tool auth set`".to_owned());
-    }
     nearest(unknown, quoted).map(|known| format!("did you mean `{known}`?"))
+}
+
+/// Returns the unknown field under which somebody put a key. `None` if the message is about something else.
+fn key_field(message: &str) -> Option<&str> {
+    let field = message.strip_prefix("unknown field `")?.split('`').next()?;
+    matches!(field, "api_key" | "apikey" | "key" | "token" | "secret").then_some(field)
 }
 
 /// The known word that an unknown one was probably meant to be.

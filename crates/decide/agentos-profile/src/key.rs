@@ -3,7 +3,8 @@
 //! Owns: the rule that a key goes only to the place it was stored for, unless the user says otherwise. Never: asks a
 //! store.
 
-use agentos_tool::{BaseUrl, ExecutionMode, Secret};
+use agentos_api::NextStep;
+use agentos_tool::{BaseUrl, ExecutionMode, KeyObstacle, Secret};
 
 use crate::stack::{Stack, Value, set_variables};
 use crate::{KeyUse, Layers, Origin, ProvidedKey, env_names};
@@ -96,7 +97,7 @@ struct Rule<'a> {
 impl Rule<'_> {
     fn of(&self, kind: Kind) -> KeyUse {
         if let Some(why) = self.repository_decides() {
-            return KeyUse::Forbidden(why.to_owned());
+            return KeyUse::Forbidden(KeyObstacle::new(why));
         }
         let Some(url) = self.base_url else {
             return KeyUse::Allowed;
@@ -112,12 +113,13 @@ impl Rule<'_> {
             return KeyUse::Allowed;
         }
         if by_repository {
-            return KeyUse::Forbidden(format!(
-                "the repository's profile points to `{0}`, which the key was not stored for; give \
-                 `--base-url {1} --send-key` to send it there",
-                url.value.endpoint(),
-                url.value
-            ));
+            let why = format!(
+                "the repository's profile points to `{}`, which the key was not stored for",
+                url.value.endpoint()
+            );
+            let base_url = Some(url.value.to_string());
+            let obstacle = KeyObstacle::new(why).suggest_steps([NextStep::SendKey { base_url }]);
+            return KeyUse::Forbidden(obstacle);
         }
         if self.says_so || kind == Kind::Own {
             return KeyUse::Allowed;
@@ -137,9 +139,11 @@ impl Rule<'_> {
                 )
             },
         );
-        KeyUse::Forbidden(format!(
-            "{meant}; give `--send-key` to send it there, or the right one in `{own}`"
-        ))
+        let steps = [
+            NextStep::SendKey { base_url: None },
+            NextStep::SetKeyVariable { variable: own },
+        ];
+        KeyUse::Forbidden(KeyObstacle::new(meant).suggest_steps(steps))
     }
 
     /// A repository may name a server, but neither which key goes there nor in what it is wrapped.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
+use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
 
 use crate::{AdapterKind, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
 
@@ -111,7 +111,7 @@ pub enum KeyUse {
     /// It may.
     Allowed,
     /// It may not, for this reason.
-    Forbidden(String),
+    Forbidden(KeyObstacle),
 }
 
 impl KeyUse {

@@ -274,7 +274,7 @@ impl Subject {
         let health = (self.make)(Some(&url), Some(KEY)).health_check(now()).await;
         equal("status", health.status, HealthStatus::Unreachable)?;
         equal("detail", health.detail.as_deref(), Some("refused"))?;
-        equal("fix", health.fix.is_some(), true)
+        equal("what to do", health.says_next(), true)
     }
 
     async fn retries(&self) -> Result<(), String> {

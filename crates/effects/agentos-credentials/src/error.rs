@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use agentos_api::NextStep;
+
 /// A key could not be stored, read or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
@@ -74,16 +76,35 @@ pub enum CredentialError {
 }
 
 impl CredentialError {
-    /// What to do about it.
+    /// Returns what to do about it, where that is a sentence which names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let file = "to keep keys in a file that only you can read, give `--store file`";
         match self {
-            Self::NoKeyring { .. } | Self::KeyringSilent { .. } => Some(file.to_owned()),
-            Self::Locked { .. } => Some(format!("unlock the keyring in your desktop session; {file}")),
+            Self::Locked { .. } => Some("unlock the keyring in your desktop session".to_owned()),
             Self::Exposed { fix, .. } => Some(fix.clone()),
             Self::Format { .. } => Some("move the file away and set the keys again".to_owned()),
-            Self::Keyring { .. } | Self::Length { .. } | Self::Name(_) | Self::Io { .. } => None,
+            Self::NoKeyring { .. }
+            | Self::KeyringSilent { .. }
+            | Self::Keyring { .. }
+            | Self::Length { .. }
+            | Self::Name(_)
+            | Self::Io { .. } => None,
+        }
+    }
+
+    /// Returns what can be done about it, as alternatives that a front end words.
+    #[must_use]
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::NoKeyring { .. } | Self::KeyringSilent { .. } | Self::Locked { .. } => {
+                vec![NextStep::KeepInFile]
+            }
+            Self::Exposed { .. }
+            | Self::Format { .. }
+            | Self::Keyring { .. }
+            | Self::Length { .. }
+            | Self::Name(_)
+            | Self::Io { .. } => Vec::new(),
         }
     }
 }

@@ -151,7 +151,7 @@ impl EvidenceError {
             Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
                 vec![NextStep::VerifyEvidence { set_aside: true }]
             }
-            Self::Key(_) => vec![NextStep::MakeSigningKey],
+            Self::Key(_) => vec![NextStep::MakeSigningKey { in_file: false }],
             Self::Io { .. }
             | Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }

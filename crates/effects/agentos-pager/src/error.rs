@@ -1,10 +1,11 @@
 //! Failures to show a text in a pager.
 //!
-//! Owns: the errors and their one hint. Never: contains any part of the text.
+//! Owns: the errors, their one hint and one step. Never: contains any part of the text.
 
 use std::io;
 use std::path::PathBuf;
 
+use agentos_api::NextStep;
 use agentos_lookup::LookupError;
 
 /// Failure to show a text in a pager.
@@ -27,13 +28,21 @@ pub enum PagerError {
 }
 
 impl PagerError {
-    /// Returns what the user can do next.
+    /// Returns what the user can do next, as a sentence that names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Program(_) | Self::Quotes(_) | Self::Start { .. } => {
-                "name a program in `AGENTOS_PAGER` or `PAGER`, or switch paging off with `--no-pager`"
+                "name a program in `AGENTOS_PAGER` or `PAGER`"
             }
+        }
+    }
+
+    /// Returns what can be done next, as alternatives that a front end words.
+    #[must_use]
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::Program(_) | Self::Quotes(_) | Self::Start { .. } => vec![NextStep::PrintAtOnce],
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Reasons why a process was not started, or did not end by itself.
 //!
-//! Owns: the error and its hint. Never: holds a tool's output.
+//! Owns: the error, its hint and its steps. Never: holds a tool's output.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use agentos_api::{NextStep, RunLimit};
 
 /// Limit on disk space that a run reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +99,7 @@ impl SandboxError {
         }
     }
 
-    /// Returns what to do next. `None` if there is nothing to suggest.
+    /// Returns what to do next, as a sentence that names no flag of a front end. `None` if there is nothing to suggest.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -105,16 +107,36 @@ impl SandboxError {
                 "tools can be confined on Linux 5.13 or newer with Landlock, seccomp and user namespaces",
             ),
             Self::UnsafeFolder { .. } => Some("move the folder away; the next run creates a new one"),
-            Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
             Self::NotEnded => {
                 Some("find the remaining processes with `ps` and end them; the next run removes the folder")
             }
-            Self::NoOverlay(_)
+            Self::OutOfTime(_)
+            | Self::NoOverlay(_)
             | Self::NoReport(_)
             | Self::Io { .. }
             | Self::TooMuchOutput(_)
             | Self::TooMuchDisk(_)
             | Self::Stopped => None,
+        }
+    }
+
+    /// Returns what can be done next, as alternatives that a front end words.
+    #[must_use]
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::OutOfTime(_) => vec![NextStep::RaiseLimit {
+                limit: RunLimit::ToolTime,
+            }],
+            Self::Unsupported(_)
+            | Self::NotConfined(_)
+            | Self::NoOverlay(_)
+            | Self::NoReport(_)
+            | Self::Io { .. }
+            | Self::UnsafeFolder { .. }
+            | Self::TooMuchOutput(_)
+            | Self::TooMuchDisk(_)
+            | Self::Stopped
+            | Self::NotEnded => Vec::new(),
         }
     }
 }

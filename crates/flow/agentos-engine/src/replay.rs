@@ -2,9 +2,11 @@
 //!
 //! Owns: the `replay` provider. Never: reads a file; the recording comes in as text.
 
+use agentos_api::NextStep;
 use agentos_tool::{
     Adapter, BoxFuture, DiffQuality, ErrorCategory, ExecutionMode, FinishReason, HealthStatus, Progress,
-    ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask,
+    ProgressSink, Timestamp, ToolAdvice, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput,
+    ToolTask,
 };
 
 /// Plays back one recorded answer, whatever the task.
@@ -41,7 +43,7 @@ impl Adapter for Replay {
                 now,
             )
             .with_detail("missing-recording")
-            .with_fix("name one: --replay FILE"),
+            .suggest_steps([NextStep::NameRecording]),
         };
         Box::pin(std::future::ready(health))
     }
@@ -70,7 +72,7 @@ impl Adapter for Replay {
                 detail: "missing-recording".to_owned(),
                 health: Some(HealthStatus::NotConfigured),
                 message: "no recorded answer is named".to_owned(),
-                fix: Some("name one: --replay FILE".to_owned()),
+                advice: ToolAdvice::new(None, vec![NextStep::NameRecording]),
                 endpoint: None,
                 latency_ms: 0,
             }),

@@ -370,7 +370,8 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
             ToolFailure::Failed => Cause::Tool,
         };
         let mut outcome = failed(cause, &error.detail, error.message.clone());
-        outcome.hint.clone_from(&error.fix);
+        outcome.hint.clone_from(&error.advice.fix);
+        outcome.next.clone_from(&error.advice.next);
         return Some(outcome);
     }
     let cut = proposed
@@ -448,7 +449,7 @@ fn interrupted() -> ToolError {
         detail: INTERRUPTED.to_owned(),
         health: None,
         message: "stopped by the user".to_owned(),
-        fix: None,
+        advice: Box::default(),
         endpoint: None,
         latency_ms: 0,
     }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use agentos_api::{NextStep, RunLimit, RunOption};
 use agentos_engine::ports::{Check, EffectError, TargetInfo};
 use agentos_engine::{Cause, Tried};
 use agentos_landing::{Change, FileMode};
@@ -56,8 +57,11 @@ impl Checker {
         };
         if let Some(why) = why {
             let message = format!("`{command}` cannot be run in a sandbox here: {why}");
-            return Err(EffectError::new(Cause::Tool, "not-confined", message)
-                .hint("leave `--check` out, and try the change yourself after `--branch NAME`"));
+            return Err(
+                EffectError::new(Cause::Tool, "not-confined", message).suggest_steps([NextStep::LeaveOut {
+                    option: RunOption::Check,
+                }]),
+            );
         }
         let mut program = Trial::program();
         program.provider = tool.adapter.provider().to_owned();
@@ -124,9 +128,14 @@ fn failed(error: &ToolError) -> EffectError {
         ToolFailure::Failed => Cause::Tool,
     };
     let message = format!("the change could not be checked: {}", error.message);
-    let effect = EffectError::new(cause, &error.detail, message);
-    match &error.fix {
-        Some(fix) => effect.hint(fix),
-        None => effect,
-    }
+    let mut effect = EffectError::new(cause, &error.detail, message);
+    effect.hint.clone_from(&error.advice.fix);
+    // What the check may take is a limit of its own.
+    let steps = error.advice.next.iter().map(|step| match step {
+        NextStep::RaiseLimit { .. } => NextStep::RaiseLimit {
+            limit: RunLimit::CheckTime,
+        },
+        other => other.clone(),
+    });
+    effect.suggest_steps(steps)
 }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::recorded::unknown_run;
@@ -159,7 +160,7 @@ fn exported(host: &Host, dir: &Path) -> Result<PathBuf, EffectError> {
     }
     Err(
         usage(format!("there is no folder `{}`", host.environment().shown(dir)))
-            .hint("name a folder that `agentos evidence export --out` made"),
+            .suggest_steps([NextStep::NameExport]),
     )
 }
 
@@ -202,6 +203,6 @@ pub(crate) fn newest(store: &Store) -> Result<String, EffectError> {
     let runs = store.runs().map_err(|error| broken(&error))?;
     runs.last().map(|run| run.run.clone()).ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
-            .hint("`agentos apply` and `agentos run` leave evidence here")
+            .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }])
     })
 }

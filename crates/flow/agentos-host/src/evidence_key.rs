@@ -149,7 +149,7 @@ fn make(host: &Host, store: KeyStore) -> Result<Kept, EffectError> {
 fn not_kept(error: &CredentialError) -> EffectError {
     let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
     effect.hint = error.hint();
-    effect
+    effect.suggest_steps(error.next_steps())
 }
 
 fn key_file(host: &Host) -> Result<FileStore, EffectError> {

@@ -5,6 +5,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, ToolHealth};
@@ -191,13 +192,15 @@ pub(crate) fn asked(
 
 /// Where there is no keyring, what proposes to keep a key names the store that is there.
 fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
-    const KEEP: &str = "agentos tool auth set ";
-    let proposed = |tool: &ToolHealth| tool.fix.as_ref().is_some_and(|fix| fix.contains(KEEP));
-    if !found.iter().any(proposed) || keys::keyring(host) != Keyring::None {
+    let is_proposal = |step: &NextStep| matches!(step, NextStep::SetKey { .. });
+    let is_proposed = found.iter().any(|tool| tool.next.iter().any(is_proposal));
+    if !is_proposed || keys::keyring(host) != Keyring::None {
         return found;
     }
-    for fix in found.iter_mut().filter_map(|tool| tool.fix.as_mut()) {
-        *fix = fix.replace(KEEP, &format!("{KEEP}--store file "));
+    for step in found.iter_mut().flat_map(|tool| &mut tool.next) {
+        if let NextStep::SetKey { in_file, .. } = step {
+            *in_file = true;
+        }
     }
     found
 }
@@ -253,9 +256,9 @@ fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) ->
     let key = tool.as_ref().ok().and_then(|tool| tool.key.as_ref());
     let variable = key.and_then(|key| key.variable.as_ref());
     if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
-        health.fix = Some(format!(
-            "set the right key in `{variable}`; it wins over any stored key"
-        ));
+        let variable = variable.clone();
+        health.fix = None;
+        health.next = vec![NextStep::SetKeyVariable { variable }];
     }
     health
 }
@@ -272,10 +275,14 @@ fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
         Cause::Internal => ErrorCategory::Runtime,
         _ => ErrorCategory::Config,
     });
-    match &error.hint {
-        Some(hint) => health.with_fix(hint),
-        None => health.with_fix("see `agentos profile show`, and mend the value that is named"),
+    let mut health = health.suggest_steps(error.next.clone());
+    health.fix.clone_from(&error.hint);
+    if !health.says_next() {
+        health.next = vec![NextStep::CorrectProfile {
+            provider: provider.to_owned(),
+        }];
     }
+    health
 }
 
 /// All futures at once, on this thread; results in the order given.

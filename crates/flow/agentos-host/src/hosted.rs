@@ -13,12 +13,13 @@ use agentos_engine::ports::EffectError;
 use agentos_net::{HttpUrl, Names};
 use agentos_profile::Profile;
 use agentos_programs::{Found, Host as HostProgram, Hosted, HostedLine};
-use agentos_tool::{Progress, ProgressSink, Secret, ToolTask};
+use agentos_tool::{KeyObstacle, Progress, ProgressSink, Secret, ToolTask};
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::servers::Hosting;
 use crate::session::Session;
+use crate::tool_notices::tool_notice;
 use crate::tools::Tool;
 use crate::{programs, runtime};
 
@@ -34,7 +35,7 @@ const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 struct Job {
     profile: Profile,
     key: Option<String>,
-    key_obstacle: Option<String>,
+    key_obstacle: Option<KeyObstacle>,
     found: Found,
     task: ToolTask,
 }
@@ -57,7 +58,7 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
         let told = format!(
             "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"
         );
-        tool.notices.push(told);
+        tool.notices.push(tool_notice(told));
     }
     let program = std::env::current_exe().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");

@@ -10,7 +10,7 @@ use agentos_credentials::{CredentialError, FileStore, KeyringStore, Lookup, Stor
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{KeyUse, Origin, Resolved};
-use agentos_tool::Secret;
+use agentos_tool::{KeyObstacle, Secret};
 
 use crate::host::Host;
 use crate::options::KeyStore;
@@ -40,7 +40,7 @@ pub struct Usable {
     /// The environment variable it came from, which wins over any store.
     pub variable: Option<String>,
     /// Why a key that may well be there is not sent.
-    pub obstacle: Option<String>,
+    pub obstacle: Option<KeyObstacle>,
 }
 
 /// The key that may be sent for this profile, if there is one.
@@ -60,7 +60,10 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
             ..Usable::default()
         };
     }
-    let kept_back = withheld(resolved).map(|why| format!("no key is sent: {why}"));
+    let kept_back = withheld(resolved).map(|obstacle| KeyObstacle {
+        why: format!("no key is sent: {}", obstacle.why),
+        ..obstacle
+    });
     if !resolved.stored_key.is_allowed() {
         return Usable {
             obstacle: kept_back,
@@ -70,7 +73,7 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
     let lookup = find(&stores(host), &resolved.profile.api_key_ref);
     let obstacle = match &lookup.found {
         Some(_) => None,
-        None => kept_back.or_else(|| problems(&lookup).into_iter().next()),
+        None => kept_back.or_else(|| problems(&lookup).into_iter().next().map(KeyObstacle::new)),
     };
     Usable {
         key: lookup.found.map(|found| found.key),
@@ -80,13 +83,13 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
 }
 
 /// Why a key is not sent: the one that is given, else one that may be stored.
-fn withheld(resolved: &Resolved) -> Option<String> {
+fn withheld(resolved: &Resolved) -> Option<KeyObstacle> {
     let given = resolved.given_keys.iter().map(|given| &given.key_use);
     given
         .chain([&resolved.stored_key])
         .find_map(|key_use| match key_use {
             KeyUse::Allowed => None,
-            KeyUse::Forbidden(why) => Some(why.clone()),
+            KeyUse::Forbidden(obstacle) => Some(obstacle.clone()),
         })
 }
 
@@ -132,17 +135,25 @@ pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
         return KeyStatus {
             source: Some(found.store.to_string()),
             hint: found.key.hint(),
-            withheld: withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()),
-            last_check: None,
             problems,
+            ..withheld_status(withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()))
         };
     }
     KeyStatus {
         source: given.first().map(|given| given.origin.to_string()),
         hint: given.first().and_then(|given| given.key.hint()),
-        withheld: given.first().and(withheld(resolved)),
-        last_check: None,
         problems,
+        ..withheld_status(given.first().and(withheld(resolved)))
+    }
+}
+
+/// Returns a status that says why a key is not sent, and nothing else.
+fn withheld_status(obstacle: Option<KeyObstacle>) -> KeyStatus {
+    let (withheld, next) = obstacle.map(|obstacle| (obstacle.why, obstacle.next)).unzip();
+    KeyStatus {
+        withheld,
+        next: next.unwrap_or_default(),
+        ..KeyStatus::default()
     }
 }
 
@@ -181,7 +192,7 @@ pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<()
     store.set(name, key).map_err(|error| {
         let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
         effect.hint = error.hint();
-        effect
+        effect.suggest_steps(error.next_steps())
     })
 }
 
@@ -197,7 +208,7 @@ pub fn forget(host: &Host, name: &str) -> Result<bool, EffectError> {
             Err(error) if !is_no_keyring(&error) => {
                 let mut effect = EffectError::new(Cause::Tool, "key-not-cleared", error.to_string());
                 effect.hint = error.hint();
-                return Err(effect);
+                return Err(effect.suggest_steps(error.next_steps()));
             }
             Err(error) => tracing::debug!(%error, "there is no keyring to ask"),
         }

@@ -56,6 +56,7 @@ mod status;
 mod tape;
 mod tasks;
 mod tool_calls;
+mod tool_notices;
 mod tools;
 mod undo;
 mod words;

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_api::NextStep;
 use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -74,7 +75,8 @@ impl Host {
         if path.exists() && !may_replace {
             let shown = self.environment().shown(&path);
             return Err(usage(format!("there is a profile already: `{shown}`"))
-                .hint("edit it, or give `--force` to write over it"));
+                .hint("edit it")
+                .suggest_steps([NextStep::ReplaceProfile]));
         }
         Ok(path)
     }
@@ -86,8 +88,9 @@ impl Host {
     pub fn compose_profile(&self, new: &NewProfile) -> Result<String, EffectError> {
         let usual = self.profile_defaults(&new.provider)?;
         if new.base_url.is_none() && usual.base_url.is_none() {
+            let example = Some("http://localhost:8000/v1".to_owned());
             return Err(usage(format!("`{}` needs an address", new.provider))
-                .hint("give one with `--base-url`, as in `--base-url http://localhost:8000/v1`"));
+                .suggest_steps([NextStep::NameBaseUrl { example }]));
         }
         let is_new = !builtin()
             .map_err(|error| bad_profile(&error))?

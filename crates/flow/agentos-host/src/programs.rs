@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_api::{NextStep, Notice, RunOption};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
@@ -17,8 +18,8 @@ use crate::host::Host;
 use crate::options::ProgramOptions;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
-use crate::tools::{self, KeySent, Tool};
-use crate::{keys, paths};
+use crate::tools::{KeySent, Tool};
+use crate::{keys, paths, tool_notices};
 
 mod copies;
 
@@ -108,9 +109,11 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
     if flags.for_check || (flags.readable.is_empty() && flags.shared.is_empty()) {
         return Ok(());
     }
-    Err(usage(
-        "`--read` and `--share` belong to providers that are programs, and to `--check`",
-    ))
+    let option = RunOption::Reading;
+    Err(
+        usage("only a program or a check is shown files and folders of this machine")
+            .suggest_steps([NextStep::LeaveOut { option }]),
+    )
 }
 
 /// The tool of a profile that names a program, for health: it cannot be given a task.
@@ -158,16 +161,9 @@ pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectErr
 /// The program of the command line.
 fn typed(host: &Host, provider: &ProviderKind, flags: &ProgramOptions) -> Result<Program, EffectError> {
     let Some((name, args)) = flags.command.split_first() else {
-        let example = match provider {
-            ProviderKind::ToolProgram => "agentos run -p tool \"fix the typo\" -- python3 my_tool.py",
-            ProviderKind::AnyProgram | ProviderKind::Replay | ProviderKind::Profile(_) => {
-                "agentos run -p command -- COMMAND"
-            }
-        };
-        return Err(
-            usage(format!("the provider `{}` needs a program", provider.name()))
-                .hint(format!("give the program after --: {example}")),
-        );
+        let provider = provider.name().to_owned();
+        return Err(usage(format!("the provider `{provider}` needs a program"))
+            .suggest_steps([NextStep::NameProgram { provider }]));
     };
     let mut program = Program::new(provider.name(), name, args);
     program.readable = readable(host, flags);
@@ -270,7 +266,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), Eff
     let settings = Settings {
         model: profile.model.clone(),
         timeout_seconds: profile.timeout_seconds,
-        notices: tools::notices(resolved, &usable),
+        notices: tool_notices::notices(resolved, &usable),
         key: usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),
             ending: key.hint(),
@@ -310,7 +306,7 @@ fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
 struct Settings {
     model: Option<String>,
     timeout_seconds: u64,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     key: Option<KeySent>,
 }
 
@@ -343,9 +339,11 @@ pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
     Err(EffectError::new(
         Cause::Tool,
         "not-confined",
-        format!("`{provider}` is not held back by the kernel here, and `--require-sandbox` demands it"),
+        format!("`{provider}` is not confined by the kernel here, and this run demands it"),
     )
-    .hint("leave the flag out to have the boundary observed instead; the evidence says which it was"))
+    .suggest_steps([NextStep::LeaveOut {
+        option: RunOption::Sandbox,
+    }]))
 }
 
 /// The task in words: the user's own, or the command line.

@@ -17,7 +17,8 @@ use crate::error::usage;
 use crate::health::tools;
 use crate::host::Host;
 use crate::options::{KeyStore, ProviderOverrides};
-use crate::tools::{Tools, bad_profile, ignored_program};
+use crate::tool_notices::ignored_program;
+use crate::tools::{Tools, bad_profile};
 use crate::{files, key_checks, keys};
 
 /// One provider.

@@ -16,7 +16,7 @@ use agentos_net::{HttpClient, Names, NetConfig};
 use agentos_ollama::Ollama;
 use agentos_openai::OpenAi;
 use agentos_profile::{AdapterKind, HttpFile, LimitField, Mode, Profile, known_model};
-use agentos_tool::{ExecutionMode, Secret};
+use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
 use crate::error::usage;
 
@@ -28,7 +28,7 @@ pub struct Hosting {
     /// The key.
     pub key: Option<Secret>,
     /// Why no key is sent although there may be one.
-    pub key_obstacle: Option<String>,
+    pub key_obstacle: Option<KeyObstacle>,
 }
 
 impl Hosting {
@@ -112,7 +112,7 @@ fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     }
 }
 
-fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
+fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<KeyObstacle>) -> ServerSettings {
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),

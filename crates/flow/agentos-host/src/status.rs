@@ -3,7 +3,7 @@
 //! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
 //! folder of evidence.
 
-use agentos_api::{Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};
+use agentos_api::{NextStep, Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};
 use agentos_engine::open_requests;
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
@@ -217,23 +217,24 @@ fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatu
 /// What is in the way comes first, then what was begun, then what is new.
 fn next(report: &StatusReport) -> Vec<ProposedStep> {
     let mut steps = Vec::new();
-    let mut step = |command: &str, why: &str| {
+    let mut step = |action: NextStep, why: &str| {
         steps.push(ProposedStep {
-            command: command.to_owned(),
+            action,
+            command: String::new(),
             why: why.to_owned(),
         });
     };
     let Some(repository) = &report.repository else {
         step(
-            "agentos demo",
+            NextStep::StartDemo,
             "see the whole way of a change, without model, key or network",
         );
-        step("agentos tool health", "see which providers answer");
+        step(NextStep::CheckHealth, "see which providers answer");
         return steps;
     };
     if repository.unfinished.is_some() {
         step(
-            "agentos recover",
+            NextStep::Recover,
             "finish or take back the landing that was cut short",
         );
     }
@@ -243,35 +244,43 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
             .as_ref()
             .is_some_and(|policy| policy.obstacle.is_some())
     {
-        step("agentos doctor", "see what is in the way, and how to mend it");
+        step(NextStep::Diagnose, "see what is in the way, and how to mend it");
     }
     if report.waiting > 0 {
-        step("agentos approve", "see what waits for a person");
+        step(NextStep::ListRequests, "see what waits for a person");
     }
     let begun = report.policy.as_ref().is_some_and(|policy| {
         let mut files = policy.files.iter();
         policy.uncommitted || files.any(|file| file.layer == "repository")
     });
     if report.policy.as_ref().is_some_and(|policy| policy.uncommitted) {
-        step("git commit .agentos", "put the rules of the work tree in force");
+        let command = "git commit .agentos".to_owned();
+        step(
+            NextStep::RunGit { command },
+            "put the rules of the work tree in force",
+        );
     }
     if !begun {
-        step("agentos init", "begin with a policy and a provider's profile");
+        step(
+            NextStep::InitRepository,
+            "begin with a policy and a provider's profile",
+        );
     }
     let mut usable = report.providers.iter().filter(|known| known.problem.is_none());
     match usable.next() {
-        Some(known) => step(
-            &format!("agentos run -p {} \"TASK\"", known.provider),
-            "ask for a change and land it",
-        ),
-        None => step("agentos tool health", "see which providers answer"),
+        Some(known) => {
+            let provider = Some(known.provider.clone());
+            step(NextStep::RunTask { provider }, "ask for a change and land it");
+        }
+        None => step(NextStep::CheckHealth, "see which providers answer"),
     }
-    step("agentos apply fix.patch", "land a diff, or a model's whole reply");
-    if report.last_run.is_some() {
-        step("agentos evidence show", "read the last run as a story");
+    step(NextStep::LandDiff, "land a diff, or a model's whole reply");
+    if let Some(last) = &report.last_run {
+        let run = last.run.clone();
+        step(NextStep::ShowRun { run }, "read the last run as a story");
     }
     if report.last_run.as_ref().is_some_and(|run| run.commit.is_some()) {
-        step("agentos undo", "take the last landed run back");
+        step(NextStep::UndoRun, "take the last landed run back");
     }
     steps
 }

@@ -5,7 +5,7 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-use agentos_api::Notice;
+use agentos_api::{NextStep, Notice};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RecordReader, RecordStream, RunPhase};
 use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store, SyncFile};
@@ -183,7 +183,7 @@ pub fn broken(error: &EvidenceError) -> EffectError {
     }
     if matches!(error, EvidenceError::NoTape) {
         return EffectError::new(Cause::Usage, error.code(), error.to_string())
-            .hint("`agentos apply` and `agentos run` leave evidence here");
+            .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }]);
     }
     let mut effect = EffectError::new(Cause::Evidence, error.code(), error.to_string());
     effect.hint = error.hint().map(str::to_owned);

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use agentos_api::{Activity, ContextReport, Notice};
+use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context_search::{self, ContextQuery};
 use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
@@ -208,7 +208,7 @@ fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool
     let tool = make_tool(host, session, spec)?;
     programs::held(&tool, &spec.program)?;
     for notice in &tool.notices {
-        host.notify(Notice::new("tool", notice));
+        host.notify(notice.clone());
     }
     Ok((tool, programs::task(spec.task.as_deref(), &spec.program)))
 }
@@ -238,7 +238,13 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
             }
             programs::refuse_sharing(&flags)?;
             if choice.replay.is_some() {
-                return Err(usage("`--replay` belongs to the provider `replay`"));
+                return Err(
+                    usage("only the provider `replay` plays a recording back").suggest_steps([
+                        NextStep::LeaveOut {
+                            option: RunOption::Recording,
+                        },
+                    ]),
+                );
             }
             hosted::hosted(host, tools::make_server_tool(host, &resolved)?, session)
         }
@@ -298,8 +304,9 @@ fn find_context(
 
 fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
     if tool.in_copy {
-        let message = "a program sees a copy of all files: `--context` does not concern it";
-        return Err(usage(message));
+        let message = "a program sees a copy of all files: none need be found for it";
+        let option = RunOption::Context;
+        return Err(usage(message).suggest_steps([NextStep::LeaveOut { option }]));
     }
     Ok(())
 }
@@ -317,7 +324,8 @@ fn answers_once(spec: &TaskSpec) -> bool {
 fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
     if tool.in_copy && matches!(outcome.code.as_deref(), Some("no-diff" | "empty")) {
         outcome.message = "the program changed nothing".to_owned();
-        outcome.hint = Some("`agentos evidence show` has what it said; look at what it wants".to_owned());
+        outcome.hint = Some("look at what it wants".to_owned());
+        outcome.next = vec![NextStep::ShowTranscript];
     }
     outcome
 }
@@ -334,10 +342,13 @@ fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, E
         return Ok(format);
     }
     Err(usage(format!(
-        "the profile's `constrain` is `{}`, which holds answers to another form than `--edit-format` asks for",
+        "the profile's `constrain` is `{}`, which holds answers to another form of edits than this run asks for",
         tool.constrain.as_str()
     ))
-    .hint("leave `--edit-format` out, or set `constrain` to `off` in the profile"))
+    .hint("set `constrain` to `off` in the profile")
+    .suggest_steps([NextStep::LeaveOut {
+        option: RunOption::EditFormat,
+    }]))
 }
 
 /// Makes a commit message from a task: its first line, cut at a word if it is long, and the rest below.

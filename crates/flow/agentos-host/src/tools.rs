@@ -6,24 +6,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentos_api::{NextStep, Notice};
 use agentos_durable::Links;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
-use agentos_net::{HttpUrl, Names};
-use agentos_profile::{
-    Flags, Layers, Origin, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve,
-};
+use agentos_net::Names;
+use agentos_profile::{Flags, Layers, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve};
 use agentos_tool::{Adapter, Constrain, EditFormat, Price};
 
 use crate::environment::Environment;
 use crate::error::usage;
 use crate::files;
 use crate::host::Host;
-use crate::keys::{self, Usable};
+use crate::keys;
 use crate::options::{ProviderOverrides, Recording};
 use crate::programs;
 use crate::provider_kind::ProviderKind;
 use crate::servers::Hosting;
+use crate::tool_notices;
 
 /// A profile file larger than this is not one.
 const LARGEST_PROFILE: u64 = 1 << 20;
@@ -43,7 +43,7 @@ pub struct Tool {
     /// What an answer is held to.
     pub constrain: Constrain,
     /// Worth telling before anything is sent.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// What may be known of the key that is sent; none when none is.
     pub key: Option<KeySent>,
     /// It works on a copy of all files, and needs none of them in its task.
@@ -213,10 +213,12 @@ impl Tools {
         let meant = nearest(provider, self.providers())
             .map(|name| format!("did you mean `{name}`? "))
             .unwrap_or_default();
-        Err(usage(format!("there is no provider `{provider}`")).hint(format!(
-            "{meant}known are: {}; a new one is made with `agentos profile init {provider}`",
-            known.join(", ")
-        )))
+        let make = NextStep::MakeProfile {
+            provider: provider.to_owned(),
+        };
+        Err(usage(format!("there is no provider `{provider}`"))
+            .hint(format!("{meant}known are: {}", known.join(", ")))
+            .suggest_steps([make]))
     }
 }
 
@@ -227,7 +229,7 @@ impl Tools {
 pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
     let usable = keys::usable(host, resolved);
-    let notices = notices(resolved, &usable);
+    let notices = tool_notices::notices(resolved, &usable);
     let key = usable.key.as_ref().map(|key| KeySent {
         variable: usable.variable.clone(),
         ending: key.hint(),
@@ -252,38 +254,6 @@ pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, Effect
         key,
         in_copy: false,
         hosting: Some(hosting),
-    })
-}
-
-/// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
-pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
-    let mut notices: Vec<String> = ignored_program(resolved).into_iter().collect();
-    let Some(base_url) = &resolved.profile.base_url else {
-        return notices;
-    };
-    if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
-        notices.push(format!(
-            "this repository's profile sends the task to {}",
-            base_url.endpoint()
-        ));
-    }
-    let kept_back = resolved
-        .given_keys
-        .iter()
-        .any(|given| !given.key_use.is_allowed());
-    notices.extend(usable.obstacle.clone().filter(|_| kept_back));
-    let url = base_url.to_string();
-    let on_this_machine = HttpUrl::parse(&url).is_ok_and(|url| url.is_loopback() || url.is_tls());
-    if usable.key.is_some() && !on_this_machine {
-        notices.push(format!("the key goes to {} unencrypted", base_url.endpoint()));
-    }
-    notices
-}
-
-/// What a person should see where a repository names a program to start.
-pub fn ignored_program(resolved: &Resolved) -> Option<String> {
-    resolved.ignores_program.then(|| {
-        "this repository's profile names a program, and that is ignored: only your own profile may".to_owned()
     })
 }
 
@@ -364,5 +334,5 @@ pub fn bad_profile(error: &ProfileError) -> EffectError {
         _ => EffectError::new(Cause::Usage, "bad-profile", error.to_string()),
     };
     effect.hint = error.hint().map(str::to_owned);
-    effect
+    effect.suggest_steps(error.next_steps())
 }

@@ -69,6 +69,21 @@ impl DoctorCheck {
         }
     }
 
+    /// Makes a check of something that could be better, with what to do as data.
+    #[must_use]
+    pub fn advised(
+        name: &str,
+        code: &str,
+        details: impl Into<String>,
+        steps: impl IntoIterator<Item = NextStep>,
+    ) -> Self {
+        Self {
+            code: Some(code.to_owned()),
+            next: steps.into_iter().collect(),
+            ..Self::with_status(name, CheckStatus::Attention, details)
+        }
+    }
+
     /// Makes an entry for something that was not checked, with the reason.
     #[must_use]
     pub fn skipped(name: &str, why: impl Into<String>) -> Self {

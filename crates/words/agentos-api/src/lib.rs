@@ -54,7 +54,7 @@ pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
 pub use evidence::{ExportReport, KeyReport, KnownKey, OwnKey};
 pub use exit_status::ExitStatus;
 pub use init::{FoundKey, FoundServer, ProposedFile};
-pub use next_step::{BranchChoice, NextStep, RunLimit, TaskPart};
+pub use next_step::{BranchChoice, NextStep, RunLimit, RunOption, TaskPart};
 pub use notice::{Activity, Notice};
 pub use policy::{PolicyTest, TestedFile};
 pub use providers::{AuthStatus, KeyCheck, KeyStatus, ProfileReport, ShownValue};

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::next_step::NextStep;
+
 /// Work that takes a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -26,6 +28,9 @@ pub struct Notice {
     pub message: String,
     /// Details, one line each.
     pub details: Vec<String>,
+    /// Steps that a person can take, as data: alternatives, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
 }
 
 impl Notice {
@@ -38,6 +43,7 @@ impl Notice {
             code: code.into(),
             message: message.into(),
             details: Vec::new(),
+            next: Vec::new(),
         }
     }
 }

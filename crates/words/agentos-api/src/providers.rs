@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::next_step::NextStep;
 use serde_json::Value;
 
 /// `agentos tool auth status --json`.
@@ -26,6 +28,9 @@ pub struct KeyStatus {
     pub hint: Option<String>,
     /// Why it is not sent, although there is one.
     pub withheld: Option<String>,
+    /// Steps that make the key usable, as data: alternatives, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
     /// What the last health check with it said; none when there was none since it was set.
     pub last_check: Option<KeyCheck>,
     /// Stores that could not be asked.

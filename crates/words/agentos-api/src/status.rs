@@ -66,7 +66,9 @@ pub struct ProviderStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Step")]
 pub struct ProposedStep {
-    /// The command.
+    /// The step, as data.
+    pub action: NextStep,
+    /// The step as a command of the front end, which words it. Empty until then.
     pub command: String,
     /// What it is for.
     pub why: String,

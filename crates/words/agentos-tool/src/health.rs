@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use agentos_api::NextStep;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -126,9 +127,12 @@ pub struct ToolHealth {
     pub detail: Option<String>,
     /// What was seen, in one sentence.
     pub details: String,
-    /// What to do about it, in one sentence.
+    /// What to do about it, in words. `None` if nothing is to be done, and before a front end has worded `next`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// What to do about it, as data: alternatives, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
     /// Where the answer came from or should have come from, `host:port`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
@@ -162,6 +166,7 @@ impl ToolHealth {
             detail: None,
             details: details.into(),
             fix: None,
+            next: Vec::new(),
             endpoint: None,
             model: None,
             models: Vec::new(),
@@ -184,11 +189,24 @@ impl ToolHealth {
         self
     }
 
-    /// Adds what to do next.
+    /// Adds what to do next, as a sentence that names no flag or verb of a front end.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
+    }
+
+    /// Adds alternatives to what can be done next.
+    #[must_use]
+    pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
+        self.next.extend(steps);
+        self
+    }
+
+    /// Returns true if it says what to do next, in words or as data.
+    #[must_use]
+    pub fn says_next(&self) -> bool {
+        self.fix.is_some() || !self.next.is_empty()
     }
 
     /// Replaces the category where the state alone does not tell; ignored for connected.

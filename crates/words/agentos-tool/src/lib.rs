@@ -10,6 +10,7 @@ mod constrain;
 mod forms;
 mod health;
 mod id;
+mod key_obstacle;
 mod output;
 mod price;
 pub mod prompt;
@@ -25,7 +26,8 @@ pub use constrain::{Constrain, edits_schema};
 pub use forms::{SecretForms, SecretStream};
 pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
-pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
+pub use key_obstacle::KeyObstacle;
+pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{Price, dollars};
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use agentos_api::NextStep;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,14 +111,33 @@ pub struct ToolError {
     pub health: Option<HealthStatus>,
     /// What happened, in one sentence.
     pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    /// What to do about it. Boxed, because results with this error are passed by value.
+    #[serde(default)]
+    pub advice: Box<ToolAdvice>,
     /// Where it should have answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
     /// From request to failure, in milliseconds.
     pub latency_ms: u64,
+}
+
+/// What a person can do about a call that gave no answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolAdvice {
+    /// A sentence that names no flag or verb of a front end. `None` if `next` says it all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// Alternatives that a front end words, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
+}
+
+impl ToolAdvice {
+    /// Returns advice that is a sentence, steps, or both.
+    #[must_use]
+    pub fn new(fix: Option<String>, next: Vec<NextStep>) -> Box<Self> {
+        Box::new(Self { fix, next })
+    }
 }
 
 impl fmt::Display for ToolError {

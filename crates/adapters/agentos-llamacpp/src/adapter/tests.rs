@@ -416,7 +416,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
             Err(error) => {
                 assert_eq!(Some(error.detail.as_str()), detail);
                 assert!(error.message.contains(words), "{error}");
-                assert!(error.fix.unwrap().contains("--ctx-size 2048"));
+                assert!(error.advice.fix.unwrap().contains("--ctx-size 2048"));
             }
         }
     }

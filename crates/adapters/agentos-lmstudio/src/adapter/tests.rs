@@ -234,7 +234,12 @@ async fn a_stopped_server_is_told_with_what_to_do() {
       "error_category": "network",
       "detail": "refused",
       "details": "`127.0.0.1:PORT` does not accept connections",
-      "fix": "start the server in LM Studio (Developer page, or `lms server start`), or set its address with `--base-url`",
+      "fix": "start the server in LM Studio (Developer page, or `lms server start`)",
+      "next": [
+        {
+          "step": "name-base-url"
+        }
+      ],
       "endpoint": "127.0.0.1:PORT",
       "models": [],
       "latency_ms": 0,
@@ -271,7 +276,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
         assert_eq!((asked, output.is_ok()), (sent, sent), "{model} {window}");
         if let Err(error) = output {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(format!("{}; {}", error.message.replace("model `qwen`", "the model"), error.fix.unwrap()), @r"
+                insta::assert_snapshot!(format!("{}; {}", error.message.replace("model `qwen`", "the model"), error.advice.fix.unwrap()), @r"
                 the task is longer than the model takes: the prompt has about 7522 tokens, the loaded context 2048; give fewer or smaller files, or load the model with `lms load MODEL --context-length 8192`
                 ");
             }

@@ -233,7 +233,7 @@ async fn a_task_longer_than_the_models_context_is_told_before_it_is_sent() {
             Err(error) => {
                 assert_eq!(error.detail, "context-length");
                 assert!(error.message.contains("the loaded context 2048"), "{error}");
-                assert!(error.fix.unwrap().contains("8192 tokens of context"));
+                assert!(error.advice.fix.unwrap().contains("8192 tokens of context"));
             }
         }
     }

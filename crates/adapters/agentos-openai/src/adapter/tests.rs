@@ -377,7 +377,12 @@ async fn health_reads_well() {
       "error_category": "model",
       "detail": "unknown-model",
       "details": "model `gpt-5.4` is not among the models of `127.0.0.1:PORT`",
-      "fix": "name one of its models with `--model`, or load a model on the server",
+      "fix": "load a model on the server",
+      "next": [
+        {
+          "step": "name-model"
+        }
+      ],
       "endpoint": "127.0.0.1:PORT",
       "model": "gpt-5.4",
       "models": [

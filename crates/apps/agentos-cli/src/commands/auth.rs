@@ -12,7 +12,7 @@ use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::{AuthClearArgs, AuthSetArgs};
 use crate::escape;
 use crate::exit::Exit;
-use crate::render::columns;
+use crate::render::{columns, next_step::word_hint};
 
 /// Keys up to this size; some providers use signed tokens.
 const LONGEST_KEY: u64 = 64 << 10;
@@ -52,7 +52,13 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
 
 /// Shows where each provider's key comes from.
 pub fn status(app: &App) -> Done {
-    let report = app.host.key_status()?;
+    let mut report = app.host.key_status()?;
+    for status in report.keys.values_mut() {
+        let next = word_hint(None, &status.next);
+        if let (Some(withheld), Some(next)) = (&mut status.withheld, next) {
+            withheld.push_str(&format!("; {next}"));
+        }
+    }
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);

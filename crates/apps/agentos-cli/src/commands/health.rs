@@ -9,7 +9,7 @@ use agentos_host::{EffectError, HealthReport, HealthSpec, HealthWatch, block_on,
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::HealthArgs;
 use crate::exit::Exit;
-use crate::render;
+use crate::render::{self, next_step::word_health};
 use crate::terminal::interrupt::unless_interrupted;
 use crate::terminal::working::Working;
 
@@ -48,7 +48,13 @@ fn once(
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
     let _working = Working::on(app, if args.probe { "probing" } else { "asking providers" });
-    block_on(unless_interrupted(providers.look()))
+    let seen = block_on(unless_interrupted(providers.look()))?;
+    Ok(seen.map(|seen| seen.map(worded)))
+}
+
+fn worded(mut seen: HealthReport) -> HealthReport {
+    word_health(&mut seen.tools);
+    seen
 }
 
 fn show(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
@@ -79,7 +85,7 @@ fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration)
         let Some(seen) = block_on(unless_interrupted(providers.look()))? else {
             return Ok(Exit::Interrupted);
         };
-        let seen = seen?;
+        let seen = worded(seen?);
         if in_place {
             let time = now();
             let text = format!(

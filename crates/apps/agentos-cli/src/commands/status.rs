@@ -7,7 +7,10 @@ use agentos_host::now;
 use crate::app::{App, Done, output_failed};
 use crate::args::command;
 use crate::exit::Exit;
-use crate::render::{self, next_step::word_hint};
+use crate::render::{
+    self,
+    next_step::{word_command, word_hint},
+};
 
 /// Runs without a verb.
 pub fn status(app: &App) -> Done {
@@ -21,6 +24,9 @@ pub fn status(app: &App) -> Done {
     ];
     for obstacle in obstacles.into_iter().flatten() {
         obstacle.hint = word_hint(obstacle.hint.as_deref(), &obstacle.next);
+    }
+    for step in &mut report.next {
+        step.command = word_command(&step.action).unwrap_or_default();
     }
     if app.printer.json {
         app.printer.json(&report)

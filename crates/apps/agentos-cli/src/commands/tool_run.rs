@@ -11,7 +11,7 @@ use crate::app::{App, Done, output_failed};
 use crate::args::tool::ToolRunArgs;
 use crate::escape;
 use crate::exit::Exit;
-use crate::render;
+use crate::render::{self, next_step::word_hint};
 use crate::terminal::follow::follow;
 
 /// Runs the verb.
@@ -49,9 +49,9 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     }
     app.printer
         .note(render::result::result(&proposed.result).trim_end());
-    if let Some(hint) = proposed.error.as_ref().and_then(|error| error.fix.as_ref()) {
-        app.printer
-            .error(&format!("  next: {}", crate::escape::line(hint)));
+    let advice = proposed.error.as_ref().map(|error| &error.advice);
+    if let Some(hint) = advice.and_then(|advice| word_hint(advice.fix.as_deref(), &advice.next)) {
+        app.printer.error(&format!("  next: {}", escape::line(&hint)));
     }
     let written = match (&proposed.result.diff, &proposed.answer) {
         // A person sees it escaped and coloured; a pipe gets the bytes that were judged.

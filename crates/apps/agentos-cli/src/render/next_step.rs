@@ -2,38 +2,67 @@
 //!
 //! Owns: flags and verbs in such a sentence. Never: decides which steps help: a failure brings them.
 
-use agentos_api::{BranchChoice, NextStep, RunLimit, TaskPart};
+use std::borrow::Cow;
+
+use agentos_api::{BranchChoice, NextStep, RunLimit, RunOption, TaskPart};
+use agentos_tool::ToolHealth;
 
 /// Words the steps of a failure: its own sentence first, where it has one, then each step, joined with "or".
 /// Returns `None` if there is neither.
 pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     match (hint, word_steps(steps)) {
-        (Some(hint), Some(words)) => Some(format!("{hint}; or {words}")),
+        (Some(hint), Some(words)) => {
+            let joiner = if steps.first().is_some_and(is_look) {
+                "; "
+            } else {
+                "; or "
+            };
+            Some(format!("{hint}{joiner}{words}"))
+        }
         (hint, words) => words.or_else(|| hint.map(str::to_owned)),
     }
+}
+
+/// Words what to do about each provider that cannot be used as it is.
+pub fn word_health(tools: &mut [ToolHealth]) {
+    for tool in tools {
+        tool.fix = word_hint(tool.fix.as_deref(), &tool.next);
+    }
+}
+
+/// Returns the command that takes a step. Returns `None` for a step that no command takes by itself.
+pub fn word_command(step: &NextStep) -> Option<String> {
+    Some(match step {
+        NextStep::RunGit { command } => command.clone(),
+        NextStep::StartDemo => "agentos demo".to_owned(),
+        NextStep::InitRepository => "agentos init".to_owned(),
+        NextStep::CheckHealth => "agentos tool health".to_owned(),
+        NextStep::Diagnose => "agentos doctor".to_owned(),
+        NextStep::Recover => "agentos recover".to_owned(),
+        NextStep::ListRequests => "agentos approve".to_owned(),
+        NextStep::RunTask { provider } => {
+            format!(
+                "agentos run -p {} \"TASK\"",
+                provider.as_deref().unwrap_or("NAME")
+            )
+        }
+        NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
+        NextStep::ShowRun { .. } => "agentos evidence show".to_owned(),
+        NextStep::UndoRun => "agentos undo".to_owned(),
+        _ => return None,
+    })
 }
 
 /// Words the alternatives. Returns `None` if there are none.
 fn word_steps(steps: &[NextStep]) -> Option<String> {
     let (first, others) = steps.split_first()?;
-    let mut words = word_step(first);
+    let mut words = word_step(first).into_owned();
     let mut before = first;
     for step in others {
-        // A look at the run comes before whatever is done about it; it is no alternative.
-        let joiner = match before {
-            NextStep::ShowRun { .. } => "; ",
-            NextStep::NameRepository
-            | NextStep::NameBranch { .. }
-            | NextStep::RunGit { .. }
-            | NextStep::ClearWork { .. }
-            | NextStep::RunOnCheckedOut
-            | NextStep::RaiseLimit { .. }
-            | NextStep::GiveLess { .. }
-            | NextStep::ChangeTask { .. }
-            | NextStep::ConsentAtOnce
-            | NextStep::AnswerRequest { .. }
-            | NextStep::VerifyEvidence { .. }
-            | NextStep::MakeSigningKey => ", or ",
+        let joiner = if is_look(before) || is_look(step) {
+            "; "
+        } else {
+            ", or "
         };
         words.push_str(joiner);
         words.push_str(&word_step(step));
@@ -42,45 +71,140 @@ fn word_steps(steps: &[NextStep]) -> Option<String> {
     Some(words)
 }
 
-fn word_step(step: &NextStep) -> String {
+/// Returns true for a step that only shows something: it comes before or after what is done, and is no alternative to it.
+fn is_look(step: &NextStep) -> bool {
+    matches!(
+        step,
+        NextStep::ShowRun { .. }
+            | NextStep::ShowTranscript
+            | NextStep::ListRuns
+            | NextStep::ListRequests
+            | NextStep::ListKeys
+            | NextStep::CheckHealth
+    )
+}
+
+/// Words what to do about a tape that is damaged itself.
+const SET_ASIDE: &str = "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and \
+                         move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
+
+fn word_step(step: &NextStep) -> Cow<'static, str> {
     match step {
-        NextStep::NameRepository => "go to a repository, or name one with `--repo DIR`".to_owned(),
-        NextStep::NameBranch { choice } => word_branch(*choice).to_owned(),
-        NextStep::RunGit { command } => format!("run `{command}`"),
-        NextStep::ClearWork { .. } => "commit or stash this work first".to_owned(),
-        NextStep::RunOnCheckedOut => "nothing was landed: run it again to land here".to_owned(),
-        NextStep::RaiseLimit { limit } => word_limit(*limit).to_owned(),
-        NextStep::GiveLess {
-            part: TaskPart::Answer,
-        } => "ask for less at once".to_owned(),
-        NextStep::GiveLess {
-            part: TaskPart::Check,
-        } => "let it test less".to_owned(),
-        NextStep::ChangeTask { advice } => format!("say in the task {advice}"),
-        NextStep::ShowRun { .. } => "`agentos evidence show` has the run".to_owned(),
+        NextStep::NameRepository => "go to a repository, or name one with `--repo DIR`".into(),
+        NextStep::NameBranch { choice } => word_branch(*choice).into(),
+        NextStep::RunGit { command } => format!("run `{command}`").into(),
+        NextStep::ClearWork { .. } => "commit or stash this work first".into(),
+        NextStep::RunOnCheckedOut => "nothing was landed: run it again to land here".into(),
+        NextStep::RaiseLimit { limit } => word_limit(*limit).into(),
+        NextStep::GiveLess { part } => word_part(*part).into(),
+        NextStep::ChangeTask { advice } => format!("say in the task {advice}").into(),
+        NextStep::ShowRun { .. } => "`agentos evidence show` has the run".into(),
         NextStep::ConsentAtOnce => {
-            "look at the change, then run this again with `--yes` to consent to it".to_owned()
+            "look at the change, then run this again with `--yes` to consent to it".into()
         }
-        NextStep::AnswerRequest { run } => format!(
-            "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
-        ),
-        NextStep::VerifyEvidence { set_aside: true } => {
-            "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and move it \
-             aside, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape"
-                .to_owned()
-        }
+        NextStep::AnswerRequest { run } => word_answer(run).into(),
+        NextStep::VerifyEvidence { set_aside: true } => SET_ASIDE.into(),
         NextStep::VerifyEvidence { set_aside: false } => {
-            "`agentos evidence verify` lists everything that is wrong".to_owned()
+            "`agentos evidence verify` lists everything that is wrong".into()
         }
-        NextStep::MakeSigningKey => "`agentos evidence key rotate` makes a new one".to_owned(),
+        NextStep::MakeSigningKey { in_file: false } => "`agentos evidence key rotate` makes a new one".into(),
+        NextStep::MakeSigningKey { in_file: true } => {
+            "make a key with `agentos evidence key rotate --store file`".into()
+        }
+        NextStep::ShowTranscript => "`agentos evidence show` has its output".into(),
+        NextStep::ListRuns => "`agentos evidence list` shows the runs".into(),
+        NextStep::ListRequests => "`agentos approve` lists the runs that wait".into(),
+        NextStep::NameExport => "name a folder that `agentos evidence export --out` made".into(),
+        NextStep::SetKey { provider, in_file } => word_key(provider.as_deref(), *in_file).into(),
+        NextStep::SetKeyVariable { variable } => {
+            format!("set the right key in `{variable}`, which wins over any stored key").into()
+        }
+        NextStep::ListKeys => "`agentos tool auth status` shows where each key comes from".into(),
+        NextStep::KeepInFile => "keep keys in a file that only you can read, with `--store file`".into(),
+        NextStep::SendKey { base_url: None } => "send the key there with `--send-key`".into(),
+        NextStep::SendKey { base_url: Some(url) } => {
+            format!("send the key there with `--base-url {url} --send-key`").into()
+        }
+        NextStep::MakeProfile { provider } => {
+            format!("make a new one with `agentos profile init {provider}`").into()
+        }
+        NextStep::ReplaceProfile => "write over it with `--force`".into(),
+        NextStep::CorrectProfile { provider } => {
+            format!("see `agentos profile show {provider}`, and correct the value that is named").into()
+        }
+        NextStep::NameBaseUrl { example: None } => "set its address with `--base-url`".into(),
+        NextStep::NameBaseUrl { example: Some(url) } => {
+            format!("set an address such as `{url}` with `--base-url` or in the profile").into()
+        }
+        NextStep::NameModel => "name one of its models with `--model NAME`".into(),
+        NextStep::NameRecording => "name one with `--replay FILE`".into(),
+        NextStep::NameProgram { provider } => word_program(provider).into(),
+        NextStep::CheckHealth => "`agentos tool health` says what each provider needs".into(),
+        NextStep::AllowReading => {
+            "show it what it needs with `--read PATH`: it runs in a copy, without your home folder and without network".into()
+        }
+        NextStep::CheckProtocol => {
+            "`agentos tool conform -- COMMAND` shows what a tool has to say and when".into()
+        }
+        NextStep::LeaveOut { option } => word_option(*option).into(),
+        NextStep::RequireSandbox => "refuse them with `--require-sandbox`".into(),
+        NextStep::PrintAtOnce => "switch paging off with `--no-pager`".into(),
+        NextStep::StartDemo | NextStep::InitRepository | NextStep::Diagnose | NextStep::Recover => {
+            format!("run `{}`", word_command(step).unwrap_or_default()).into()
+        }
+        NextStep::RunTask { .. } => "ask a tool for a change with `agentos run`".into(),
+        NextStep::LandDiff => "land a diff with `agentos apply`".into(),
+        NextStep::UndoRun => "take the last landed run back with `agentos undo`".into(),
     }
+}
+
+fn word_answer(run: &str) -> String {
+    format!(
+        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
+    )
+}
+
+fn word_key(provider: Option<&str>, in_file: bool) -> String {
+    let store = if in_file { " --store file" } else { "" };
+    let provider = provider.unwrap_or("NAME");
+    format!("set the key with `agentos tool auth set{store} --provider {provider}`")
+}
+
+fn word_program(provider: &str) -> String {
+    let task = if provider == "tool" {
+        " \"fix the typo\" -- python3 my_tool.py"
+    } else {
+        " -- COMMAND"
+    };
+    format!("give the program after --: agentos run -p {provider}{task}")
 }
 
 fn word_limit(limit: RunLimit) -> &'static str {
     match limit {
         RunLimit::CheckTime => "give the check more time with `--check-timeout SECONDS`",
+        RunLimit::ToolTime => "give it more time with `--timeout SECONDS`",
         RunLimit::OutputTokens => "raise the limit with --max-output-tokens",
         RunLimit::Attempts => "try more `--attempts`",
+    }
+}
+
+fn word_part(part: TaskPart) -> &'static str {
+    match part {
+        TaskPart::Answer => "ask for less at once",
+        TaskPart::Check => "let it test less",
+    }
+}
+
+fn word_option(option: RunOption) -> &'static str {
+    match option {
+        RunOption::Check => "leave `--check` out, and try the change yourself after `--branch NAME`",
+        RunOption::EditFormat => "leave `--edit-format` out",
+        RunOption::Recording => "leave `--replay` out",
+        RunOption::Reading => "leave `--read` and `--share` out",
+        RunOption::Context => "leave `--context` out",
+        RunOption::Sandbox => {
+            "leave `--require-sandbox` out to have the boundary observed instead; the evidence says which it was"
+        }
     }
 }
 
@@ -112,6 +236,11 @@ mod tests {
             (Some("look"), vec![], Some("look".to_owned())),
             (None, vec![clear.clone(), other.clone()], Some(both.to_owned())),
             (Some("look"), vec![clear, other], Some(format!("look; or {both}"))),
+            (
+                Some("start a server"),
+                vec![NextStep::CheckHealth],
+                Some("start a server; `agentos tool health` says what each provider needs".to_owned()),
+            ),
         ] {
             assert_eq!(word_hint(hint, &steps), words);
         }

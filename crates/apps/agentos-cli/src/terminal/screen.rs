@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::app::App;
 use crate::escape;
+use crate::render::next_step::word_hint;
 use crate::terminal::interrupt::on_interrupt;
 
 /// Lines and columns where the terminal does not say.
@@ -114,8 +115,9 @@ impl App {
             Err(error) => {
                 let done = self.printer.data(text);
                 let error_text = escape::line(&error.to_string());
+                let hint = word_hint(Some(error.hint()), &error.next_steps()).unwrap_or_default();
                 self.printer
-                    .note(&format!("note: {error_text}\n  next: {}", error.hint()));
+                    .note(&format!("note: {error_text}\n  next: {}", escape::line(&hint)));
                 done
             }
         }

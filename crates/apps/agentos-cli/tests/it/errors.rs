@@ -198,7 +198,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: look at the name; a relative one is looked for in the folder you are in
     init --provider olama
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init olama`
+        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
     man tool helth
       error [usage] there is no verb `tool helth`
         next: did you mean `tool health`? `agentos man --list` names them all
@@ -225,7 +225,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: write something like `http://localhost:[PORT]/v1`
     profile show opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init opnai`
+        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
     profile show mine
       error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
         next: did you mean `model`?
@@ -243,7 +243,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: give the program after --: agentos run -p command -- COMMAND
     run -p olama task
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init olama`
+        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
     run -p openai task --file ../elsewhere
       error [usage] `../elsewhere` is outside the repository
         next: name a path inside it; a relative one begins in the folder you are in
@@ -254,8 +254,8 @@ fn every_failure_says_what_where_and_what_next() {
       error [bad-url] `base_url` (flag): it holds a user or a password; store a key instead
         next: write something like `http://localhost:[PORT]/v1`
     run -p openai task --replay fix.md
-      error [usage] `--replay` belongs to the provider `replay`
-        next: see the verb's `--help`
+      error [usage] only the provider `replay` plays a recording back
+        next: leave `--replay` out
     run -p replay task --replay no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
         next: look at the name; a relative one is looked for in the folder you are in
@@ -264,13 +264,13 @@ fn every_failure_says_what_where_and_what_next() {
         next: did you mean `outcome`? `agentos schema --list` names them all
     tool auth clear --provider opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init opnai`
+        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
     tool health --base-url http://localhost:[PORT]
       error [usage] `--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`
         next: as in `agentos tool health -p ollama --base-url http://localhost:[PORT]`
     tool run -p openai task --read src
-      error [usage] `--read` and `--share` belong to providers that are programs, and to `--check`
-        next: see the verb's `--help`
+      error [usage] only a program or a check is shown files and folders of this machine
+        next: leave `--read` and `--share` out
     undo
       error [nothing-to-undo] no run has landed anything here yet
         next: `agentos evidence list` shows all runs

@@ -195,7 +195,7 @@ fn nothing_is_called_nothing() {
         --- stdout
         --- stderr
         nothing to do [empty] the program changed nothing
-          next: `agentos evidence show` has what it said; look at what it wants
+          next: look at what it wants; `agentos evidence show` has its output
           run [RUN]  command, [DURATION]
         ");
     }
@@ -246,7 +246,7 @@ fn without_a_keyring_a_key_is_proposed_to_a_file() {
         --- stdout
         --- stderr
         error [key-not-stored] there is no keyring to use: no such service answers in this session
-          next: to keep keys in a file that only you can read, give `--store file`
+          next: keep keys in a file that only you can read, with `--store file`
         ");
     } else {
         eprintln!("skipped: only Linux can be without a keyring");

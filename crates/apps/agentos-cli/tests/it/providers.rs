@@ -139,7 +139,7 @@ fn health_for_a_person_says_what_to_do() {
 exit: 5
 --- stdout
 llamacpp  unreachable      127.0.0.1:[PORT]  `127.0.0.1:[PORT]` does not accept connections
-                           next: start `llama-server -m MODEL.gguf --port 8080`, or set its address with `--base-url`
+                           next: start `llama-server -m MODEL.gguf --port 8080`; or set its address with `--base-url`
 --- stderr
 ");
 }

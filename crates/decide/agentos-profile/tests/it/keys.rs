@@ -160,18 +160,19 @@ fn a_key_goes_only_to_the_place_it_was_stored_for() {
 }
 
 #[test]
-fn why_a_key_is_kept_back_is_one_sentence_with_what_to_do() {
+fn why_a_key_is_kept_back_is_one_sentence_and_what_to_do_is_data() {
     let why = |provider: &str, layers: &Layers| match resolve(provider, layers).unwrap().stored_key {
-        KeyUse::Forbidden(why) => why,
+        KeyUse::Forbidden(obstacle) => format!("{}\n{:?}", obstacle.why, obstacle.next),
         KeyUse::Allowed => panic!("the key is allowed"),
     };
     let project = Layers {
         project: file(r#"{"provider":"theirs","base_url":"https://evil.example/v1"}"#),
         ..Layers::default()
     };
-    insta::assert_snapshot!(why("theirs", &project), @r"
-    the repository's profile points to `evil.example:443`, which the key was not stored for; give `--base-url https://evil.example/v1 --send-key` to send it there
-    ");
+    insta::assert_snapshot!(why("theirs", &project), @r#"
+    the repository's profile points to `evil.example:443`, which the key was not stored for
+    [SendKey { base_url: Some("https://evil.example/v1") }]
+    "#);
     let flag = Layers {
         flags: Flags {
             base_url: Some("https://gateway.example/v1".to_owned()),
@@ -179,9 +180,10 @@ fn why_a_key_is_kept_back_is_one_sentence_with_what_to_do() {
         },
         ..Layers::default()
     };
-    insta::assert_snapshot!(why("openai", &flag), @r"
-    the key is for `api.openai.com:443`, not for `gateway.example:443`; give `--send-key` to send it there, or the right one in `AGENTOS_OPENAI_API_KEY`
-    ");
+    insta::assert_snapshot!(why("openai", &flag), @r#"
+    the key is for `api.openai.com:443`, not for `gateway.example:443`
+    [SendKey { base_url: None }, SetKeyVariable { variable: "AGENTOS_OPENAI_API_KEY" }]
+    "#);
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Subject {
                 health.details.is_empty(),
                 false,
             )?;
-            equal(&format!("{what}: what to do"), health.fix.is_some(), true)?;
+            equal(&format!("{what}: what to do"), health.says_next(), true)?;
         }
         let server = FakeServer::start(|_| super::table::refused(401)).map_err(|error| error.to_string())?;
         let health = (self.make)(Some(&server.url()), None).health_check(now()).await;

@@ -31,7 +31,8 @@ fn told(error: Error) -> String {
         .set_error(error);
     let error = store.get("openai.api_key").unwrap_err();
     assert!(!format!("{error:?}").contains("canary"));
-    format!("{error} [{}]", error.hint().unwrap_or_default())
+    let steps = error.next_steps();
+    format!("{error} [{}] {steps:?}", error.hint().unwrap_or_default())
 }
 
 #[test]
@@ -70,13 +71,13 @@ fn failures_are_told_without_the_bytes_they_carry() {
     ];
     assert!(!all.concat().contains("canary"));
     insta::assert_snapshot!(all.join("\n"), @r"
-    the keyring is locked: no prompt was answered [unlock the keyring in your desktop session; to keep keys in a file that only you can read, give `--store file`]
-    the keyring failed: the bus went away []
-    the keyring failed: no such service answers in this session []
-    there is no keyring to use: this system has none that is known [to keep keys in a file that only you can read, give `--store file`]
-    the keyring failed: the stored key is not text []
-    the keyring failed: its data is damaged []
-    the keyring failed: it takes at most 2560 characters []
+    the keyring is locked: no prompt was answered [unlock the keyring in your desktop session] [KeepInFile]
+    the keyring failed: the bus went away [] []
+    the keyring failed: no such service answers in this session [] []
+    there is no keyring to use: this system has none that is known [] [KeepInFile]
+    the keyring failed: the stored key is not text [] []
+    the keyring failed: its data is damaged [] []
+    the keyring failed: it takes at most 2560 characters [] []
     ");
 }
 

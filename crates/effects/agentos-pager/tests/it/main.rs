@@ -9,6 +9,7 @@
 )]
 #![cfg(unix)]
 
+use agentos_api::NextStep;
 use agentos_pager::{Pager, PagerError, Surroundings};
 use agentos_testkit::repo::{make_dir, set_mode, write_file};
 
@@ -46,7 +47,8 @@ fn what_cannot_be_started_is_named() {
     let no_program = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let error = pager(no_program).show(b"text").unwrap_err();
     assert!(matches!(error, PagerError::Start { .. }), "{error}");
-    assert!(error.hint().contains("--no-pager"));
+    assert!(error.hint().contains("`PAGER`"));
+    assert_eq!(error.next_steps(), [NextStep::PrintAtOnce]);
 }
 
 #[test]

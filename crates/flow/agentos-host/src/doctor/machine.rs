@@ -2,7 +2,7 @@
 //!
 //! Owns: these checks. Never: shows a key, or sends anything but what a health check sends.
 
-use agentos_api::DoctorCheck;
+use agentos_api::{DoctorCheck, NextStep};
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
 use agentos_sandbox::{Report, RunLimit, Sandbox};
@@ -33,7 +33,10 @@ pub fn checks(
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     checks.push(profiles(host, &tools));
     if is_offline {
-        checks.push(DoctorCheck::skipped("providers", "left out by `--offline`"));
+        checks.push(DoctorCheck::skipped(
+            "providers",
+            "left out, because nothing may be sent",
+        ));
     } else {
         let kinds: Vec<ProviderKind> = tools.profiled().map(ProviderKind::from).collect();
         let found = health::asked(host, &tools, &kinds, &ProviderOverrides::default())?;
@@ -45,12 +48,18 @@ pub fn checks(
 fn keyring(host: &Host) -> DoctorCheck {
     match keys::keyring(host) {
         Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
-        Keyring::None => DoctorCheck::attention(
-            "keyring",
-            "no-keyring",
-            "there is no keyring in this session",
-            "keep keys in the environment, or in a file with `agentos tool auth set --store file`",
-        ),
+        Keyring::None => DoctorCheck {
+            fix: Some("keep keys in the environment".to_owned()),
+            ..DoctorCheck::advised(
+                "keyring",
+                "no-keyring",
+                "there is no keyring in this session",
+                [NextStep::SetKey {
+                    provider: None,
+                    in_file: true,
+                }],
+            )
+        },
         Keyring::Failed(why) => DoctorCheck::attention(
             "keyring",
             "keyring-failed",
@@ -61,14 +70,22 @@ fn keyring(host: &Host) -> DoctorCheck {
 }
 
 fn signing_key(host: &Host) -> DoctorCheck {
-    let fix = "run `agentos evidence key rotate --store file`, or open a keyring";
+    let unsigned = |code, details: String| DoctorCheck {
+        fix: Some("open a keyring".to_owned()),
+        ..DoctorCheck::advised(
+            "evidence key",
+            code,
+            details,
+            [NextStep::MakeSigningKey { in_file: true }],
+        )
+    };
     match evidence_key::existing(host) {
         Ok(Some(kept)) => DoctorCheck::fine(
             "evidence key",
             format!("{}, in the {}", kept.key.public().id(), kept.store),
         ),
-        Ok(None) => DoctorCheck::attention("evidence key", "no-key", "the ends of runs are not signed", fix),
-        Err(why) => DoctorCheck::attention("evidence key", "key-failed", why, fix),
+        Ok(None) => unsigned("no-key", "the ends of runs are not signed".to_owned()),
+        Err(why) => unsigned("key-failed", why),
     }
 }
 
@@ -104,7 +121,7 @@ fn sandbox() -> DoctorCheck {
             );
         }
     };
-    let lost = "programs (`-p command`) do not start here; models and diffs are not concerned";
+    let lost = "programs do not start here as tools; models and diffs are not concerned";
     match Sandbox::new(helper).probe() {
         Ok(report) if report.is_whole() => {
             let abi = report
@@ -122,17 +139,14 @@ fn sandbox() -> DoctorCheck {
                 .into_iter()
                 .map(agentos_sandbox::Layer::as_str)
                 .collect();
-            let fix = if report.lacking().is_empty() {
-                "this system has no such layer: programs run and are observed; `--require-sandbox` refuses them"
-            } else {
-                lost
-            };
-            DoctorCheck::attention(
-                "sandbox",
-                "not-confined",
-                format!("missing: {}", missing.join(", ")),
-                fix,
-            )
+            let details = format!("missing: {}", missing.join(", "));
+            if report.lacking().is_empty() {
+                let fix = "this system has no such layer: programs run and are observed";
+                let mut check = DoctorCheck::attention("sandbox", "not-confined", details, fix);
+                check.next = vec![NextStep::RequireSandbox];
+                return check;
+            }
+            DoctorCheck::attention("sandbox", "not-confined", details, lost)
         }
         Err(error) => {
             let fix = error
@@ -164,12 +178,15 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
         .map(|tool| tool.provider.as_str())
         .collect();
     checks.push(match connected.as_slice() {
-        [] => DoctorCheck::attention(
-            "providers",
-            "no-provider",
-            format!("none of {} is connected", found.len()),
-            "start a local server or set a key; `agentos tool health` says what each one needs",
-        ),
+        [] => DoctorCheck {
+            fix: Some("start a local server or set a key".to_owned()),
+            ..DoctorCheck::advised(
+                "providers",
+                "no-provider",
+                format!("none of {} is connected", found.len()),
+                [NextStep::CheckHealth],
+            )
+        },
         some => DoctorCheck::fine("providers", format!("connected: {}", some.join(", "))),
     });
     for tool in found {
@@ -178,17 +195,15 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
             HealthStatus::Connected | HealthStatus::NotConfigured | HealthStatus::Unreachable => false,
         };
         if half {
-            let fix = tool
-                .fix
-                .clone()
-                .unwrap_or_else(|| "see `agentos tool health`".to_owned());
+            let mut steps = tool.next.clone();
+            if !tool.says_next() {
+                steps.push(NextStep::CheckHealth);
+            }
             let name = format!("provider {}", tool.provider);
-            checks.push(DoctorCheck::attention(
-                &name,
-                tool.status.as_str(),
-                &tool.details,
-                fix,
-            ));
+            checks.push(DoctorCheck {
+                fix: tool.fix.clone(),
+                ..DoctorCheck::advised(&name, tool.status.as_str(), &tool.details, steps)
+            });
         }
     }
 }

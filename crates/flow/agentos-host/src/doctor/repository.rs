@@ -68,12 +68,15 @@ pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> 
 fn unfinished(repo: &Repository) -> DoctorCheck {
     match repo.unfinished() {
         Ok(None) => DoctorCheck::fine("landing", "no landing is left half done"),
-        Ok(Some(run)) => DoctorCheck::attention(
-            "landing",
-            "unfinished",
-            format!("the landing of run `{run}` has not come to its end, or is under way"),
-            "run `agentos recover`, or land something: that does the same first",
-        ),
+        Ok(Some(run)) => DoctorCheck {
+            fix: Some("land something: that finishes it or takes it back first".to_owned()),
+            ..DoctorCheck::advised(
+                "landing",
+                "unfinished",
+                format!("the landing of run `{run}` has not come to its end, or is under way"),
+                [NextStep::Recover],
+            )
+        },
         Err(error) => failed_check("landing", &failed(&error)),
     }
 }
@@ -111,7 +114,7 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
             counted(left.len() as u64, "folder"),
             named.path.display()
         ),
-        "the next `agentos run` removes them; where it cannot, remove them yourself",
+        "the next run of a tool removes them; where it cannot, remove them yourself",
     ))
 }
 

@@ -99,6 +99,7 @@ fn parts_of_the_status_are_read_back() {
         problem: None,
     });
     read_back(&ProposedStep {
+        action: agentos_api::NextStep::CheckHealth,
         command: text("agentos demo"),
         why: text("see the whole way of a change"),
     });
