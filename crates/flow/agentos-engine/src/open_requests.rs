@@ -3,6 +3,7 @@
 //! Owns: finding the open requests on the tape, and the order of the steps when one is answered. Never: lets an answer
 //! count for anything but what was asked: the consent is bound to the request's own change, base, policy and target.
 
+use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
@@ -122,7 +123,7 @@ pub fn read_open(
 fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
     let found = list_requests(tape, now)?;
     let Some(request) = found.into_iter().find(|request| request.run == run) else {
-        let other = usage(format!("run `{run}` waits for nobody")).hint("`agentos approve` lists what does");
+        let other = usage(format!("run `{run}` waits for nobody")).suggest_steps([NextStep::ListRequests]);
         return Err(explain_unfit(tape, run, other)?);
     };
     if request.open {

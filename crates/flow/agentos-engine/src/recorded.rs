@@ -3,6 +3,7 @@
 //! Owns: where the body of a record lies, and the errors of a run that is not what was meant. Never: reads a file; records
 //! come through a port.
 
+use agentos_api::NextStep;
 use agentos_evidence::Record;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -38,7 +39,7 @@ fn invalid(message: String) -> EffectError {
 /// Makes the error of a run that is not on the tape.
 #[must_use]
 pub fn unknown_run(run: &str) -> EffectError {
-    usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs")
+    usage(format!("there is no run `{run}` on the tape")).suggest_steps([NextStep::ListRuns])
 }
 
 /// Returns the error of a verb that cannot work on a run: [`unknown_run`] if there is no run of that name, else `other`.

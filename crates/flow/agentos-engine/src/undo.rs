@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use agentos_api::NextStep;
 use agentos_evidence::{Record, RecordKind};
 use agentos_landing::ChangeError;
 use agentos_policy::ToolFacts;
@@ -73,8 +74,9 @@ pub async fn undo_run(
     }
     if outcome.cause == Cause::Landing {
         let is_undone = outcome.code.as_deref() == Some("empty");
-        outcome.hint = Some(explain_no_place(history, &landing, is_undone));
-        outcome.next.clear();
+        let (hint, steps) = explain_no_place(history, &landing, is_undone);
+        outcome.hint = Some(hint);
+        outcome.next = steps;
     }
     if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) && outcome.next.is_empty() {
         outcome.hint = Some(suggest_git(&landing));
@@ -144,21 +146,30 @@ fn short_commit(landing: &RecordedLanding) -> Option<&str> {
 }
 
 /// Says why the inverse has no place, and what can be done: the landing may be gone from the history.
-fn explain_no_place(history: &dyn LandingHistory, landing: &RecordedLanding, is_undone: bool) -> String {
+fn explain_no_place(
+    history: &dyn LandingHistory,
+    landing: &RecordedLanding,
+    is_undone: bool,
+) -> (String, Vec<NextStep>) {
     let run = &landing.run;
     let commits = history.landing_commits(MOST_SEARCHED).unwrap_or_default();
     let is_its = |commit: &LandingCommit| {
         Some(&commit.id) == landing.commit.as_ref() || commit.run.as_ref() == Some(run)
     };
     match short_commit(landing) {
-        Some(commit) if !commits.iter().any(is_its) => format!(
-            "this was to take back run {run}, whose commit {commit} is on no branch any more; name another with `agentos undo RUN`: `agentos evidence list` shows them"
+        Some(commit) if !commits.iter().any(is_its) => (
+            format!("this was to take back run {run}, whose commit {commit} is on no branch any more"),
+            vec![NextStep::NameUndone, NextStep::ListRuns],
         ),
-        Some(_) | None if is_undone => {
-            format!("run {run} is taken back already; `agentos evidence list` shows the others")
-        }
-        Some(_) | None => format!(
-            "the files have changed since run {run}; take the later change back first, or edit by hand"
+        Some(_) | None if is_undone => (
+            format!("run {run} is taken back already"),
+            vec![NextStep::NameUndone, NextStep::ListRuns],
+        ),
+        Some(_) | None => (
+            format!(
+                "the files have changed since run {run}; take the later change back first, or edit by hand"
+            ),
+            Vec::new(),
         ),
     }
 }
@@ -201,8 +212,7 @@ fn find_landing(
             Ok(FoundLanding { landing, undid })
         }
         (None, Some(run)) => {
-            let other = usage(format!("run `{run}` has landed nothing"))
-                .hint("`agentos evidence list` shows what each run ended with");
+            let other = usage(format!("run `{run}` has landed nothing")).suggest_steps([NextStep::ListRuns]);
             Err(explain_unfit(tape, run, other)?)
         }
         (None, None) => Err(EffectError::new(

@@ -161,6 +161,8 @@ pub enum NextStep {
     LandDiff,
     /// Take the last landed run back.
     UndoRun,
+    /// Name another run to take back.
+    NameUndone,
 }
 
 /// Returns true for false: a flag that is not set is left out of JSON.

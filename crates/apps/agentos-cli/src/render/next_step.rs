@@ -48,6 +48,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         }
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos evidence show".to_owned(),
+        NextStep::NameUndone => "name another with `agentos undo RUN`".into(),
         NextStep::UndoRun => "agentos undo".to_owned(),
         _ => return None,
     })
@@ -154,6 +155,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::RunTask { .. } => "ask a tool for a change with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
+        NextStep::NameUndone => "name another with `agentos undo RUN`".into(),
         NextStep::UndoRun => "take the last landed run back with `agentos undo`".into(),
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{agentos, run_in, small_repo};
 
-fn page() -> String {
+/// Returns the reference page as the program prints it.
+pub(crate) fn page() -> String {
     let output = agentos().run(&["man", "--reference"]).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     output.stdout
