@@ -21,7 +21,7 @@ use crate::{Decision, Effect};
 #[derive(Debug)]
 pub struct Approved<T> {
     value: T,
-    hashes: Hashes,
+    hashes: ApprovalHashes,
 }
 
 impl<T> Approved<T> {
@@ -33,13 +33,13 @@ impl<T> Approved<T> {
 
     /// Returns the hashes that this approval is bound to.
     #[must_use]
-    pub fn hashes(&self) -> &Hashes {
+    pub fn hashes(&self) -> &ApprovalHashes {
         &self.hashes
     }
 
     /// Consumes the approval and returns its value and hashes, so that it cannot be used a second time.
     #[must_use]
-    pub fn into_parts(self) -> (T, Hashes) {
+    pub fn into_parts(self) -> (T, ApprovalHashes) {
         (self.value, self.hashes)
     }
 }
@@ -47,7 +47,7 @@ impl<T> Approved<T> {
 /// State that an approval and a consent are bound to: change, base commit, policy, target ref, and what is written
 /// there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Hashes {
+pub struct ApprovalHashes {
     /// SHA-256 of the canonical diff, 64 hex digits.
     pub diff_sha256: String,
     /// Commit that the change was judged against.
@@ -62,19 +62,19 @@ pub struct Hashes {
 
 /// Target of an approved change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct LandingTarget<'a> {
     /// Commit that the change was judged against.
     pub base_commit: &'a str,
     /// Ref that will be moved.
     pub target_ref: &'a str,
-    /// Kind of landing, in the words of [`Hashes::writes`].
+    /// Kind of landing, in the words of [`ApprovalHashes::writes`].
     pub writes: &'a str,
 }
 
-impl Hashes {
+impl ApprovalHashes {
     /// Binds a change and the decision about it to a landing target.
     #[must_use]
-    pub fn of(change: &Change, decision: &Decision, place: &Place<'_>) -> Self {
+    pub fn of(change: &Change, decision: &Decision, place: &LandingTarget<'_>) -> Self {
         Self {
             diff_sha256: change.sha256().to_owned(),
             base_commit: place.base_commit.to_owned(),
@@ -85,7 +85,7 @@ impl Hashes {
     }
 }
 
-/// Part of [`Hashes`] in which a consent and the current state differ.
+/// Part of [`ApprovalHashes`] in which a consent and the current state differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundTo {
@@ -123,7 +123,7 @@ pub struct Consent {
     /// Way in which the person agreed, such as `terminal`, `--yes`, `approve` or `policy init`.
     pub how: String,
     /// State that the person agreed to. The consent is void if any part of it differs.
-    pub hashes: Hashes,
+    pub hashes: ApprovalHashes,
 }
 
 /// Reason why a change is not approved.
@@ -134,7 +134,7 @@ pub enum NotApproved {
     Denied,
     /// A person must agree to exactly this state.
     #[error("this change needs a person's consent")]
-    ConsentNeeded(Hashes),
+    ConsentNeeded(ApprovalHashes),
     /// The consent was given for a different state.
     #[error("the consent is void: it was given for another {bound_to} (`{agreed}`, now `{now}`)")]
     ConsentVoid {
@@ -159,14 +159,14 @@ pub enum NotApproved {
 pub fn approve(
     change: Change,
     decision: &Decision,
-    place: &Place<'_>,
+    place: &LandingTarget<'_>,
     consent: Option<&Consent>,
 ) -> Result<Approved<Change>, NotApproved> {
     // Both arguments come from the caller: an allow for one change must not approve another one.
     if decision.diff_sha256() != Some(change.sha256()) {
         return Err(NotApproved::OtherChange);
     }
-    let hashes = Hashes::of(&change, decision, place);
+    let hashes = ApprovalHashes::of(&change, decision, place);
     match decision.effect() {
         // A deny is final. A consent is not even compared, so that no consent can override it.
         Effect::Deny => return Err(NotApproved::Denied),
@@ -179,7 +179,7 @@ pub fn approve(
     })
 }
 
-fn check_consent(consent: Option<&Consent>, now: &Hashes) -> Result<(), NotApproved> {
+fn check_consent(consent: Option<&Consent>, now: &ApprovalHashes) -> Result<(), NotApproved> {
     let Some(consent) = consent else {
         return Err(NotApproved::ConsentNeeded(now.clone()));
     };

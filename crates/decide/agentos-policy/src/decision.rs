@@ -8,7 +8,7 @@ use agentos_landing::RefusalCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Group, Layer, group};
+use crate::{Layer, RuleGroup, group};
 
 /// Answer of one rule, and of policy as a whole. Ordered from mild to strict, so that the strictest answer is the
 /// maximum.
@@ -153,7 +153,7 @@ impl Decision {
     /// Groups the reasons by rule, in the order of [`Decision::reasons`]. Every rule has a group, however many paths
     /// another rule matched.
     #[must_use]
-    pub fn grouped(&self) -> Vec<Group<'_>> {
+    pub fn grouped(&self) -> Vec<RuleGroup<'_>> {
         group::group_reasons(&self.reasons)
     }
 

@@ -21,12 +21,12 @@ pub struct Explanation {
     /// Tool that made the change, or that would read the file.
     pub tool: ToolFacts,
     /// Questions in the order in which they were asked; the one about the whole change is last.
-    pub questions: Vec<Explained>,
+    pub questions: Vec<ExplainedQuestion>,
 }
 
 /// Question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Explained {
+pub struct ExplainedQuestion {
     /// Action that is asked about.
     pub action: Action,
     /// Path that is asked about. `None` if the question is about the change as a whole.
@@ -38,7 +38,7 @@ pub struct Explained {
     /// Rules whose conditions all hold, strictest first.
     pub matched: Vec<RuleRef>,
     /// Rules of which exactly one condition does not hold, strictest first.
-    pub nearly: Vec<Near>,
+    pub nearly: Vec<NearMiss>,
     /// Layers that must allow the action themselves and have no matching rule.
     pub unanswered: Vec<Layer>,
 }
@@ -83,7 +83,7 @@ pub struct RuleRef {
 
 /// Rule that would have matched but for one condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Near {
+pub struct NearMiss {
     /// Rule that nearly matched.
     pub rule: RuleRef,
     /// Condition that does not hold.
@@ -137,7 +137,7 @@ impl PolicySet {
         }
     }
 
-    fn explain_question(&self, question: &Question<'_>, path: Option<(&str, &[bool])>) -> Explained {
+    fn explain_question(&self, question: &Question<'_>, path: Option<(&str, &[bool])>) -> ExplainedQuestion {
         let mut matched = Vec::new();
         let mut nearly = Vec::new();
         for (index, rule) in self.rules().iter().enumerate().filter(|(_, rule)| rule.counts) {
@@ -146,7 +146,7 @@ impl PolicySet {
             // Near means that exactly one condition fails. With two, most rules of a policy would be near.
             match (failing.next(), failing.next()) {
                 (None, _) => matched.push(RuleRef::from_rule(rule)),
-                (Some((true, missing)), None) => nearly.push(Near {
+                (Some((true, missing)), None) => nearly.push(NearMiss {
                     rule: RuleRef::from_rule(rule),
                     missing,
                 }),
@@ -156,7 +156,7 @@ impl PolicySet {
         matched.sort_by_key(|rule| std::cmp::Reverse(rule.effect));
         nearly.sort_by_key(|near| std::cmp::Reverse(near.rule.effect));
         let unanswered: Vec<Layer> = self
-            .standings()
+            .layer_presets()
             .iter()
             .map(|standing| standing.layer)
             // A layer counts as silent only if none of its rules matched, whatever their effect: `decide` counts
@@ -168,7 +168,7 @@ impl PolicySet {
             .map(|rule| rule.effect)
             .max()
             .unwrap_or(Effect::Deny);
-        Explained {
+        ExplainedQuestion {
             action: question.action,
             path: path.map(|(path, _)| path.to_owned()),
             answer: if unanswered.is_empty() {

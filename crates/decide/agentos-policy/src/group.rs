@@ -13,7 +13,7 @@ const NAMED_PATHS: usize = 5;
 
 /// Rule that matched, with the paths it matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Group<'a> {
+pub struct RuleGroup<'a> {
     /// Id of the rule.
     pub rule: &'a str,
     /// Effect of the rule.
@@ -50,15 +50,15 @@ pub(crate) fn sort_reasons(mut reasons: Vec<Reason>) -> Vec<Reason> {
 }
 
 /// Groups reasons by rule. The input must be in the order of [`sort_reasons`].
-pub(crate) fn group_reasons(reasons: &[Reason]) -> Vec<Group<'_>> {
+pub(crate) fn group_reasons(reasons: &[Reason]) -> Vec<RuleGroup<'_>> {
     reasons.chunk_by(same_rule).filter_map(build_group).collect()
 }
 
-fn build_group(reasons: &[Reason]) -> Option<Group<'_>> {
+fn build_group(reasons: &[Reason]) -> Option<RuleGroup<'_>> {
     let first = reasons.first()?;
     let paths = || reasons.iter().filter_map(|reason| reason.path.as_deref());
     let further: u64 = reasons.iter().map(|reason| reason.and_more).sum();
-    Some(Group {
+    Some(RuleGroup {
         rule: &first.rule,
         effect: first.effect,
         why: &first.why,

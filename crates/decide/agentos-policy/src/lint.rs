@@ -11,7 +11,7 @@ use crate::{Effect, Layer, PolicySet, Rule, RuleRef};
 /// Topic of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Topic {
+pub enum LintTopic {
     /// The rule is ignored in its layer.
     WithoutEffect,
     /// Another rule answers every question that it answers, at least as strictly.
@@ -26,7 +26,7 @@ pub enum Topic {
     NoExamples,
 }
 
-impl Topic {
+impl LintTopic {
     /// Returns the word used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -43,9 +43,9 @@ impl Topic {
 
 /// Advice about one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Advice {
+pub struct LintAdvice {
     /// Topic of the advice.
-    pub topic: Topic,
+    pub topic: LintTopic,
     /// Rule that the advice is about.
     pub rule: RuleRef,
     /// Description of the problem.
@@ -57,7 +57,7 @@ pub struct Advice {
 impl PolicySet {
     /// Checks the rules that people wrote. Built-in rules are skipped.
     #[must_use]
-    pub fn lint(&self) -> Vec<Advice> {
+    pub fn lint(&self) -> Vec<LintAdvice> {
         let mut advice = Vec::new();
         let all: Vec<(&Rule, &RuleText)> = self.rules().iter().zip(&self.texts).collect();
         for (index, (rule, text)) in all.iter().enumerate() {
@@ -66,7 +66,7 @@ impl PolicySet {
                 continue;
             }
             let mut say = |topic, message: String, fix: &str| {
-                advice.push(Advice {
+                advice.push(LintAdvice {
                     topic,
                     rule: RuleRef::from_rule(rule),
                     message,
@@ -75,7 +75,7 @@ impl PolicySet {
             };
             if !rule.counts {
                 say(
-                    Topic::WithoutEffect,
+                    LintTopic::WithoutEffect,
                     format!(
                         "it is an allow rule, and the {} policy names no preset",
                         rule.layer.as_str()
@@ -86,7 +86,7 @@ impl PolicySet {
             }
             if let Some((field, why)) = find_unreachable(text) {
                 say(
-                    Topic::Unreachable,
+                    LintTopic::Unreachable,
                     format!("`{field}` {why}"),
                     "remove the rule or the condition",
                 );
@@ -96,7 +96,7 @@ impl PolicySet {
             });
             if let Some((_, (by, _))) = shadow {
                 say(
-                    Topic::Shadowed,
+                    LintTopic::Shadowed,
                     format!(
                         "`{}` at {}:{} already answers every question that it answers",
                         by.id, by.source, by.line
@@ -109,7 +109,7 @@ impl PolicySet {
             }
             if text.examples.matching.is_empty() && text.examples.other.is_empty() {
                 say(
-                    Topic::NoExamples,
+                    LintTopic::NoExamples,
                     "it has no examples".to_owned(),
                     "add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded",
                 );
@@ -120,7 +120,7 @@ impl PolicySet {
 }
 
 /// Checks an allow that permits more than its author may expect.
-fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str)) {
+fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(LintTopic, String, &str)) {
     let edits = |actions: &[Action]| {
         actions.iter().any(|action| {
             matches!(
@@ -131,7 +131,7 @@ fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, St
     };
     if is_unconditional(rule, text) {
         say(
-            Topic::TooWide,
+            LintTopic::TooWide,
             "it allows everything, including reading by any model and changes of executable bits".to_owned(),
             "state `action`, and `paths` or `touches`",
         );
@@ -149,7 +149,7 @@ fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, St
         .is_none_or(|actions| edits(actions) || actions.contains(&Action::Land));
     if sized && limited.iter().all(Option::is_none) {
         say(
-            Topic::NoLimit,
+            LintTopic::NoLimit,
             "it allows a change of any size".to_owned(),
             "add `max_lines` or `max_files`, or a rule that asks above such a limit",
         );

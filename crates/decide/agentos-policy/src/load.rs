@@ -25,14 +25,14 @@ pub(crate) struct LoadedRules {
     pub(crate) texts: Vec<RuleText>,
     /// Flag for each rule: true if it is built in.
     pub(crate) built_in: Vec<bool>,
-    pub(crate) standings: Vec<Standing>,
+    pub(crate) layer_presets: Vec<LayerPreset>,
     /// All sources, for the digest.
     pub(crate) sources: Vec<PolicySource>,
 }
 
 /// Layer that must itself allow every action, with the preset it builds on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Standing {
+pub struct LayerPreset {
     /// Layer that names the preset.
     pub layer: Layer,
     /// Preset that the layer builds on.
@@ -52,7 +52,7 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
         rules: Vec::new(),
         texts: Vec::new(),
         built_in: Vec::new(),
-        standings: Vec::new(),
+        layer_presets: Vec::new(),
         sources: Vec::new(),
     };
     let mut presets = BTreeMap::new();
@@ -135,7 +135,7 @@ impl LoadedRules {
     /// Adds the presets that layers name.
     fn add_presets(&mut self, presets: &BTreeMap<Layer, Preset>) -> Result<(), PolicyError> {
         for (layer, preset) in presets {
-            self.standings.push(Standing {
+            self.layer_presets.push(LayerPreset {
                 layer: *layer,
                 preset: *preset,
             });

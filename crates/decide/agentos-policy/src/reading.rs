@@ -23,7 +23,7 @@ const IN_A_FILE: [FindingKind; 5] = [
 
 /// Rules that apply to one tool at one time, selected once for many files.
 #[derive(Debug)]
-pub struct Reading<'p> {
+pub struct ReadPolicy<'p> {
     set: &'p PolicySet,
     open: Vec<usize>,
     tool: &'p ToolFacts,
@@ -32,8 +32,8 @@ pub struct Reading<'p> {
 impl PolicySet {
     /// Selects the rules that apply when `tool` reads a file.
     #[must_use]
-    pub fn reading<'p>(&'p self, tool: &'p ToolFacts) -> Reading<'p> {
-        Reading {
+    pub fn read_policy<'p>(&'p self, tool: &'p ToolFacts) -> ReadPolicy<'p> {
+        ReadPolicy {
             set: self,
             open: self.active_indices(tool),
             tool,
@@ -41,10 +41,10 @@ impl PolicySet {
     }
 }
 
-impl Reading<'_> {
+impl ReadPolicy<'_> {
     /// Returns the answer of [`PolicySet::decide_read`] about a file. `content` is called only if the content can
     /// change the answer.
-    pub fn effect(&self, path: &str, content: impl FnOnce() -> Vec<u8>) -> Effect {
+    pub fn read_effect(&self, path: &str, content: impl FnOnce() -> Vec<u8>) -> Effect {
         let Ok(path) = RepoPath::new(path) else {
             return Effect::Deny;
         };
@@ -62,7 +62,7 @@ impl Reading<'_> {
 
     /// Returns a key under which answers may be cached: two values with the same key answer alike for every file.
     #[must_use]
-    pub fn key(&self) -> String {
+    pub fn cache_key(&self) -> String {
         let open: Vec<String> = self.open.iter().map(ToString::to_string).collect();
         // Numbers that rules can limit but that the selection of rules does not yet reflect.
         let numbers = format!("{} {}", self.tool.attempt, self.tool.context_bytes);

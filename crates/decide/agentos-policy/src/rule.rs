@@ -128,7 +128,7 @@ impl Rule {
 
     /// Returns a serialisable reference to the rule.
     #[must_use]
-    pub fn told(&self) -> RuleRef {
+    pub fn to_rule_ref(&self) -> RuleRef {
         RuleRef::from_rule(self)
     }
 

@@ -17,7 +17,7 @@ use crate::fault::RuleFault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
-use crate::load::{LoadedRules, Standing};
+use crate::load::{LayerPreset, LoadedRules};
 use crate::question::{self, EnumSet, PathMatch, Question};
 use crate::reasons::ReasonList;
 use crate::rule::source_of;
@@ -34,8 +34,8 @@ pub struct PolicySet {
     pub(crate) texts: Vec<RuleText>,
     /// Number of examples of each rule.
     examples: Vec<ExampleCounts>,
-    standings: Vec<Standing>,
-    /// Index of each rule's layer among `standings`. `None` if the layer names no preset.
+    layer_presets: Vec<LayerPreset>,
+    /// Index of each rule's layer among `layer_presets`. `None` if the layer names no preset.
     preset_index: Vec<Option<usize>>,
     globs: GlobMatcher,
     /// Owner of each glob: the index of its rule, and the rule's list that holds it.
@@ -113,8 +113,8 @@ impl PolicySet {
 
     /// Returns the layers that must themselves allow every action, each with its preset.
     #[must_use]
-    pub fn standings(&self) -> &[Standing] {
-        &self.standings
+    pub fn layer_presets(&self) -> &[LayerPreset] {
+        &self.layer_presets
     }
 
     /// Returns the rules, source by source.
@@ -295,7 +295,7 @@ impl PolicySet {
         }
         // Each layer with a preset answers for itself, so that a permissive user policy cannot fill the gaps of the
         // repository's policy.
-        for (at, standing) in self.standings.iter().enumerate() {
+        for (at, standing) in self.layer_presets.iter().enumerate() {
             if answered & (1 << at) == 0 {
                 reasons.add_reason(no_rule_reason(standing.layer, path.map(|(path, _)| path)));
             }
@@ -318,7 +318,7 @@ impl PolicySet {
                 effect = effect.max(Some(rule.effect));
             }
         }
-        let silent = (0..self.standings.len()).any(|at| answered & (1 << at) == 0);
+        let silent = (0..self.layer_presets.len()).any(|at| answered & (1 << at) == 0);
         if silent {
             Effect::Deny
         } else {
@@ -356,7 +356,7 @@ impl PolicySet {
             rules,
             texts,
             built_in: _,
-            standings,
+            layer_presets,
             sources,
         } = loaded;
         let mut globs = Vec::new();
@@ -379,7 +379,11 @@ impl PolicySet {
         let whole = |error: globset::Error| PolicyError::Globs {
             message: error.kind().to_string(),
         };
-        let place = |rule: &Rule| standings.iter().position(|standing| standing.layer == rule.layer);
+        let place = |rule: &Rule| {
+            layer_presets
+                .iter()
+                .position(|standing| standing.layer == rule.layer)
+        };
         Ok(Self {
             globs: GlobMatcher::new(&globs).map_err(whole)?,
             owners,
@@ -390,7 +394,7 @@ impl PolicySet {
             examples: Vec::new(),
             rules,
             texts,
-            standings,
+            layer_presets,
         })
     }
 }

@@ -5,7 +5,7 @@
 //! whether a change may land.
 
 use agentos_landing::{Change, FileChange, FileMode, FileState};
-use agentos_policy::{Approved, Hashes};
+use agentos_policy::{ApprovalHashes, Approved};
 use git2::{ObjectType, Oid, Signature, Time, Tree};
 use sha2::{Digest, Sha256};
 
@@ -275,7 +275,7 @@ impl Repository {
 }
 
 /// What the approval is bound to, once more: nothing may have changed since the approval.
-fn check_approval(change: &Change, hashes: &Hashes, plan: &LandPlan) -> Result<(), ExecError> {
+fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> Result<(), ExecError> {
     if change.is_empty() {
         return Err(ExecError::Empty);
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use agentos_api::{ReplayReport, ReplayStatus, ReplayedRun, normalize_code};
 use agentos_evidence::{Record, RecordKind};
 use agentos_landing::{LandError, LandOptions, LandedChange, SeenFile, land};
-use agentos_policy::{Consent, Decision, Layer, Place, PolicySet, PolicySource, ToolFacts, approve};
+use agentos_policy::{Consent, Decision, LandingTarget, Layer, PolicySet, PolicySource, ToolFacts, approve};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
 use serde_json::Value;
@@ -295,7 +295,7 @@ impl RunReplayer<'_> {
             return Err("nothing was decided before it".to_owned());
         };
         let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
-        let place = Place {
+        let place = LandingTarget {
             base_commit: &target.base_commit,
             ..recorded.place()
         };

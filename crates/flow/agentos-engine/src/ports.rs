@@ -10,7 +10,7 @@ use std::time::Duration;
 use agentos_api::NextStep;
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
-use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
+use agentos_policy::{ApprovalHashes, Approved, Consent, Decision, LandingTarget, PolicySet};
 use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,8 +94,8 @@ pub struct TargetInfo {
 impl TargetInfo {
     /// What an approval is bound to.
     #[must_use]
-    pub fn place(&self) -> Place<'_> {
-        Place {
+    pub fn place(&self) -> LandingTarget<'_> {
+        LandingTarget {
             base_commit: &self.base_commit,
             target_ref: &self.refname,
             writes: self.writes.as_str(),
@@ -355,7 +355,7 @@ pub struct ConsentQuestion<'a> {
     /// Which rules ask, and why.
     pub decision: &'a Decision,
     /// What an answer is bound to.
-    pub hashes: &'a Hashes,
+    pub hashes: &'a ApprovalHashes,
 }
 
 /// A person's answer.

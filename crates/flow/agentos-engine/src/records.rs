@@ -6,7 +6,7 @@
 use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
-use agentos_policy::{Consent, Decision, Hashes, ToolFacts};
+use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
 use agentos_tool::{ExecutionMode, Timestamp, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,7 @@ pub struct DecisionBody<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentRequest {
     /// What a consent will be bound to.
-    pub hashes: Hashes,
+    pub hashes: ApprovalHashes,
     /// Where the change goes.
     pub target: TargetInfo,
     /// The canonical diff, as a blob of the tape.
@@ -155,7 +155,7 @@ pub struct ConsentRequest {
 #[derive(Serialize, JsonSchema)]
 pub struct ConsentBody<'a> {
     pub given: bool,
-    pub hashes: &'a Hashes,
+    pub hashes: &'a ApprovalHashes,
     pub consent: Option<&'a Consent>,
     /// Where nobody could be asked: what a person may still answer.
     pub request: Option<&'a ConsentRequest>,
@@ -167,7 +167,7 @@ pub struct ConsentBody<'a> {
 #[derive(Serialize)]
 pub(crate) struct IntentBody<'a> {
     pub plan: Value,
-    pub hashes: &'a Hashes,
+    pub hashes: &'a ApprovalHashes,
 }
 
 /// The end of a run that did not land.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentos_engine::ports::{Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion};
 use agentos_landing::Change;
-use agentos_policy::{Consent, Decision, Hashes};
+use agentos_policy::{ApprovalHashes, Consent, Decision};
 use tokio::sync::mpsc;
 
 use crate::clock::SystemClock;
@@ -20,7 +20,7 @@ pub struct ConsentRequested {
     /// Which rules ask, and why.
     pub decision: Decision,
     /// What an answer is bound to.
-    pub hashes: Hashes,
+    pub hashes: ApprovalHashes,
 }
 
 impl ConsentRequested {
@@ -49,7 +49,7 @@ pub enum ConsentAnswer {
     /// Yes, to exactly these hashes.
     Yes {
         /// The question's hashes.
-        hashes: Box<Hashes>,
+        hashes: Box<ApprovalHashes>,
         /// Who says so.
         who: String,
         /// How, for the record, as in `terminal`.
@@ -58,13 +58,13 @@ pub enum ConsentAnswer {
     /// No.
     No {
         /// The question's hashes.
-        hashes: Box<Hashes>,
+        hashes: Box<ApprovalHashes>,
     },
 }
 
 impl ConsentAnswer {
     /// Returns the hashes that the answer is bound to.
-    fn hashes(&self) -> &Hashes {
+    fn hashes(&self) -> &ApprovalHashes {
         match self {
             Self::Yes { hashes, .. } | Self::No { hashes } => hashes,
         }
@@ -116,7 +116,7 @@ impl ConsentPort for PersonAsker {
 
 /// Writes down a person's consent to exactly these hashes, given now.
 #[must_use]
-pub fn consent_of(who: &str, how: &str, hashes: &Hashes) -> Consent {
+pub fn consent_of(who: &str, how: &str, hashes: &ApprovalHashes) -> Consent {
     Consent {
         who: who.to_owned(),
         when: SystemClock.now(),

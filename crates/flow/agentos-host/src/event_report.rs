@@ -3,7 +3,7 @@
 //! Owns: the way from a run's own values to the shapes of `agentos-api` and back. Never: sends one.
 
 use agentos_api::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply, EventBody, EventReport};
-use agentos_policy::{Hashes, Reason};
+use agentos_policy::{ApprovalHashes, Reason};
 use agentos_tool::{Progress, RunId};
 
 use crate::consent::{ConsentAnswer, ConsentRequested};
@@ -84,8 +84,8 @@ fn publish_reason(reason: &Reason) -> ConsentReason {
     }
 }
 
-fn publish_hashes(hashes: &Hashes) -> ConsentBinding {
-    let Hashes {
+fn publish_hashes(hashes: &ApprovalHashes) -> ConsentBinding {
+    let ApprovalHashes {
         diff_sha256,
         base_commit,
         policy_sha256,
@@ -101,7 +101,7 @@ fn publish_hashes(hashes: &Hashes) -> ConsentBinding {
     }
 }
 
-fn read_binding(binding: ConsentBinding) -> Hashes {
+fn read_binding(binding: ConsentBinding) -> ApprovalHashes {
     let ConsentBinding {
         diff_sha256,
         base_commit,
@@ -109,7 +109,7 @@ fn read_binding(binding: ConsentBinding) -> Hashes {
         target_ref,
         writes,
     } = binding;
-    Hashes {
+    ApprovalHashes {
         diff_sha256,
         base_commit,
         policy_sha256,

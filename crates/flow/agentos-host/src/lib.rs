@@ -79,8 +79,8 @@ pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummar
 pub use agentos_executor::{Recovered, RecoveryOutcome};
 pub use agentos_landing::Change;
 pub use agentos_policy::{
-    Advice, Decision, Effect, Explained, Explanation, FACTS, Hashes, Layer, PolicySet, Preset, Reason,
-    RuleRef, Standing, ToolFacts,
+    ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
+    PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
 pub use agentos_profile::{AdapterKind, KnownModel, known_model, known_models, nearest, nearest_model};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};

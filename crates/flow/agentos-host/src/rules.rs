@@ -10,7 +10,8 @@ use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::{ExecError, TargetSpec};
 use agentos_landing::{Base, BaseError, EntryKind, LandError, LandOptions, LandedChange, ResultFacts, land};
 use agentos_policy::{
-    Advice, Decision, Explanation, Layer, PolicySet, PolicySource, Preset, RuleRef, Standing, ToolFacts,
+    Decision, Explanation, Layer, LayerPreset, LintAdvice, PolicySet, PolicySource, Preset, RuleRef,
+    ToolFacts,
 };
 use agentos_tool::ExecutionMode;
 use schemars::JsonSchema;
@@ -56,7 +57,7 @@ pub struct PolicyShow {
     /// SHA-256 of the policy set.
     pub policy_sha256: String,
     /// The layers that must themselves allow what is to go ahead.
-    pub stands: Vec<Standing>,
+    pub stands: Vec<LayerPreset>,
     /// Every rule.
     pub rules: Vec<ShownRule>,
 }
@@ -76,7 +77,7 @@ pub struct PolicyLint {
     /// Version of this shape: 1.
     pub version: u32,
     /// What to look at.
-    pub advice: Vec<Advice>,
+    pub advice: Vec<LintAdvice>,
 }
 
 /// Which rules are asked.
@@ -183,13 +184,13 @@ impl Host {
 #[must_use]
 pub fn show_rules(set: &PolicySet) -> PolicyShow {
     let shown = set.rules().iter().map(|rule| ShownRule {
-        rule: rule.told(),
+        rule: rule.to_rule_ref(),
         counts: rule.counts(),
     });
     PolicyShow {
         version: 1,
         policy_sha256: set.sha256().to_owned(),
-        stands: set.standings().to_vec(),
+        stands: set.layer_presets().to_vec(),
         rules: shown.collect(),
     }
 }

@@ -10,7 +10,7 @@ use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
 use agentos_landing::LandingReport;
-use agentos_policy::Hashes;
+use agentos_policy::ApprovalHashes;
 use agentos_profile::nearest;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
@@ -57,7 +57,7 @@ enum EffectBody {
 #[expect(dead_code, reason = "it is there for its schema alone")]
 struct IntentBody {
     plan: Intent,
-    hashes: Hashes,
+    hashes: ApprovalHashes,
 }
 
 type Generator = fn() -> Schema;

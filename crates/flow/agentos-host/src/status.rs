@@ -8,7 +8,7 @@ use agentos_engine::open_requests;
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
 use agentos_executor::{Repository, TargetSpec};
-use agentos_policy::Standing;
+use agentos_policy::LayerPreset;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub struct PolicyStatus {
     /// How many rules; 0 when they cannot be read.
     pub rules: usize,
     /// The layers that must allow a change, and the preset each stands on.
-    pub stands: Vec<Standing>,
+    pub stands: Vec<LayerPreset>,
     /// The files that hold them, beside what is built in.
     pub files: Vec<PolicyFileStatus>,
     /// Rules lie in the work tree that are in force once they are committed.
@@ -185,7 +185,7 @@ fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), 
     let port = RepositoryPort::new(host, repo, TargetSpec::AtHead, layers);
     let policy = port.policy(&repository::info(&target))?;
     status.rules = policy.set.rules().len();
-    status.stands = policy.set.standings().to_vec();
+    status.stands = policy.set.layer_presets().to_vec();
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Cause, ConsentAnswer, ConsentMode, ConsentRequested, Hashes, OutcomeKind, RecordKind, RunEvent,
+    Cause, ConsentAnswer, ConsentMode, ConsentRequested, ApprovalHashes, OutcomeKind, RecordKind, RunEvent,
     RunHandle, RunSpec, RunWork, SessionOptions,
 };
 
@@ -44,7 +44,7 @@ pub fn a_request_is_approved_at_once() -> Ended {
             .map(|file| file.path.as_str())
             .collect();
         assert_eq!(paths, [WORKFLOW]);
-        let others = Box::new(Hashes {
+        let others = Box::new(ApprovalHashes {
             diff_sha256: "0".repeat(64),
             ..requested.hashes.clone()
         });

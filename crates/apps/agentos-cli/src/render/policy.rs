@@ -2,7 +2,7 @@
 //!
 //! Owns: the tree, the lists and their words. Never: shows untrusted text as it came.
 
-use agentos_host::{Advice, Decision, Effect, Explained, Explanation, Layer, PolicySet, RuleRef};
+use agentos_host::{Decision, Effect, ExplainedQuestion, Explanation, Layer, LintAdvice, PolicySet, RuleRef};
 
 use super::outcome::effect;
 use crate::escape;
@@ -32,7 +32,7 @@ fn stands(set: &PolicySet) -> String {
             layer.as_str()
         ),
     };
-    let standings = set.standings().iter();
+    let standings = set.layer_presets().iter();
     standings
         .map(|one| line((one.layer, one.preset.as_str())))
         .collect()
@@ -67,7 +67,7 @@ pub fn tree(explanation: &Explanation) -> String {
     out
 }
 
-fn question(question: &Explained) -> String {
+fn question(question: &ExplainedQuestion) -> String {
     let path = question
         .path
         .as_deref()
@@ -109,7 +109,7 @@ fn question(question: &Explained) -> String {
     out
 }
 
-fn facts(question: &Explained) -> String {
+fn facts(question: &ExplainedQuestion) -> String {
     let facts = &question.facts;
     let mut words = vec![format!("+{} -{}", facts.added, facts.removed)];
     if question.path.is_none() {
@@ -147,7 +147,7 @@ pub fn rules(set: &PolicySet, origin: bool) -> String {
         } else {
             " (without effect: its layer names no preset)"
         };
-        let told = rule.told();
+        let told = rule.to_rule_ref();
         let at = if origin {
             place(&told)
         } else {
@@ -177,8 +177,8 @@ pub fn tested(files: &[TestedFile]) -> String {
 }
 
 /// Each advice with what to do.
-pub fn advice(list: &[Advice]) -> String {
-    let line = |one: &Advice| {
+pub fn advice(list: &[LintAdvice]) -> String {
+    let line = |one: &LintAdvice| {
         format!(
             "{} {}: {}\n  {} {}\n",
             paint(style::WARN, one.topic.as_str()),

@@ -147,7 +147,7 @@ fn both(
         2 => ("delete", change(&[(path, Some("a\n"), None)]), 1),
         _ => {
             let long = set.decide_read(path, b"a\n", &tool).effect();
-            let short = set.reading(&tool).effect(path, || b"a\n".to_vec());
+            let short = set.read_policy(&tool).read_effect(path, || b"a\n".to_vec());
             assert_eq!(long, short, "one question, two answers: {path}");
             return (long, request("read", Some(path), 0));
         }

@@ -1,6 +1,6 @@
 //! Who gets the key to the executor.
 
-use agentos_policy::{BoundTo, Consent, Hashes, NotApproved, Place, approve};
+use agentos_policy::{ApprovalHashes, BoundTo, Consent, LandingTarget, NotApproved, approve};
 use agentos_tool::Timestamp;
 
 use crate::support::*;
@@ -8,13 +8,13 @@ use crate::support::*;
 const BASE: &str = "1111111111111111111111111111111111111111";
 const REF: &str = "refs/heads/main";
 const WRITES: &str = "commit-and-work-tree";
-const PLACE: Place<'_> = Place {
+const PLACE: LandingTarget<'_> = LandingTarget {
     base_commit: BASE,
     target_ref: REF,
     writes: WRITES,
 };
 
-fn consent(hashes: Hashes) -> Consent {
+fn consent(hashes: ApprovalHashes) -> Consent {
     Consent {
         who: "A Person <person@example.org>".to_owned(),
         when: Timestamp::from_unix_seconds(0),
@@ -23,7 +23,7 @@ fn consent(hashes: Hashes) -> Consent {
     }
 }
 
-fn needed(set: &PolicySet, edit: &Change) -> Hashes {
+fn needed(set: &PolicySet, edit: &Change) -> ApprovalHashes {
     match approve(edit.clone(), &set.judge(edit, &local()), &PLACE, None) {
         Err(NotApproved::ConsentNeeded(hashes)) => hashes,
         other => panic!("{other:?}"),
@@ -40,7 +40,7 @@ fn an_allowed_change_is_approved_and_bound() {
     assert_eq!(value, edit);
     assert_eq!(
         hashes,
-        Hashes {
+        ApprovalHashes {
             diff_sha256: edit.sha256().to_owned(),
             base_commit: BASE.to_owned(),
             policy_sha256: set.sha256().to_owned(),
@@ -65,7 +65,7 @@ fn a_consent_opens_exactly_what_it_was_given_for() {
             String::from_utf8(bytes).unwrap()
         })
     };
-    type Field = fn(&mut Hashes) -> &mut String;
+    type Field = fn(&mut ApprovalHashes) -> &mut String;
     let fields: [(BoundTo, Field); 5] = [
         (BoundTo::Diff, |hashes| &mut hashes.diff_sha256),
         (BoundTo::BaseCommit, |hashes| &mut hashes.base_commit),
@@ -89,7 +89,7 @@ fn a_consent_opens_exactly_what_it_was_given_for() {
 fn no_consent_overrides_a_deny() {
     let set = with("[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\npaths = [\"Cargo.toml\"]\n");
     let edit = modify("Cargo.toml");
-    let hashes = Hashes {
+    let hashes = ApprovalHashes {
         diff_sha256: edit.sha256().to_owned(),
         base_commit: BASE.to_owned(),
         policy_sha256: set.sha256().to_owned(),

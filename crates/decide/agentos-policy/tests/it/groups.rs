@@ -6,7 +6,7 @@ use crate::support::*;
 
 /// The groups in words, one a line.
 fn shown(decision: &Decision) -> String {
-    let line = |group: agentos_policy::Group<'_>| {
+    let line = |group: agentos_policy::RuleGroup<'_>| {
         let effect = group.effect.as_str();
         format!(
             "{effect} {} {}: {} [{}]",

@@ -228,7 +228,7 @@ fn each_layer_that_stands_is_named() {
     ])
     .unwrap();
     let named: Vec<_> = set
-        .standings()
+        .layer_presets()
         .iter()
         .map(|one| (one.layer, one.preset))
         .collect();

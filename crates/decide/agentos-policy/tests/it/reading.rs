@@ -34,11 +34,11 @@ fn a_reading_answers_as_a_decision_does() {
     ];
     for set in &sets {
         for tool in [local(), cloud()] {
-            let reading = set.reading(&tool);
+            let reading = set.read_policy(&tool);
             for path in paths {
                 for text in texts {
                     assert_eq!(
-                        reading.effect(path, || text.as_bytes().to_vec()),
+                        reading.read_effect(path, || text.as_bytes().to_vec()),
                         set.decide_read(path, text.as_bytes(), &tool).effect(),
                         "{path} {text:?} {tool:?}"
                     );
@@ -53,7 +53,7 @@ fn content_is_read_only_where_the_answer_may_depend_on_it() {
     let set = PolicySet::builtin().unwrap();
     let asked = |tool: &agentos_policy::ToolFacts, path: &str| {
         let count = Cell::new(0);
-        let effect = set.reading(tool).effect(path, || {
+        let effect = set.read_policy(tool).read_effect(path, || {
             count.set(count.get() + 1);
             Vec::new()
         });
@@ -68,9 +68,9 @@ fn content_is_read_only_where_the_answer_may_depend_on_it() {
 #[test]
 fn the_key_of_a_reading_is_another_where_answers_may_be_others() {
     let set = PolicySet::builtin().unwrap();
-    let key = |tool: &agentos_policy::ToolFacts| set.reading(tool).key();
+    let key = |tool: &agentos_policy::ToolFacts| set.read_policy(tool).cache_key();
     assert_eq!(key(&local()), key(&local()));
     assert_ne!(key(&local()), key(&cloud()));
     let narrowed = PolicySet::builtin().unwrap().with_hooks_path(Some("hooks"));
-    assert_ne!(key(&local()), narrowed.reading(&local()).key());
+    assert_ne!(key(&local()), narrowed.read_policy(&local()).cache_key());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentos_executor::{Authorship, Identity, Intent, IntentSink, LandPlan, Repository, Target, TargetSpec};
 use agentos_landing::{Change, FileState, RepoPath};
-use agentos_policy::{Consent, Hashes, Place, PolicySet, ToolFacts, approve};
+use agentos_policy::{ApprovalHashes, Consent, LandingTarget, PolicySet, ToolFacts, approve};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
 use super::{replace_all, text_of};
@@ -116,7 +116,7 @@ fn land(
         checked: false,
     };
     let decision = policy.decide(&change, &agentos_landing::ResultFacts::default(), &tool);
-    let place = Place {
+    let place = LandingTarget {
         base_commit: &target.base_commit,
         target_ref: &target.refname,
         writes: target.writes.as_str(),
@@ -126,7 +126,7 @@ fn land(
         who: "Lander".to_owned(),
         when: Timestamp::from_unix_seconds(TIME),
         how: "--yes".to_owned(),
-        hashes: Hashes::of(&change, &decision, &place),
+        hashes: ApprovalHashes::of(&change, &decision, &place),
     };
     let approved = approve(change, &decision, &place, Some(&consent)).map_err(|why| format!("{why:?}"))?;
     let plan = LandPlan {

@@ -5,7 +5,7 @@ use agentos_executor::{
     TargetSpec,
 };
 use agentos_landing::{Base, Change, EntryKind, FileMode, FileState, RepoPath, ResultFacts};
-use agentos_policy::{Approved, Consent, Hashes, Place, PolicySet, ToolFacts, approve};
+use agentos_policy::{ApprovalHashes, Approved, Consent, LandingTarget, PolicySet, ToolFacts, approve};
 use agentos_testkit::repo::TestRepo;
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
@@ -89,7 +89,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         checked: false,
     };
     let decision = policy.decide(&change, &ResultFacts::default(), &tool);
-    let place = Place {
+    let place = LandingTarget {
         base_commit: &target.base_commit,
         target_ref: &target.refname,
         writes: target.writes.as_str(),
@@ -98,7 +98,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         who: "Test Author".to_owned(),
         when: Timestamp::from_unix_seconds(0),
         how: "--yes".to_owned(),
-        hashes: Hashes::of(&change, &decision, &place),
+        hashes: ApprovalHashes::of(&change, &decision, &place),
     };
     approve(change, &decision, &place, Some(&consent)).unwrap()
 }

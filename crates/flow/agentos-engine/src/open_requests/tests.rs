@@ -1,6 +1,6 @@
 //! When a request is open, and what an answer to it does.
 
-use agentos_policy::Hashes;
+use agentos_policy::ApprovalHashes;
 use serde_json::Value;
 
 use super::*;
@@ -11,7 +11,7 @@ use crate::test_ports::{NoonClock, TestRepository, TestTape, run_with_deps};
 
 fn asked(run: &str, expires: u64) -> RequestStep {
     let request = ConsentRequest {
-        hashes: Hashes {
+        hashes: ApprovalHashes {
             diff_sha256: "d".to_owned(),
             base_commit: "b".to_owned(),
             policy_sha256: "p".to_owned(),

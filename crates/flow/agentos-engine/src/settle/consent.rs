@@ -6,7 +6,7 @@
 use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
-use agentos_policy::{Consent, Decision, Effect, Hashes};
+use agentos_policy::{ApprovalHashes, Consent, Decision, Effect};
 use agentos_tool::{RunId, Timestamp};
 
 use super::proposal::{Deps, Proposal};
@@ -45,7 +45,7 @@ pub(super) async fn consent(
         Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
         Effect::Ask => {}
     }
-    let hashes = Hashes::of(change, decision, &target.place());
+    let hashes = ApprovalHashes::of(change, decision, &target.place());
     let question = ConsentQuestion {
         change,
         decision,
@@ -112,7 +112,7 @@ fn request(
     proposal: &Proposal<'_>,
     change: &Change,
     target: &TargetInfo,
-    hashes: &Hashes,
+    hashes: &ApprovalHashes,
 ) -> Result<ConsentRequest, EffectError> {
     let now = deps.clock.now().unix_seconds();
     let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();

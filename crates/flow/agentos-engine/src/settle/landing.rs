@@ -4,7 +4,7 @@
 
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::Change;
-use agentos_policy::{Approved, Hashes};
+use agentos_policy::{ApprovalHashes, Approved};
 use serde_json::Value;
 
 use super::proposal::{Deps, Proposal};
@@ -65,7 +65,7 @@ pub(super) fn write(
 
 struct Recorder<'a> {
     evidence: &'a mut dyn Evidence,
-    hashes: Hashes,
+    hashes: ApprovalHashes,
     intent: Option<String>,
     /// The hash of the receipt, once the change is made.
     receipt: Option<Result<String, EffectError>>,

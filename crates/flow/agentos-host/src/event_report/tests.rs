@@ -6,7 +6,7 @@ use agentos_api::{Activity, ContextReport, Notice};
 use agentos_engine::ports::{Answer, ConsentPort, ConsentQuestion};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, FileState, RepoPath, ResultFacts};
-use agentos_policy::{Place, PolicySet};
+use agentos_policy::{LandingTarget, PolicySet};
 use agentos_schema::{SchemaName, validate_value};
 use agentos_tool::{Progress, Timestamp};
 use serde_json::{Value, json};
@@ -31,12 +31,12 @@ fn question() -> Option<ConsentRequested> {
     let decision = PolicySet::builtin()
         .ok()?
         .decide(&change, &ResultFacts::default(), &patch_facts());
-    let place = Place {
+    let place = LandingTarget {
         base_commit: "1e",
         target_ref: "refs/heads/main",
         writes: "commit-only",
     };
-    let hashes = Hashes::of(&change, &decision, &place);
+    let hashes = ApprovalHashes::of(&change, &decision, &place);
     Some(ConsentRequested {
         change,
         decision,

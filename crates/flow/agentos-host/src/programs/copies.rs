@@ -93,10 +93,10 @@ impl Copies for ExecutorCopies {
             enforcement,
             ..self.tool.clone()
         };
-        let reading = self.policy.reading(&tool);
+        let reading = self.policy.read_policy(&tool);
         let shown = Shown {
-            key: &reading.key(),
-            may: &|path, content| reading.effect(path, content) == Effect::Allow,
+            key: &reading.cache_key(),
+            may: &|path, content| reading.read_effect(path, content) == Effect::Allow,
         };
         let copy = repo
             .copy(&self.folder, &self.target, owner, &shown)
