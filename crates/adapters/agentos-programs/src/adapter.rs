@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop,
-    Stream,
+    FinishedRun, IdentityLease, LaunchSpec, OutputStream, RunCaps, RunFolders, Sandbox, SandboxError,
+    SandboxLayer, SandboxProbe, SandboxReport, StopHandle, ToolInput,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -38,7 +38,7 @@ const TO_LEAVE_OFF: Duration = Duration::from_secs(1);
 pub struct Agent {
     inner: Arc<Inner>,
     /// What holds it.
-    held: Held,
+    held: SandboxProbe,
 }
 
 struct Inner {
@@ -56,7 +56,7 @@ impl Agent {
         program: Program,
         places: Places,
         sandbox: Sandbox,
-        held: Held,
+        held: SandboxProbe,
         copies: Box<dyn Copies>,
     ) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Adapter for Agent {
 }
 
 /// What holds a program, in the words of a result.
-pub(crate) fn confinement(held: &Result<Report, String>, last: &LastRun) -> Confinement {
+pub(crate) fn confinement(held: &Result<SandboxReport, String>, last: &LastRun) -> Confinement {
     let Ok(report) = held else {
         return Confinement::observed();
     };
@@ -122,7 +122,7 @@ pub(crate) fn confinement(held: &Result<Report, String>, last: &LastRun) -> Conf
 }
 
 /// Refuses what ran without a layer that this system has.
-pub(crate) fn whole(report: &Report) -> Result<(), AgentError> {
+pub(crate) fn whole(report: &SandboxReport) -> Result<(), AgentError> {
     let lacking = report.lacking();
     if lacking.is_empty() {
         return Ok(());
@@ -132,18 +132,18 @@ pub(crate) fn whole(report: &Report) -> Result<(), AgentError> {
 }
 
 /// What this system has no layer for, in words for the result's reader.
-pub(crate) fn unheld(report: &Report) -> Option<String> {
+pub(crate) fn unheld(report: &SandboxReport) -> Option<String> {
     let missing = report.missing();
     (!missing.is_empty()).then(|| format!("this system held the tool without {}", named(&missing)))
 }
 
-fn named(layers: &[Layer]) -> String {
+fn named(layers: &[SandboxLayer]) -> String {
     let names: Vec<&str> = layers.iter().map(|layer| layer.as_str()).collect();
     names.join(", ")
 }
 
 impl Inner {
-    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<ToolOutput, ToolError> {
+    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
         let handed =
             Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
@@ -215,7 +215,7 @@ impl Inner {
     ) -> Result<(Difference, FinishReason), AgentError> {
         let (task, handed) = (call.task, call.handed);
         let name = format!("{}.{}", task.task_id, task.attempt);
-        let scratch = Scratch::new(&self.copies.folder(), &name, lease)?;
+        let scratch = RunFolders::new(&self.copies.folder(), &name, lease)?;
         let (left, lower) = match shown {
             Shown::Overlaid => (scratch.changes(), Some(checkout.files())),
             Shown::Copied => {
@@ -231,7 +231,7 @@ impl Inner {
         order.readable.extend(borrowed);
         handed.furnish(&scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
-        let caps = Caps {
+        let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
@@ -259,15 +259,15 @@ impl Inner {
     /// Runs the program and tells what it writes.
     fn watched(
         &self,
-        scratch: &Scratch,
-        order: &Order,
+        scratch: &RunFolders,
+        order: &LaunchSpec,
         words: String,
-        caps: Caps,
+        caps: RunCaps,
         call: Call<'_>,
     ) -> Result<Done, AgentError> {
         let mut teller = Teller::new(&call.handed.secrets, call.voice);
         let mut seen = |stream, bytes: &[u8]| teller.stream(stream, bytes);
-        let input = Input::Bytes(words.into_bytes());
+        let input = ToolInput::Bytes(words.into_bytes());
         let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
         let tail = teller.end();
         Ok(Done {
@@ -280,10 +280,10 @@ impl Inner {
     /// Runs the program, prompts it over the Agent Client Protocol, and ends it when it has answered.
     fn prompted(
         &self,
-        scratch: &Scratch,
-        order: &Order,
+        scratch: &RunFolders,
+        order: &LaunchSpec,
         words: &str,
-        caps: Caps,
+        caps: RunCaps,
         call: Call<'_>,
     ) -> Result<Done, AgentError> {
         let (say, hear) = channel();
@@ -291,7 +291,7 @@ impl Inner {
         call.stop.ask_first(TO_LEAVE_OFF, client.cancel());
         let mut teller = Teller::new(&call.handed.secrets, call.voice);
         let mut seen = |stream, bytes: &[u8]| match stream {
-            Stream::Out => {
+            OutputStream::Out => {
                 // Before it is read, since what is quoted of it is cut.
                 let clear = teller.messages(bytes);
                 client.take(&clear, &mut |progress| teller.progress(progress));
@@ -299,9 +299,9 @@ impl Inner {
                     call.stop.finish();
                 }
             }
-            Stream::Err => teller.stream(stream, bytes),
+            OutputStream::Err => teller.stream(stream, bytes),
         };
-        let input = Input::Talk(hear);
+        let input = ToolInput::Talk(hear);
         let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
         let tail = teller.end();
         Ok(Done {
@@ -331,44 +331,44 @@ impl Inner {
 #[derive(Clone, Copy)]
 struct Call<'a> {
     task: &'a ToolTask,
-    stop: &'a Stop,
+    stop: &'a StopHandle,
     voice: &'a Voice,
     handed: &'a Handed,
 }
 
 /// How a program ended, and what it said of that.
 struct Done {
-    ended: Ended,
+    ended: FinishedRun,
     /// The last line beside its answer.
     last: String,
     said: Result<FinishReason, NoAnswer>,
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) type Outlets = Vec<agentos_sandbox::Outlet>;
+pub(crate) type Outlets = Vec<agentos_sandbox::NetworkOutlet>;
 /// Nothing is run here that could need one.
 #[cfg(not(target_os = "linux"))]
 pub(crate) type Outlets = Vec<()>;
 
 /// Opens a program's ways out.
 #[cfg(target_os = "linux")]
-pub(crate) fn outlets(program: &Program, scratch: &Scratch) -> Result<Outlets, AgentError> {
+pub(crate) fn outlets(program: &Program, scratch: &RunFolders) -> Result<Outlets, AgentError> {
     let ways = program.ways(scratch).into_iter();
-    let open = |(forward, way): (agentos_sandbox::Forward, agentos_sandbox::Way)| {
-        agentos_sandbox::Outlet::open(&forward.socket, scratch.keeper(), way).map_err(AgentError::from)
+    let open = |(forward, way): (agentos_sandbox::PortForward, agentos_sandbox::OutletRoute)| {
+        agentos_sandbox::NetworkOutlet::open(&forward.socket, scratch.keeper(), way).map_err(AgentError::from)
     };
     ways.map(open).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn outlets(_program: &Program, _scratch: &Scratch) -> Result<Outlets, AgentError> {
+pub(crate) fn outlets(_program: &Program, _scratch: &RunFolders) -> Result<Outlets, AgentError> {
     Ok(Vec::new())
 }
 
 /// What a program wanted to reach and could not, in words.
 #[cfg(target_os = "linux")]
 pub(crate) fn refused(outlets: &Outlets) -> Vec<String> {
-    let names = outlets.iter().flat_map(agentos_sandbox::Outlet::refused);
+    let names = outlets.iter().flat_map(agentos_sandbox::NetworkOutlet::refused);
     names
         .map(|name| format!("the tool was kept from `{name}`, which is not among its profile's hosts"))
         .collect()

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_sandbox::{Report, SandboxError, Stop};
+use agentos_sandbox::{SandboxError, SandboxReport, StopHandle};
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolOutput, ToolTask};
 
 use crate::AgentError;
@@ -19,9 +19,9 @@ pub(crate) async fn called<W: Send + Sync + 'static>(
     worker: &Arc<W>,
     task: &ToolTask,
     progress: &dyn ProgressSink,
-    work: fn(&W, &ToolTask, &Stop, &Voice) -> Answered,
+    work: fn(&W, &ToolTask, &StopHandle, &Voice) -> Answered,
 ) -> Answered {
-    let stop = Stop::default();
+    let stop = StopHandle::default();
     let (worker, task, work_stop) = (Arc::clone(worker), task.clone(), stop.clone());
     let work = move |voice: &Voice| work(&worker, &task, &work_stop, voice);
     match begin(work, move || stop.stop(), progress) {
@@ -32,11 +32,11 @@ pub(crate) async fn called<W: Send + Sync + 'static>(
 
 /// The same where the sandbox holds what is called, and an error where it does not.
 pub(crate) fn called_if_held<'a, W: Send + Sync + 'static>(
-    held: &Result<Report, String>,
+    held: &Result<SandboxReport, String>,
     worker: &'a Arc<W>,
     task: &'a ToolTask,
     progress: &'a dyn ProgressSink,
-    work: fn(&W, &ToolTask, &Stop, &Voice) -> Answered,
+    work: fn(&W, &ToolTask, &StopHandle, &Voice) -> Answered,
 ) -> BoxFuture<'a, Answered> {
     if let Err(why) = held {
         let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentos_sandbox::Stream;
+use agentos_sandbox::OutputStream;
 use agentos_tool::{Progress, SecretForms, SecretStream, ToolError};
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ impl Handed {
     pub(crate) fn furnish(&self, home: &Path) -> Result<(), AgentError> {
         for (name, bytes) in &self.files {
             let to = home.join(name);
-            agentos_sandbox::place(home, name, bytes).map_err(AgentError::unreadable(&to))?;
+            agentos_sandbox::put_file(home, name, bytes).map_err(AgentError::unreadable(&to))?;
         }
         Ok(())
     }
@@ -226,10 +226,10 @@ impl<'a> Teller<'a> {
     }
 
     /// Bytes of a stream that goes into the transcript as it is.
-    pub(crate) fn stream(&mut self, stream: Stream, bytes: &[u8]) {
+    pub(crate) fn stream(&mut self, stream: OutputStream, bytes: &[u8]) {
         let held = match stream {
-            Stream::Out => &mut self.out,
-            Stream::Err => &mut self.err,
+            OutputStream::Out => &mut self.out,
+            OutputStream::Err => &mut self.err,
         };
         let clear = self.secrets.pass(held, bytes);
         self.say_bytes(&clear);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_api::NextStep;
-use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Stop};
+use agentos_sandbox::{LaunchSpec, RunCaps, Sandbox, SandboxProbe, StopHandle, ToolInput};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
 use crate::background::{Voice, begin};
@@ -22,7 +22,7 @@ pub(crate) fn check<'a>(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
-    held: &Held,
+    held: &SandboxProbe,
     now: Timestamp,
 ) -> BoxFuture<'a, ToolHealth> {
     let not =
@@ -39,7 +39,7 @@ pub(crate) fn check<'a>(
         return Box::pin(std::future::ready(health.with_fix(fix)));
     }
     let (program_there, places, sandbox) = (program.clone(), places.clone(), sandbox.clone());
-    let (stop, began) = (Stop::default(), now.clone());
+    let (stop, began) = (StopHandle::default(), now.clone());
     let asked = stop.clone();
     let look = move |_: &Voice| health(&program_there, &places, &sandbox, &asked, found, began);
     match begin(look, move || stop.stop(), &NoProgress) {
@@ -56,7 +56,7 @@ fn health(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
-    stop: &Stop,
+    stop: &StopHandle,
     found: PathBuf,
     now: Timestamp,
 ) -> ToolHealth {
@@ -100,7 +100,7 @@ fn version(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
-    stop: &Stop,
+    stop: &StopHandle,
     found: PathBuf,
 ) -> Result<Option<String>, String> {
     if program.version_args.is_empty() || !found.is_absolute() {
@@ -111,22 +111,28 @@ fn version(
         Some(folder) if cfg!(windows) => folder,
         Some(_) | None => Path::new("/tmp"),
     };
-    let mut order = Order::new(found.clone(), program.version_args.clone(), here.to_owned());
+    let mut order = LaunchSpec::new(found.clone(), program.version_args.clone(), here.to_owned());
     order.env = Program {
         key: None,
         ..program.clone()
     }
     .environment(places, here, here);
     order.readable = places.readable(&found);
-    let caps = Caps {
+    let caps = RunCaps {
         time: PATIENCE,
         output: MOST_OUTPUT,
     };
     let mut said = Vec::new();
     let ended = sandbox
-        .run(&order, Input::Bytes(Vec::new()), caps, stop, &mut |_, bytes| {
-            said.extend_from_slice(bytes);
-        })
+        .run(
+            &order,
+            ToolInput::Bytes(Vec::new()),
+            caps,
+            stop,
+            &mut |_, bytes| {
+                said.extend_from_slice(bytes);
+            },
+        )
         .map_err(|error| error.to_string())?;
     let line = last_line(&said);
     if ended.code == 0 {

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Scratch, Stop, Stream};
+use agentos_sandbox::{
+    LaunchSpec, OutputStream, RunCaps, RunFolders, Sandbox, SandboxProbe, StopHandle, ToolInput,
+};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError,
     ToolHealth, ToolOutput, ToolTask,
@@ -94,7 +96,7 @@ pub struct Host {
 pub struct Hosted {
     here: Box<dyn Adapter>,
     inner: Arc<Inner>,
-    held: Held,
+    held: SandboxProbe,
 }
 
 struct Inner {
@@ -108,13 +110,13 @@ impl Hosted {
     /// Hosts `here`, whose words and health stay its own. `held` is what the sandbox says when it is probed: where
     /// nothing confines, the adapter runs in this process and is observed.
     #[must_use]
-    pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: Held) -> Self {
+    pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: SandboxProbe) -> Self {
         let provider = here.provider().to_owned();
         // Elsewhere a confined process cannot be given a connection.
         let held = if cfg!(target_os = "linux") {
             held
         } else {
-            Held::known(Err(
+            SandboxProbe::known(Err(
                 "a confined adapter cannot be given a connection on this system".to_owned(),
             ))
         };
@@ -161,14 +163,14 @@ impl Adapter for Hosted {
 }
 
 impl Inner {
-    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Answered {
+    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Answered {
         let answered = self.answer(task, stop, voice);
         answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
     }
 
-    fn answer(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<Answered, AgentError> {
+    fn answer(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Result<Answered, AgentError> {
         let name = format!("{}.{}", task.task_id, task.attempt);
-        let scratch = Scratch::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
+        let scratch = RunFolders::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
         // The way out is there as long as this function runs.
         let (mut order, found, _outlet) = self.order(&scratch)?;
         order.env.clone_from(&self.host.env);
@@ -177,7 +179,7 @@ impl Inner {
             how,
         };
         let input = (self.host.job)(task, found).map_err(broken)?;
-        let caps = Caps {
+        let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds) + GRACE,
             output: MOST_OUTPUT,
         };
@@ -190,10 +192,17 @@ impl Inner {
             Err(_) => end = None,
         };
         let mut seen = |stream, bytes: &[u8]| match stream {
-            Stream::Out => cutter.take(bytes, &mut line),
-            Stream::Err => errors.extend_from_slice(bytes),
+            OutputStream::Out => cutter.take(bytes, &mut line),
+            OutputStream::Err => errors.extend_from_slice(bytes),
         };
-        let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
+        let ended = scratch.run(
+            &self.sandbox,
+            &order,
+            ToolInput::Bytes(input),
+            caps,
+            stop,
+            &mut seen,
+        );
         self.last.take(&scratch);
         let ended = ended?;
         whole(&ended.report)?;
@@ -209,24 +218,24 @@ impl Inner {
     #[cfg(target_os = "linux")]
     fn order(
         &self,
-        scratch: &Scratch,
-    ) -> Result<(Order, Found, Option<agentos_sandbox::Outlet>), AgentError> {
+        scratch: &RunFolders,
+    ) -> Result<(LaunchSpec, Found, Option<agentos_sandbox::NetworkOutlet>), AgentError> {
         use std::net::{IpAddr, Ipv4Addr};
 
-        use agentos_sandbox::{Forward, Outlet, Unreached, Way, reach};
+        use agentos_sandbox::{ConnectFailure, NetworkOutlet, OutletRoute, PortForward, connect_host};
         let host = &self.host;
         let mut order = self.bare_order(scratch);
         let name = host.host.trim_matches(['[', ']']);
-        let first = match reach(name, host.port, host.patience) {
+        let first = match connect_host(name, host.port, host.patience) {
             Ok(first) => first,
-            Err(Unreached::UnknownHost) => return Ok((order, Found::Nothing, None)),
-            Err(Unreached::Refused) => return Ok((order, Found::Host, None)),
-            Err(Unreached::TooLate) => return Ok((order, Found::Silence, None)),
+            Err(ConnectFailure::UnknownHost) => return Ok((order, Found::Nothing, None)),
+            Err(ConnectFailure::Refused) => return Ok((order, Found::Host, None)),
+            Err(ConnectFailure::TooLate) => return Ok((order, Found::Silence, None)),
         };
         let socket = scratch.doors().join("server.sock");
-        let way = Way::Address(name.to_owned(), host.port);
-        let outlet = Outlet::connected(&socket, scratch.keeper(), way, first)?;
-        order.forwards = vec![Forward {
+        let way = OutletRoute::Address(name.to_owned(), host.port);
+        let outlet = NetworkOutlet::with_first_connection(&socket, scratch.keeper(), way, first)?;
+        order.forwards = vec![PortForward {
             address: name.parse::<IpAddr>().unwrap_or(Ipv4Addr::LOCALHOST.into()),
             port: host.port,
             socket,
@@ -235,13 +244,13 @@ impl Inner {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn order(&self, scratch: &Scratch) -> Result<(Order, Found, Option<()>), AgentError> {
+    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Found, Option<()>), AgentError> {
         Ok((self.bare_order(scratch), Found::Host, None))
     }
 
-    fn bare_order(&self, scratch: &Scratch) -> Order {
+    fn bare_order(&self, scratch: &RunFolders) -> LaunchSpec {
         let host = &self.host;
-        let mut order = Order::new(host.program.clone(), host.args.clone(), scratch.home());
+        let mut order = LaunchSpec::new(host.program.clone(), host.args.clone(), scratch.home());
         order.readable.clone_from(&host.readable);
         order.readable.push(host.program.clone());
         order.writable = vec![scratch.home(), scratch.tmp()];

@@ -5,7 +5,9 @@
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-use agentos_sandbox::{Forward, Limits, Order, Overlay, Scratch, Share, Way};
+use agentos_sandbox::{
+    LaunchSpec, OutletRoute, OverlayMount, PortForward, ResourceLimits, RunFolders, SharedFolder,
+};
 use agentos_tool::{ExecutionMode, Secret, ToolTask};
 
 use crate::{AgentError, Places};
@@ -104,24 +106,24 @@ impl Program {
     pub(crate) fn order_in_copy(
         &self,
         places: &Places,
-        scratch: &Scratch,
+        scratch: &RunFolders,
         lower: Option<PathBuf>,
         task: &ToolTask,
         words: &str,
-    ) -> Result<Order, AgentError> {
+    ) -> Result<LaunchSpec, AgentError> {
         let copy = scratch.copy();
         let mut order = self.order(places, scratch, &copy, copy.clone())?;
         order.args = self.arguments(task, words);
         match lower {
             None => order.writable.push(copy.clone()),
-            Some(lower) => order.overlays.push(Overlay {
+            Some(lower) => order.overlays.push(OverlayMount {
                 lower,
                 upper: scratch.changes(),
                 work: scratch.kernel(),
                 at: copy.clone(),
             }),
         }
-        let shares = self.shared.iter().map(|(from, name)| Share {
+        let shares = self.shared.iter().map(|(from, name)| SharedFolder {
             from: from.clone(),
             at: copy.join(name),
         });
@@ -136,10 +138,10 @@ impl Program {
     pub(crate) fn order(
         &self,
         places: &Places,
-        scratch: &Scratch,
+        scratch: &RunFolders,
         base: &Path,
         cwd: PathBuf,
-    ) -> Result<Order, AgentError> {
+    ) -> Result<LaunchSpec, AgentError> {
         let found = places
             .find(&self.name)
             .ok_or_else(|| AgentError::NoProgram(self.name.clone()))?;
@@ -150,7 +152,7 @@ impl Program {
         } else {
             base.join(found)
         };
-        let mut order = Order::new(program.clone(), self.args.clone(), cwd);
+        let mut order = LaunchSpec::new(program.clone(), self.args.clone(), cwd);
         order.env = self.environment(places, &scratch.home(), &scratch.tmp());
         order.readable = readable;
         order.readable.extend(self.readable.iter().cloned());
@@ -160,29 +162,29 @@ impl Program {
             .into_iter()
             .map(|(forward, _)| forward)
             .collect();
-        order.limits = Limits::default();
+        order.limits = ResourceLimits::default();
         Ok(order)
     }
 
     /// The ways out of a run: the port inside, and where it leads.
-    pub(crate) fn ways(&self, scratch: &Scratch) -> Vec<(Forward, Way)> {
+    pub(crate) fn ways(&self, scratch: &RunFolders) -> Vec<(PortForward, OutletRoute)> {
         let socket = |name: &str| scratch.doors().join(name);
         let mut ways = Vec::new();
         if let Some((host, port)) = &self.server {
-            let forward = Forward {
+            let forward = PortForward {
                 address: Ipv4Addr::LOCALHOST.into(),
                 port: *port,
                 socket: socket("server.sock"),
             };
-            ways.push((forward, Way::Address(host.clone(), *port)));
+            ways.push((forward, OutletRoute::Address(host.clone(), *port)));
         }
         if !self.hosts.is_empty() {
-            let forward = Forward {
+            let forward = PortForward {
                 address: Ipv4Addr::LOCALHOST.into(),
                 port: PROXY,
                 socket: socket("proxy.sock"),
             };
-            ways.push((forward, Way::Proxy(self.hosts.clone())));
+            ways.push((forward, OutletRoute::Proxy(self.hosts.clone())));
         }
         ways
     }

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agentos_sandbox::Scratch;
+use agentos_sandbox::RunFolders;
 use agentos_tool::RefusedCall;
 
 /// Facts about the last run; empty before it.
@@ -19,7 +19,7 @@ struct RunFacts {
 
 impl LastRun {
     /// Takes what a run that has ended left in its folder.
-    pub(crate) fn take(&self, scratch: &Scratch) {
+    pub(crate) fn take(&self, scratch: &RunFolders) {
         let refused = scratch.refused().map(|all| {
             let calls = all.into_iter().map(|refused| RefusedCall {
                 call: refused.call,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Held, Input, Sandbox, Scratch, Stop, Stream};
+use agentos_sandbox::{OutputStream, RunCaps, RunFolders, Sandbox, SandboxProbe, StopHandle, ToolInput};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, ProgressSink, Timestamp, ToolCapabilities,
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
@@ -29,7 +29,7 @@ const MOST_OUTPUT: usize = 64 << 20;
 /// A program that speaks the tool protocol.
 pub struct Speaker {
     inner: Arc<Inner>,
-    held: Held,
+    held: SandboxProbe,
 }
 
 struct Inner {
@@ -44,7 +44,13 @@ struct Inner {
 impl Speaker {
     /// A tool out of a program. `held` is what the sandbox says when it is probed.
     #[must_use]
-    pub fn new(program: Program, places: Places, sandbox: Sandbox, held: Held, folder: PathBuf) -> Self {
+    pub fn new(
+        program: Program,
+        places: Places,
+        sandbox: Sandbox,
+        held: SandboxProbe,
+        folder: PathBuf,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 program,
@@ -86,7 +92,7 @@ impl Adapter for Speaker {
 }
 
 impl Inner {
-    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Answered {
+    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Answered {
         let mut elapsed = 0;
         let handed =
             Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
@@ -98,27 +104,34 @@ impl Inner {
         &self,
         task: &ToolTask,
         handed: &Handed,
-        (stop, voice): (&Stop, &Voice),
+        (stop, voice): (&StopHandle, &Voice),
         elapsed: &mut u64,
     ) -> Result<ToolOutput, AgentError> {
         let secrets = &handed.secrets;
         let name = format!("{}.{}", task.task_id, task.attempt);
-        let scratch = Scratch::new(&self.folder, &name, self.sandbox.lease_identity()?)?;
+        let scratch = RunFolders::new(&self.folder, &name, self.sandbox.lease_identity()?)?;
         let home = scratch.home();
         let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
         handed.furnish(&home)?;
         let ways = outlets(&self.program, &scratch)?;
-        let caps = Caps {
+        let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
         let (mut lines, mut teller) = (Lines::default(), Teller::new(secrets, voice));
         let mut seen = |stream, bytes: &[u8]| match stream {
-            Stream::Out => lines.take(bytes, &mut |progress| teller.progress(progress)),
-            Stream::Err => teller.stream(stream, bytes),
+            OutputStream::Out => lines.take(bytes, &mut |progress| teller.progress(progress)),
+            OutputStream::Err => teller.stream(stream, bytes),
         };
         let input = self.request(task)?;
-        let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
+        let ended = scratch.run(
+            &self.sandbox,
+            &order,
+            ToolInput::Bytes(input),
+            caps,
+            stop,
+            &mut seen,
+        );
         let errors = teller.end();
         self.last.take(&scratch);
         let ended = ended?;

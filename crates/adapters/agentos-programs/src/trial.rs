@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Input, Order, Overlay, Report, Sandbox, SandboxError, Scratch, Share, Stop, drop_out, hide, lay,
+    LaunchSpec, OverlayMount, RunCaps, RunFolders, Sandbox, SandboxError, SandboxReport, SharedFolder,
+    StopHandle, ToolInput, hide_file, remove_file, replace_file,
 };
 use agentos_tool::{Progress, ProgressSink, ToolError};
 
@@ -88,7 +89,7 @@ impl Trial {
         files: Vec<Written>,
         progress: &dyn ProgressSink,
     ) -> Result<Verdict, ToolError> {
-        let stop = Stop::default();
+        let stop = StopHandle::default();
         let (trial, name, work_stop) = (self.clone(), name.to_owned(), stop.clone());
         let work = move |voice: &Voice| trial.work(&name, copies.as_ref(), &files, &work_stop, voice);
         let done = match begin(work, move || stop.stop(), progress) {
@@ -103,7 +104,7 @@ impl Trial {
         name: &str,
         copies: &dyn Copies,
         files: &[Written],
-        stop: &Stop,
+        stop: &StopHandle,
         voice: &Voice,
     ) -> Result<Verdict, AgentError> {
         let lease = self.sandbox.lease_identity()?;
@@ -111,7 +112,7 @@ impl Trial {
         let checkout = copies.take(owner).map_err(AgentError::Copy)?;
         shareable(checkout.as_ref(), &self.program.shared)?;
         let within = |overlaid| {
-            let scratch = Scratch::new(&copies.folder(), name, lease.clone())?;
+            let scratch = RunFolders::new(&copies.folder(), name, lease.clone())?;
             self.tried(checkout.as_ref(), &scratch, overlaid, files, stop, voice)
         };
         let done = match within(true) {
@@ -126,10 +127,10 @@ impl Trial {
     fn tried(
         &self,
         checkout: &dyn Checkout,
-        scratch: &Scratch,
+        scratch: &RunFolders,
         overlaid: bool,
         files: &[Written],
-        stop: &Stop,
+        stop: &StopHandle,
         voice: &Voice,
     ) -> Result<Verdict, AgentError> {
         let (place, lower) = if overlaid {
@@ -143,7 +144,7 @@ impl Trial {
         write(&place, files)?;
         let mut order = self.order(scratch, lower)?;
         order.readable.extend(borrowed);
-        let caps = Caps {
+        let caps = RunCaps {
             time: self.time,
             output: MOST_OUTPUT,
         };
@@ -155,7 +156,7 @@ impl Trial {
             let text = String::from_utf8_lossy(bytes).into_owned();
             voice.say(Progress::Transcript(text));
         };
-        let input = Input::Bytes(Vec::new());
+        let input = ToolInput::Bytes(Vec::new());
         let ended = scratch.run(&self.sandbox, &order, input, caps, stop, &mut seen);
         let (code, report, elapsed) = match ended {
             Ok(ended) => {
@@ -173,20 +174,20 @@ impl Trial {
         })
     }
 
-    fn order(&self, scratch: &Scratch, lower: Option<PathBuf>) -> Result<Order, AgentError> {
+    fn order(&self, scratch: &RunFolders, lower: Option<PathBuf>) -> Result<LaunchSpec, AgentError> {
         let copy = scratch.copy();
         let mut order = self.program.order(&self.places, scratch, &copy, copy.clone())?;
         order.args = vec!["-c".to_owned(), self.command.clone()];
         match lower {
             None => order.writable.push(copy.clone()),
-            Some(lower) => order.overlays.push(Overlay {
+            Some(lower) => order.overlays.push(OverlayMount {
                 lower,
                 upper: scratch.changes(),
                 work: scratch.kernel(),
                 at: copy.clone(),
             }),
         }
-        let shares = self.program.shared.iter().map(|(from, name)| Share {
+        let shares = self.program.shared.iter().map(|(from, name)| SharedFolder {
             from: from.clone(),
             at: copy.join(name),
         });
@@ -195,7 +196,7 @@ impl Trial {
     }
 }
 
-fn layers(report: &Report) -> Vec<String> {
+fn layers(report: &SandboxReport) -> Vec<String> {
     let names = report.layers.iter().map(|layer| layer.as_str().to_owned());
     names.collect()
 }
@@ -205,7 +206,8 @@ fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
     for file in files {
         if let Some(content) = &file.content {
             let name = Path::new(&file.path);
-            lay(place, name, content, file.executable).map_err(AgentError::unreadable(&place.join(name)))?;
+            replace_file(place, name, content, file.executable)
+                .map_err(AgentError::unreadable(&place.join(name)))?;
         }
     }
     Ok(())
@@ -220,9 +222,9 @@ fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), Agent
                 let why = format!("`{path}` cannot be marked as deleted: {error}");
                 AgentError::Sandbox(SandboxError::NoOverlay(why))
             };
-            hide(place, name).map_err(unmarked)?;
+            hide_file(place, name).map_err(unmarked)?;
         } else {
-            drop_out(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
+            remove_file(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
         }
     }
     Ok(())
@@ -276,7 +278,7 @@ mod tests {
     fn a_file_is_taken_out_of_a_copy_and_marked_over_one() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
-        lay(place, Path::new("deep/a"), b"x", false).unwrap();
+        replace_file(place, Path::new("deep/a"), b"x", false).unwrap();
         let files = [file("deep/a", false), file("not/there", false)];
         take_out(place, false, &files).unwrap();
         let top = OpenFolder::open_root(place).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Owns: the claims. Never: starts a process.
 
-use agentos_sandbox::Refused;
+use agentos_sandbox::RefusedCall;
 use agentos_sandbox::fuzzing::read_refused_calls;
 
 /// Reads the bytes as the report of a helper.
@@ -29,7 +29,7 @@ pub fn check_refused_calls(data: &[u8]) {
 }
 
 /// A report that ends earlier, after a whole line, must not name any call more often.
-fn check_cut(text: &str, all: &[Refused]) {
+fn check_cut(text: &str, all: &[RefusedCall]) {
     // A helper that is killed leaves a report that ends anywhere; a few cuts are enough for each input.
     for (end, _) in text.match_indices('\n').take(8) {
         let Some(cut) = text.get(..=end).and_then(read_refused_calls) else {

@@ -2,11 +2,11 @@
 //!
 //! Owns: access to those readers without a process. Never: starts one. Nothing here is part of the crate's interface.
 
-use crate::Refused;
+use crate::RefusedCall;
 
 /// Reads the report of refused calls of a helper that was killed. `None` if it is not a report.
 #[must_use]
-pub fn read_refused_calls(text: &str) -> Option<Vec<Refused>> {
+pub fn read_refused_calls(text: &str) -> Option<Vec<RefusedCall>> {
     crate::refusals::parse_report(text, true)
 }
 

@@ -9,7 +9,7 @@
 //! | --- | --- | --- | --- |
 //! | Linux | namespaces, Landlock, seccomp, limits, an unprivileged user | read the system's folders and what the launch spec names | yes |
 //! | macOS | Seatbelt (`stage/seatbelt.rs`), limits | see the names of other processes | compiled only |
-//! | Windows | a restricted token and a job object (`agentos-winbox`), put around the process from outside | read files and reach the network, which is reported as [missing](Report::missing) layers | under Wine only |
+//! | Windows | a restricted token and a job object (`agentos-winbox`), put around the process from outside | read files and reach the network, which is reported as [missing](SandboxReport::missing) layers | under Wine only |
 //! | others | nothing | [`Sandbox::run`] refuses | - |
 //!
 //! # The two promises
@@ -30,15 +30,15 @@ mod error;
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod held;
 mod identity;
-mod order;
+mod launch_spec;
 #[cfg(target_os = "linux")]
 mod outlet;
+mod probe;
 mod refusals;
 mod report;
 mod run;
-mod scratch;
+mod run_folders;
 pub mod stage;
 #[cfg(target_os = "linux")]
 mod tunnel;
@@ -46,12 +46,14 @@ mod tunnel;
 mod watch;
 
 pub use error::{DiskLimit, SandboxError};
-pub use held::Held;
 pub use identity::{IdentityLease, RunIdentity};
-pub use order::{Forward, Limits, Order, Overlay, Share, Way};
+pub use launch_spec::{LaunchSpec, OutletRoute, OverlayMount, PortForward, ResourceLimits, SharedFolder};
 #[cfg(target_os = "linux")]
-pub use outlet::{Outlet, Unreached, reach};
-pub use refusals::Refused;
-pub use report::{Layer, Report, RunLimit};
-pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
-pub use scratch::{Leftover, Scratch, drop_out, find_leftovers, hide, lay, place};
+pub use outlet::{ConnectFailure, NetworkOutlet, connect_host};
+pub use probe::SandboxProbe;
+pub use refusals::RefusedCall;
+pub use report::{RunLimit, SandboxLayer, SandboxReport};
+pub use run::{FinishedRun, OutputStream, RunCaps, Sandbox, StopHandle, ToolInput};
+pub use run_folders::{
+    LeftoverRun, RunFolders, find_leftovers, hide_file, put_file, remove_file, replace_file,
+};

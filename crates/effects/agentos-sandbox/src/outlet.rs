@@ -20,7 +20,7 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 use crate::carry::{accept_each, copy_both_ways};
 use crate::tunnel::WatchedTunnel;
-use crate::{SandboxError, Way};
+use crate::{OutletRoute, SandboxError};
 
 /// Largest head of a request to the proxy, which is a line and a few headers.
 const LONGEST_HEAD: usize = 8 << 10;
@@ -33,20 +33,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Accepts the connections of one socket and leads them to one destination, as long as this value lives.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct NetworkOutlet {
     /// Second descriptor of the socket that the thread accepts on.
     listener: UnixListener,
     closed: Arc<AtomicBool>,
     refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Outlet {
+impl NetworkOutlet {
     /// Opens the socket, in a folder that no tool can see. `keeper` is the user of process 1 of the run, which
     /// connects to it; `None` if that is this program's own user.
     ///
     /// # Errors
     /// If the socket cannot be created.
-    pub fn open(socket: &Path, keeper: Option<u32>, way: Way) -> Result<Self, SandboxError> {
+    pub fn open(socket: &Path, keeper: Option<u32>, way: OutletRoute) -> Result<Self, SandboxError> {
         Self::serve_socket(socket, keeper, way, None)
     }
 
@@ -54,10 +54,10 @@ impl Outlet {
     ///
     /// # Errors
     /// If the socket cannot be created.
-    pub fn connected(
+    pub fn with_first_connection(
         socket: &Path,
         keeper: Option<u32>,
-        way: Way,
+        way: OutletRoute,
         first: TcpStream,
     ) -> Result<Self, SandboxError> {
         Self::serve_socket(socket, keeper, way, Some(first))
@@ -66,7 +66,7 @@ impl Outlet {
     fn serve_socket(
         socket: &Path,
         keeper: Option<u32>,
-        way: Way,
+        way: OutletRoute,
         mut first: Option<TcpStream>,
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
@@ -105,7 +105,7 @@ impl Outlet {
     }
 }
 
-impl Drop for Outlet {
+impl Drop for NetworkOutlet {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Release);
         // Wakes the thread, which then ends. Through the descriptor and not by connecting: the name could lead to
@@ -146,15 +146,20 @@ impl SocketPlace {
     }
 }
 
-fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused: &Mutex<BTreeSet<String>>) {
+fn serve_one(
+    mut tool: UnixStream,
+    way: &OutletRoute,
+    first: Option<TcpStream>,
+    refused: &Mutex<BTreeSet<String>>,
+) {
     let allowed = match way {
-        Way::Address(host, port) => {
-            if let Some(server) = first.or_else(|| reach(host, *port, PATIENCE).ok()) {
+        OutletRoute::Address(host, port) => {
+            if let Some(server) = first.or_else(|| connect_host(host, *port, PATIENCE).ok()) {
                 copy_both_ways(&tool, &server);
             }
             return;
         }
-        Way::Proxy(allowed) => allowed,
+        OutletRoute::Proxy(allowed) => allowed,
     };
     let Some((wanted, early)) = read_request(&mut tool) else {
         let _ = tool.write_all(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n");
@@ -167,7 +172,7 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
         return;
     };
     // An IPv6 address is written in brackets there (RFC 3986, section 3.2.2).
-    let Ok(server) = reach(host.trim_matches(['[', ']']), *port, PATIENCE) else {
+    let Ok(server) = connect_host(host.trim_matches(['[', ']']), *port, PATIENCE) else {
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
     };
@@ -221,7 +226,7 @@ pub(crate) fn connect_target(head: &[u8]) -> Option<String> {
 
 /// Reason why a host cannot be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreached {
+pub enum ConnectFailure {
     /// The name has no address.
     UnknownHost,
     /// Nobody accepts connections there.
@@ -234,20 +239,22 @@ pub enum Unreached {
 ///
 /// # Errors
 /// If the name cannot be resolved, the connection is refused, or the time is over.
-pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unreached> {
+pub fn connect_host(host: &str, port: u16, within: Duration) -> Result<TcpStream, ConnectFailure> {
     use std::net::ToSocketAddrs;
     let (there, wanted) = mpsc::channel();
     let host = host.to_owned();
     let look = move || {
         let found = (host.as_str(), port).to_socket_addrs();
-        let done = found.map_err(|_| Unreached::UnknownHost);
+        let done = found.map_err(|_| ConnectFailure::UnknownHost);
         // The caller has given up by then.
         let _ = there.send(done.and_then(|addresses| connect_first(addresses, within)));
     };
     // A name lookup cannot be cancelled: its thread is left alone when the time is over.
     let begun = thread::Builder::new().spawn(look);
-    begun.map_err(|_| Unreached::Refused)?;
-    wanted.recv_timeout(within).unwrap_or(Err(Unreached::TooLate))
+    begun.map_err(|_| ConnectFailure::Refused)?;
+    wanted
+        .recv_timeout(within)
+        .unwrap_or(Err(ConnectFailure::TooLate))
 }
 
 /// Returns the first connection to any of these addresses. The next address is tried when one has failed, or has not
@@ -255,9 +262,9 @@ pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unrea
 fn connect_first(
     mut addresses: impl Iterator<Item = SocketAddr>,
     within: Duration,
-) -> Result<TcpStream, Unreached> {
+) -> Result<TcpStream, ConnectFailure> {
     let (there, done) = mpsc::channel();
-    let (mut open, mut why) = (0_usize, Unreached::Refused);
+    let (mut open, mut why) = (0_usize, ConnectFailure::Refused);
     loop {
         let next = addresses.next();
         let wait = if next.is_some() { HEAD_START } else { within };
@@ -276,11 +283,11 @@ fn connect_first(
             Ok(Err(error)) => {
                 open -= 1;
                 if error.kind() == io::ErrorKind::TimedOut {
-                    why = Unreached::TooLate;
+                    why = ConnectFailure::TooLate;
                 }
             }
             Err(_) if wait == HEAD_START => {}
-            Err(_) => return Err(Unreached::TooLate),
+            Err(_) => return Err(ConnectFailure::TooLate),
         }
     }
 }
@@ -323,11 +330,11 @@ mod tests {
         assert_eq!(reached.peer_addr().unwrap(), there);
         assert_eq!(
             connect_first([closed, closed].into_iter(), within).unwrap_err(),
-            Unreached::Refused
+            ConnectFailure::Refused
         );
         // Too long for a name (RFC 1035), so that nobody is asked.
-        let unknown = reach(&format!("{}.invalid", "x".repeat(64)), 80, within).unwrap_err();
-        assert_eq!(unknown, Unreached::UnknownHost);
+        let unknown = connect_host(&format!("{}.invalid", "x".repeat(64)), 80, within).unwrap_err();
+        assert_eq!(unknown, ConnectFailure::UnknownHost);
     }
 
     /// What a tool that sends `request` gets back.
@@ -350,8 +357,8 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("x.sock");
-        let way = Way::Proxy(vec![("127.0.0.1".to_owned(), port)]);
-        let outlet = Outlet::open(&socket, None, way).unwrap();
+        let way = OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]);
+        let outlet = NetworkOutlet::open(&socket, None, way).unwrap();
         let answer = exchange(
             &socket,
             &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
@@ -372,7 +379,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (socket, other) = (folder.path().join("x.sock"), folder.path().join("service.sock"));
         let service = UnixListener::bind(&other).unwrap();
-        let outlet = Outlet::open(&socket, None, Way::Proxy(Vec::new())).unwrap();
+        let outlet = NetworkOutlet::open(&socket, None, OutletRoute::Proxy(Vec::new())).unwrap();
         std::fs::remove_file(&socket).unwrap();
         std::os::unix::fs::symlink(&other, &socket).unwrap();
         drop(outlet);
@@ -399,7 +406,12 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("x.sock");
-        let outlet = Outlet::open(&socket, None, Way::Proxy(vec![("127.0.0.1".to_owned(), port)])).unwrap();
+        let outlet = NetworkOutlet::open(
+            &socket,
+            None,
+            OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]),
+        )
+        .unwrap();
         let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
         let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         let own = request(&format!("127.0.0.1:{port}"));

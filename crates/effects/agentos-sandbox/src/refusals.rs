@@ -20,7 +20,7 @@ use crate::outlet::SocketPlace;
 
 /// Refused system call with its count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedCall {
     /// Name of the call, followed by the kind if it is a socket.
     pub call: String,
     /// Number of refusals.
@@ -63,7 +63,7 @@ impl RefusalSocket {
     ///
     /// Returns `None` if it is not known what was refused: nothing was recorded, or the helper ended by itself
     /// (`was_killed` is false) without the last line.
-    pub(crate) fn read(&self, was_killed: bool) -> Option<Vec<Refused>> {
+    pub(crate) fn read(&self, was_killed: bool) -> Option<Vec<RefusedCall>> {
         // The helper connects before it reports its layers. If it did not get so far, nobody would ever connect, so
         // this must not wait.
         self.0.set_nonblocking(true).ok()?;
@@ -81,13 +81,13 @@ impl RefusalSocket {
 
 /// Parses a report, most frequent calls first. Returns `None` if the report is not complete.
 #[cfg(any(target_os = "linux", test))]
-pub(crate) fn parse_report(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
+pub(crate) fn parse_report(text: &str, was_killed: bool) -> Option<Vec<RefusedCall>> {
     let lines = text.strip_prefix(FIRST_LINE)?.strip_prefix('\n')?;
     if !was_killed && !lines.ends_with(&format!("{LAST_LINE}\n")) {
         return None;
     }
     let lines = lines.lines();
-    let mut all: Vec<Refused> = Vec::new();
+    let mut all: Vec<RefusedCall> = Vec::new();
     for line in lines {
         // The last line may be cut off if the helper was killed.
         let Some((times, call)) = line.split_once(' ') else {
@@ -97,7 +97,7 @@ pub(crate) fn parse_report(text: &str, was_killed: bool) -> Option<Vec<Refused>>
         match all.iter_mut().find(|known| known.call == call) {
             // A call is written once when it first occurs, and again with its count at the end.
             Some(known) => known.times = known.times.max(times),
-            None => all.push(Refused {
+            None => all.push(RefusedCall {
                 call: call.to_owned(),
                 times,
             }),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_at_the_end_stands_for_what_was_told_before() {
-        let refused = |call: &str, times| Refused {
+        let refused = |call: &str, times| RefusedCall {
             call: call.to_owned(),
             times,
         };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Layer of the kernel's confinement of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layer {
+pub enum SandboxLayer {
     /// Sees only what the launch spec names, and everything but its own folders read-only.
     MountNamespace,
     /// Sees and signals only its own processes, which end together.
@@ -40,7 +40,7 @@ pub enum Layer {
     NetworkIsolation,
 }
 
-impl Layer {
+impl SandboxLayer {
     /// Layers of this system.
     #[cfg(target_os = "macos")]
     pub const ALL: [Self; 3] = [Self::Unprivileged, Self::Limits, Self::Seatbelt];
@@ -100,7 +100,7 @@ impl Layer {
     }
 }
 
-/// Limit on all processes of a run together. [`Layer::Limits`] is about each process separately; a missing limit of
+/// Limit on all processes of a run together. [`SandboxLayer::Limits`] is about each process separately; a missing limit of
 /// this kind does not make a layer missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,9 +130,9 @@ impl RunLimit {
 
 /// Layers that are active around one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Active layers, in the order of [`Layer::ALL`].
-    pub layers: Vec<Layer>,
+pub struct SandboxReport {
+    /// Active layers, in the order of [`SandboxLayer::ALL`].
+    pub layers: Vec<SandboxLayer>,
     /// Landlock ABI that is enforced. `None` without Landlock.
     pub landlock_abi: Option<u32>,
     /// True if the process runs in a control group of its own.
@@ -143,10 +143,10 @@ pub struct Report {
     pub run_limits: Vec<RunLimit>,
 }
 
-impl Report {
+impl SandboxReport {
     /// Adds an active layer.
     #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
-    pub(crate) fn add_layer(&mut self, layer: Layer) {
+    pub(crate) fn add_layer(&mut self, layer: SandboxLayer) {
         // Sorted and without duplicates, so that two reports of the same layers are equal.
         if let Err(place) = self.layers.binary_search(&layer) {
             self.layers.insert(place, layer);
@@ -155,17 +155,17 @@ impl Report {
 
     /// Returns the layers that are not active.
     #[must_use]
-    pub fn missing(&self) -> Vec<Layer> {
-        let all = Layer::ALL.into_iter();
+    pub fn missing(&self) -> Vec<SandboxLayer> {
+        let all = SandboxLayer::ALL.into_iter();
         all.filter(|layer| !self.layers.contains(layer)).collect()
     }
 
     /// Returns the missing layers that this system could have put up. A process that lacks one of these must not be
     /// run.
     #[must_use]
-    pub fn lacking(&self) -> Vec<Layer> {
+    pub fn lacking(&self) -> Vec<SandboxLayer> {
         let mut missing = self.missing();
-        missing.retain(|layer| Layer::POSSIBLE.contains(layer));
+        missing.retain(|layer| SandboxLayer::POSSIBLE.contains(layer));
         missing
     }
 
@@ -182,7 +182,7 @@ impl Report {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HelperMessage {
     /// The process is confined and the program starts.
-    Confined(Report),
+    Confined(SandboxReport),
     /// A layer could not be put up. Nothing was started.
     Refused(String),
     /// An overlay could not be mounted. Nothing was started.
@@ -195,19 +195,19 @@ mod tests {
 
     #[test]
     fn whole_is_every_layer_and_no_less() {
-        let mut report = Report::default();
-        for layer in Layer::ALL.into_iter().rev() {
+        let mut report = SandboxReport::default();
+        for layer in SandboxLayer::ALL.into_iter().rev() {
             assert!(!report.is_whole(), "without {}", layer.as_str());
             report.add_layer(layer);
             report.add_layer(layer);
         }
         assert!(report.is_whole());
-        assert_eq!(report.layers, Layer::ALL);
+        assert_eq!(report.layers, SandboxLayer::ALL);
     }
 
     #[test]
     fn a_layer_has_one_name() {
-        for layer in Layer::ALL {
+        for layer in SandboxLayer::ALL {
             let json = serde_json::to_value(layer).unwrap();
             assert_eq!(json, layer.as_str());
         }

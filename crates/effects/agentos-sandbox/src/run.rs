@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use crate::{Held, IdentityLease, Order, Report, SandboxError};
+use crate::{IdentityLease, LaunchSpec, SandboxError, SandboxProbe, SandboxReport};
 
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod disk;
@@ -16,17 +16,17 @@ mod disk;
 mod flow;
 #[cfg(target_os = "linux")]
 mod group;
-mod in_scratch;
+mod in_folders;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
 #[cfg(windows)]
 mod windows;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
-pub use crate::watch::Stop;
+pub use crate::watch::StopHandle;
 
 /// Limits that the parent enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
+pub struct RunCaps {
     /// Time from start to end.
     pub time: Duration,
     /// Bytes on both output streams together.
@@ -35,7 +35,7 @@ pub struct Caps {
 
 /// Standard input of a process.
 #[derive(Debug)]
-pub enum Input {
+pub enum ToolInput {
     /// These bytes, and then the end.
     Bytes(Vec<u8>),
     /// Bytes that are sent while the process runs; the end comes when every sender is dropped.
@@ -44,7 +44,7 @@ pub enum Input {
 
 /// Output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Out,
     /// Standard error.
@@ -53,9 +53,9 @@ pub enum Stream {
 
 /// Process that ended by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct FinishedRun {
     /// Layers that confined it.
-    pub report: Report,
+    pub report: SandboxReport,
     /// Exit code; 128 plus the signal's number if a signal ended it, 127 if it could not be started.
     pub code: u8,
     /// Time from start to end.
@@ -99,8 +99,8 @@ impl Sandbox {
 
     /// Starts [`Sandbox::probe`] in the background.
     #[must_use]
-    pub fn held(&self) -> Held {
-        Held::begin(self)
+    pub fn start_probe(&self) -> SandboxProbe {
+        SandboxProbe::begin(self)
     }
 
     /// Finds out which layers would confine a process: puts every layer up and starts nothing. A helper that
@@ -108,23 +108,23 @@ impl Sandbox {
     ///
     /// # Errors
     /// If one of the layers cannot be put up, with the reason.
-    pub fn probe(&self) -> Result<Report, SandboxError> {
-        let nothing = Order {
+    pub fn probe(&self) -> Result<SandboxReport, SandboxError> {
+        let nothing = LaunchSpec {
             program: None,
             #[cfg(target_os = "linux")]
             // Taking a lease would make a probe fail while all pairs are in use, although the layers would hold.
             identity: Some(crate::RunIdentity::for_probe()),
-            ..Order::new(PathBuf::new(), Vec::new(), "/".into())
+            ..LaunchSpec::new(PathBuf::new(), Vec::new(), "/".into())
         };
-        let caps = Caps {
+        let caps = RunCaps {
             time: Duration::from_secs(10),
             output: 1 << 16,
         };
         let ended = Self::new(self.helper.clone()).run(
             &nothing,
-            Input::Bytes(Vec::new()),
+            ToolInput::Bytes(Vec::new()),
             caps,
-            &Stop::default(),
+            &StopHandle::default(),
             &mut |_, _| {},
         )?;
         Ok(ended.report)
@@ -137,12 +137,12 @@ impl Sandbox {
     #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
     pub fn run(
         &self,
-        _order: &Order,
-        _input: Input,
-        _caps: Caps,
-        _stop: &Stop,
-        _seen: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, SandboxError> {
+        _order: &LaunchSpec,
+        _input: ToolInput,
+        _caps: RunCaps,
+        _stop: &StopHandle,
+        _seen: &mut dyn FnMut(OutputStream, &[u8]),
+    ) -> Result<FinishedRun, SandboxError> {
         Err(SandboxError::Unsupported(std::env::consts::OS.to_owned()))
     }
 
@@ -155,12 +155,12 @@ impl Sandbox {
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     pub fn run(
         &self,
-        spec: &Order,
-        input: Input,
-        caps: Caps,
-        stop: &Stop,
-        seen: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, SandboxError> {
+        spec: &LaunchSpec,
+        input: ToolInput,
+        caps: RunCaps,
+        stop: &StopHandle,
+        seen: &mut dyn FnMut(OutputStream, &[u8]),
+    ) -> Result<FinishedRun, SandboxError> {
         #[cfg(not(windows))]
         {
             let lease = match spec.identity {
@@ -188,14 +188,14 @@ impl Sandbox {
 /// Stops a process from another thread.
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 #[derive(Debug, Clone, Default)]
-pub struct Stop(());
+pub struct StopHandle(());
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-impl Stop {
+impl StopHandle {
     /// Does nothing: no process runs on this system.
     pub fn stop(&self) {}
 
-    /// Does nothing, as [`Stop::stop`].
+    /// Does nothing, as [`StopHandle::stop`].
     pub fn finish(&self) {}
 
     /// Returns false: no process runs on this system.

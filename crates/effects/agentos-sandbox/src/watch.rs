@@ -46,7 +46,7 @@ pub(crate) enum EndReason {
 
 /// Stops a process from another thread. Cheap to clone; each value belongs to one run at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Mutex<StopState>>);
+pub struct StopHandle(Arc<Mutex<StopState>>);
 
 #[derive(Debug, Default)]
 struct StopState {
@@ -69,7 +69,7 @@ impl fmt::Debug for EndRequest {
     }
 }
 
-impl Stop {
+impl StopHandle {
     /// Ends the process, or keeps it from starting.
     pub fn stop(&self) {
         self.end_with(EndReason::Stopped);
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn one_that_leaves_off_when_it_is_asked_is_not_killed() {
         let mut child = listening();
-        let (stop, stdin) = (Stop::default(), child.stdin.take());
+        let (stop, stdin) = (StopHandle::default(), child.stdin.take());
         stop.set_process(running_process(child.id()));
         stop.ask_first(Duration::from_secs(3600), move || {
             drop(stdin);
@@ -292,7 +292,7 @@ mod tests {
     fn one_that_cannot_be_asked_or_does_not_leave_off_is_killed() {
         for (asked, grace) in [(false, 3600), (true, 0)] {
             let mut child = listening();
-            let (stop, (tell, told)) = (Stop::default(), channel());
+            let (stop, (tell, told)) = (StopHandle::default(), channel());
             stop.set_process(running_process(child.id()));
             stop.ask_first(Duration::from_secs(grace), move || {
                 tell.send(()).unwrap();
@@ -319,7 +319,7 @@ mod tests {
             .unwrap();
         let mut ready = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
-        let stop = Stop::default();
+        let stop = StopHandle::default();
         stop.set_process(running_process(child.id()));
         stop.end_with(EndReason::Asked);
         stop.give_up();
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn what_has_finished_is_not_asked() {
         let mut child = listening();
-        let stop = Stop::default();
+        let stop = StopHandle::default();
         stop.set_process(running_process(child.id()));
         stop.ask_first(Duration::from_secs(3600), || panic!("it was asked"));
         stop.finish();

@@ -10,7 +10,7 @@ use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
 use agentos_programs::{Agent, Hears, Places, Program, Speaker};
-use agentos_sandbox::{Held, Sandbox};
+use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
 
 use crate::error::usage;
@@ -125,8 +125,8 @@ pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (places, sandbox) = (places(host), helper(host)?);
     // What would hold a program that is not there need not be found out.
     let held = match program.installed(&places) {
-        Some(_) => sandbox.held(),
-        None => Held::known(Err("it is not installed".to_owned())),
+        Some(_) => sandbox.start_probe(),
+        None => SandboxProbe::known(Err("it is not installed".to_owned())),
     };
     let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
     Ok(told(bare(Box::new(agent), false), tool))
@@ -359,11 +359,11 @@ pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
 ///
 /// # Errors
 /// When this program's own file cannot be found.
-pub fn sandbox(host: &Host) -> Result<(Sandbox, Held), EffectError> {
+pub fn sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
     let sandbox = helper(host)?;
     // Beside the probe; where nothing confines, it ends with `sandbox`.
     sandbox.prepare();
-    let held = sandbox.held();
+    let held = sandbox.start_probe();
     Ok((sandbox, held))
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use agentos_beneath::OpenFolder;
 
 use crate::DiskLimit;
-use crate::watch::{EndReason, Stop};
+use crate::watch::{EndReason, StopHandle};
 
 /// Time between two looks at the free space, which take one system call each.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -32,7 +32,7 @@ pub(super) struct DiskWatch {
 impl DiskWatch {
     /// Starts to watch folders that lie on one disk. Returns `None` if the system refuses a thread or cannot say how
     /// much is free: then nothing is watched.
-    pub(super) fn begin(folders: Vec<OpenFolder>, limit: u64, stop: &Stop) -> Option<Self> {
+    pub(super) fn begin(folders: Vec<OpenFolder>, limit: u64, stop: &StopHandle) -> Option<Self> {
         let free_at_first = folders.first()?.free_bytes()?;
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let (shared, stop) = (Arc::clone(&over), stop.clone());
@@ -196,7 +196,7 @@ mod tests {
     fn a_watch_ends_with_its_run() {
         let top = tempfile::tempdir().unwrap();
         let folders = vec![OpenFolder::open_root(top.path()).unwrap()];
-        let stop = Stop::default();
+        let stop = StopHandle::default();
         drop(DiskWatch::begin(folders, 1 << 30, &stop).unwrap());
         assert_eq!(stop.end_reason(), None);
     }

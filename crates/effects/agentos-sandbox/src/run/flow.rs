@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Caps, Input, Stream};
+use super::{OutputStream, RunCaps, ToolInput};
 use crate::report::HelperMessage;
-use crate::watch::{EndReason, Stop};
-use crate::{Report, SandboxError};
+use crate::watch::{EndReason, StopHandle};
+use crate::{SandboxError, SandboxReport};
 
 /// Time for which the streams may stay open after the process ended. No process of the tool's holds them then; only
 /// bytes are still on their way.
@@ -37,7 +37,7 @@ pub(super) struct StartedProcess {
     /// Bytes that it gets before its input.
     pub(super) first: Vec<u8>,
     /// Layers that confine it. `None` if its first line reports them.
-    pub(super) report: Option<Report>,
+    pub(super) report: Option<SandboxReport>,
 }
 
 /// Time that the end of a run may take after it was requested. Killing a process namespace takes milliseconds, or
@@ -45,7 +45,7 @@ pub(super) struct StartedProcess {
 const MAX_END_TIME: Duration = Duration::from_secs(60);
 
 enum RunEvent {
-    Wrote(Stream, Vec<u8>),
+    Wrote(OutputStream, Vec<u8>),
     Closed,
     Ended,
 }
@@ -59,13 +59,13 @@ enum RunEvent {
 /// If it did not end by itself, did not report its layers, or if processes of it may still be alive.
 pub(super) fn watch_process<E>(
     begun: StartedProcess,
-    input: Input,
-    caps: Caps,
-    stop: &Stop,
-    seen: &mut dyn FnMut(Stream, &[u8]),
+    input: ToolInput,
+    caps: RunCaps,
+    stop: &StopHandle,
+    seen: &mut dyn FnMut(OutputStream, &[u8]),
     reap: impl FnOnce() -> std::io::Result<E>,
     is_gone: impl FnOnce(&E) -> bool,
-) -> Result<(Report, E), SandboxError> {
+) -> Result<(SandboxReport, E), SandboxError> {
     let _guard = EndOnPanic(stop);
     let (events, inbox) = channel();
     let mut reader = OutputReader {
@@ -112,7 +112,7 @@ pub(super) fn watch_process<E>(
 }
 
 /// Ends the process if the receiver of its output panics: its folders are removed while the panic unwinds.
-struct EndOnPanic<'a>(&'a Stop);
+struct EndOnPanic<'a>(&'a StopHandle);
 
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {
@@ -127,9 +127,9 @@ impl Drop for EndOnPanic<'_> {
 fn start_threads(
     streams: ProcessStreams,
     first: Vec<u8>,
-    input: Input,
+    input: ToolInput,
     events: Sender<RunEvent>,
-    stop: &Stop,
+    stop: &StopHandle,
 ) -> Result<(), SandboxError> {
     let ProcessStreams {
         mut stdin,
@@ -144,12 +144,12 @@ fn start_threads(
     let write = move || {
         // An error is ignored: a tool may decide not to read its task.
         let _ = stdin.write_all(&first).and_then(|()| match input {
-            Input::Bytes(bytes) => stdin.write_all(&bytes),
-            Input::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
+            ToolInput::Bytes(bytes) => stdin.write_all(&bytes),
+            ToolInput::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
         });
     };
     spawn_thread(write)?;
-    for (from, stream) in [(stdout, Stream::Out), (stderr, Stream::Err)] {
+    for (from, stream) in [(stdout, OutputStream::Out), (stderr, OutputStream::Err)] {
         let events = events.clone();
         spawn_thread(move || forward_output(from, stream, &events))?;
     }
@@ -165,7 +165,7 @@ fn spawn_thread(work: impl FnOnce() + Send + 'static) -> Result<(), SandboxError
     thread.map(drop).map_err(SandboxError::io("start a thread"))
 }
 
-fn forward_output(mut from: impl Read, stream: Stream, events: &Sender<RunEvent>) {
+fn forward_output(mut from: impl Read, stream: OutputStream, events: &Sender<RunEvent>) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let Some(bytes) = buffer.get(..count) else { break };
@@ -193,10 +193,10 @@ fn await_end(inbox: &Receiver<RunEvent>) -> bool {
 fn handle_events(
     inbox: &Receiver<RunEvent>,
     began: Instant,
-    caps: Caps,
-    stop: &Stop,
+    caps: RunCaps,
+    stop: &StopHandle,
     reader: &mut OutputReader,
-    seen: &mut dyn FnMut(Stream, &[u8]),
+    seen: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> bool {
     let mut until = began + caps.time;
     let (mut open, mut ended) = (2, false);
@@ -238,13 +238,13 @@ impl OutputReader {
     /// Adds output. Returns true if it is too much.
     fn add_output(
         &mut self,
-        stream: Stream,
+        stream: OutputStream,
         bytes: &[u8],
         most: usize,
-        seen: &mut dyn FnMut(Stream, &[u8]),
+        seen: &mut dyn FnMut(OutputStream, &[u8]),
     ) -> bool {
         let mut rest = bytes;
-        if stream == Stream::Out && self.report.is_none() {
+        if stream == OutputStream::Out && self.report.is_none() {
             let line = bytes.iter().position(|byte| *byte == b'\n');
             let (head, tail) = bytes.split_at(line.map_or(bytes.len(), |end| end + 1));
             self.before.extend_from_slice(head);
@@ -266,7 +266,7 @@ impl OutputReader {
         false
     }
 
-    fn into_report(self, stop: &Stop) -> Result<Report, SandboxError> {
+    fn into_report(self, stop: &StopHandle) -> Result<SandboxReport, SandboxError> {
         match self.report {
             Some(HelperMessage::Confined(report)) => Ok(report),
             Some(HelperMessage::Refused(why)) => Err(SandboxError::NotConfined(why)),

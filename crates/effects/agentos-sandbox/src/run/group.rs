@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::order::Limits;
+use crate::launch_spec::ResourceLimits;
 use crate::report::RunLimit;
 
 /// Beginning of the names of groups; the process id of the program that created them follows.
@@ -51,7 +51,7 @@ impl RunGroup {
     }
 
     /// Sets the limits. Returns those that are active.
-    pub(super) fn set_limits(&self, limits: &Limits) -> Vec<RunLimit> {
+    pub(super) fn set_limits(&self, limits: &ResourceLimits) -> Vec<RunLimit> {
         let set = |file: &str, value: u64| fs::write(self.folder.join(file), value.to_string()).is_ok();
         let mut all = Vec::new();
         if set("memory.max", limits.run_memory_bytes) {

@@ -17,10 +17,10 @@ use nix::sys::signal::Signal;
 use super::flow::{self, ProcessStreams, StartedProcess};
 #[cfg(target_os = "linux")]
 use super::group::RunGroup;
-use super::{Caps, Ended, Input, Stream};
+use super::{FinishedRun, OutputStream, RunCaps, ToolInput};
 use crate::stage::{FIRST_PART, VERB};
-use crate::watch::{EndReason, Stop, running_process, signal_end};
-use crate::{Order, SandboxError};
+use crate::watch::{EndReason, StopHandle, running_process, signal_end};
+use crate::{LaunchSpec, SandboxError};
 
 /// Helper that was started before its launch spec is known. It has its namespaces and the part of the root that every
 /// process sees, and waits for the spec. Clones share one helper.
@@ -94,12 +94,12 @@ impl Drop for HeldMounts {
 
 pub(super) fn run(
     (helper, ready): (&Path, &ReadyHelper),
-    spec: &Order,
-    input: Input,
-    caps: Caps,
-    stop: &Stop,
-    seen: &mut dyn FnMut(Stream, &[u8]),
-) -> Result<Ended, SandboxError> {
+    spec: &LaunchSpec,
+    input: ToolInput,
+    caps: RunCaps,
+    stop: &StopHandle,
+    seen: &mut dyn FnMut(OutputStream, &[u8]),
+) -> Result<FinishedRun, SandboxError> {
     let at = Instant::now();
     let first = frame_spec(spec)?;
     let (mut started, _mounts) = match ready.take() {
@@ -139,7 +139,7 @@ pub(super) fn run(
         Some(EndReason::Finished) => Some(0),
         _ => status.code().and_then(|code| u8::try_from(code).ok()),
     };
-    Ok(Ended {
+    Ok(FinishedRun {
         report,
         code: code.ok_or_else(|| SandboxError::NoReport("a signal ended it".to_owned()))?,
         elapsed: at.elapsed(),
@@ -179,7 +179,7 @@ fn take_streams(child: &mut Child) -> ProcessStreams {
     }
 }
 
-fn frame_spec(spec: &Order) -> Result<Vec<u8>, SandboxError> {
+fn frame_spec(spec: &LaunchSpec) -> Result<Vec<u8>, SandboxError> {
     let text = serde_json::to_string(spec)
         .map_err(std::io::Error::other)
         .map_err(SandboxError::io("write the launch spec"))?;

@@ -15,27 +15,27 @@ use agentos_winbox::{
 };
 
 use super::flow::{self, ProcessStreams, StartedProcess};
-use super::{Caps, Ended, Input, Stream};
-use crate::watch::{EndReason, Stop};
-use crate::{Layer, Order, Report, SandboxError};
+use super::{FinishedRun, OutputStream, RunCaps, ToolInput};
+use crate::watch::{EndReason, StopHandle};
+use crate::{LaunchSpec, SandboxError, SandboxLayer, SandboxReport};
 
 pub(super) fn run(
-    spec: &Order,
-    input: Input,
-    caps: Caps,
-    stop: &Stop,
-    seen: &mut dyn FnMut(Stream, &[u8]),
-) -> Result<Ended, SandboxError> {
+    spec: &LaunchSpec,
+    input: ToolInput,
+    caps: RunCaps,
+    stop: &StopHandle,
+    seen: &mut dyn FnMut(OutputStream, &[u8]),
+) -> Result<FinishedRun, SandboxError> {
     let at = Instant::now();
     check_possible(spec)?;
     let limits = job_limits(spec);
-    let mut report = Report::default();
-    Layer::POSSIBLE
+    let mut report = SandboxReport::default();
+    SandboxLayer::POSSIBLE
         .into_iter()
         .for_each(|layer| report.add_layer(layer));
     let Some(program) = &spec.program else {
         try_layers(&limits).map_err(not_held)?;
-        return Ok(Ended {
+        return Ok(FinishedRun {
             report,
             code: 0,
             elapsed: at.elapsed(),
@@ -70,7 +70,7 @@ pub(super) fn run(
         report: Some(report),
     };
     let (report, code) = flow::watch_process(begun, input, caps, stop, seen, || exit_code(&held), |_| true)?;
-    Ok(Ended {
+    Ok(FinishedRun {
         report,
         code: if stop.end_reason() == Some(EndReason::Finished) {
             0
@@ -85,7 +85,7 @@ pub(super) fn run(
 ///
 /// # Errors
 /// If it needs an overlay, a forwarded port or a shared folder.
-fn check_possible(spec: &Order) -> Result<(), SandboxError> {
+fn check_possible(spec: &LaunchSpec) -> Result<(), SandboxError> {
     if !spec.overlays.is_empty() {
         return Err(SandboxError::NoOverlay("this system has no overlays".to_owned()));
     }
@@ -100,7 +100,7 @@ fn check_possible(spec: &Order) -> Result<(), SandboxError> {
 }
 
 /// Converts the limits that a job object has. It limits neither the size of a file nor the number of open files.
-fn job_limits(spec: &Order) -> JobLimits {
+fn job_limits(spec: &LaunchSpec) -> JobLimits {
     JobLimits {
         cpu: Duration::from_secs(spec.limits.cpu_seconds),
         memory_bytes: spec.limits.memory_bytes,

@@ -17,8 +17,8 @@ use super::intake::{read_spec, send_message, set_limits};
 use super::root::NewRoot;
 use super::user::{self, StartRole};
 use super::{StageRefusal, filter, relay, rules};
-use crate::order::Order;
-use crate::report::{HelperMessage, Layer, Report};
+use crate::launch_spec::LaunchSpec;
+use crate::report::{HelperMessage, SandboxLayer, SandboxReport};
 
 /// Confines this process and runs the program of the launch spec to its end. Returns its exit code.
 pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, StageRefusal> {
@@ -32,9 +32,9 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     let spec = read_spec()?;
     // Must come before `finish`: afterwards no path leads to this folder.
     let sockets = relay::open_socket_folder(&spec)?;
-    let mut report = Report {
+    let mut report = SandboxReport {
         in_group,
-        ..Report::default()
+        ..SandboxReport::default()
     };
     root.finish(&spec)?;
     if let Some(sockets) = sockets {
@@ -43,20 +43,20 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     let record = spec.refusals.as_deref().map(CallRecord::connect).transpose()?;
     let doors = relay::open_ports(&spec.forwards)?;
     [
-        Layer::MountNamespace,
-        Layer::PidNamespace,
-        Layer::NetworkNamespace,
-        Layer::IpcNamespace,
+        SandboxLayer::MountNamespace,
+        SandboxLayer::PidNamespace,
+        SandboxLayer::NetworkNamespace,
+        SandboxLayer::IpcNamespace,
     ]
     .into_iter()
     .for_each(|layer| report.add_layer(layer));
     set_limits(&spec.limits)?;
-    report.add_layer(Layer::Limits);
+    report.add_layer(SandboxLayer::Limits);
     user::become_unprivileged(role, spec.identity)?;
-    report.add_layer(Layer::Unprivileged);
+    report.add_layer(SandboxLayer::Unprivileged);
     let rights = |error: nix::Error| format!("its rights cannot be fixed: {error}");
     prctl::set_no_new_privs().map_err(rights)?;
-    report.add_layer(Layer::NoNewPrivileges);
+    report.add_layer(SandboxLayer::NoNewPrivileges);
     // Processes of the same user must not look into this process, whose threads carry forwarded connections.
     prctl::set_dumpable(false).map_err(rights)?;
     // Changing the user cleared it (prctl(2), `PR_SET_PDEATHSIG`).
@@ -66,9 +66,9 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     relay::serve_ports(doors)?;
     let ears = record.as_ref().and_then(CallRecord::listen);
     report.landlock_abi = Some(rules::apply_rules(&spec)?);
-    report.add_layer(Layer::Landlock);
+    report.add_layer(SandboxLayer::Landlock);
     filter::apply_filter(networked, ears)?;
-    report.add_layer(Layer::Seccomp);
+    report.add_layer(SandboxLayer::Seccomp);
     send_message(&HelperMessage::Confined(report));
     let code = match &spec.program {
         Some(program) => run_tool(&spec, program)?,
@@ -87,7 +87,7 @@ fn start_session() -> Result<(), String> {
 }
 
 /// Starts the tool, waits for its end, and reaps every orphan in the meantime.
-fn run_tool(spec: &Order, program: &std::path::Path) -> Result<u8, String> {
+fn run_tool(spec: &LaunchSpec, program: &std::path::Path) -> Result<u8, String> {
     let mut command = Command::new(program);
     command
         .args(&spec.args)

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::order::{Limits, Order, VERSION};
+use crate::launch_spec::{LaunchSpec, ResourceLimits, VERSION};
 use crate::report::HelperMessage;
 
 /// Largest size of a spec; the parent never sends a longer one.
@@ -21,7 +21,7 @@ pub(super) fn send_message(said: &HelperMessage) {
 }
 
 /// Reads the spec and not one byte more: what follows on standard input is the tool's.
-pub(super) fn read_spec() -> Result<Order, String> {
+pub(super) fn read_spec() -> Result<LaunchSpec, String> {
     let mut length = [0; 8];
     read_exact(&mut length)?;
     let length = std::str::from_utf8(&length)
@@ -31,7 +31,7 @@ pub(super) fn read_spec() -> Result<Order, String> {
         .ok_or("the launch spec does not begin with its length")?;
     let mut text = vec![0; length];
     read_exact(&mut text)?;
-    let spec: Order =
+    let spec: LaunchSpec =
         serde_json::from_slice(&text).map_err(|error| format!("the launch spec cannot be read: {error}"))?;
     if spec.version == VERSION {
         Ok(spec)
@@ -60,7 +60,7 @@ fn read_exact(buffer: &mut [u8]) -> Result<(), String> {
 
 /// Sets the limits of this process and of what it starts. A lower limit that is active already stays: it cannot be
 /// raised.
-pub(super) fn set_limits(limits: &Limits) -> Result<(), String> {
+pub(super) fn set_limits(limits: &ResourceLimits) -> Result<(), String> {
     let all = [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
         // Not the address space (`RLIMIT_AS`): language runtimes reserve far more of it than they use.

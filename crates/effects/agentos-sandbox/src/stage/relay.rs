@@ -15,7 +15,7 @@ use nix::unistd::fchdir;
 
 use super::user::drop_start_rights;
 use crate::carry::{accept_each, copy_both_ways};
-use crate::order::{Forward, Order};
+use crate::launch_spec::{LaunchSpec, PortForward};
 
 /// Open port with the socket it leads to.
 pub(super) struct OpenPort {
@@ -113,7 +113,7 @@ fn take_address(address: IpAddr) -> Vec<u8> {
     clippy::disallowed_methods,
     reason = "a folder of ours, before the tool begins"
 )]
-pub(super) fn open_socket_folder(spec: &Order) -> Result<Option<File>, String> {
+pub(super) fn open_socket_folder(spec: &LaunchSpec) -> Result<Option<File>, String> {
     let forwards = spec.forwards.iter().map(|forward| forward.socket.as_path());
     let mut folders = forwards.chain(spec.refusals.as_deref()).filter_map(Path::parent);
     let Some(folder) = folders.next() else {
@@ -136,8 +136,8 @@ pub(super) fn enter_socket_folder(folder: &File) -> Result<(), String> {
 }
 
 /// Opens the ports.
-pub(super) fn open_ports(forwards: &[Forward]) -> Result<Vec<OpenPort>, String> {
-    let open = |forward: &Forward| {
+pub(super) fn open_ports(forwards: &[PortForward]) -> Result<Vec<OpenPort>, String> {
+    let open = |forward: &PortForward| {
         let (address, number) = (forward.address, forward.port);
         if !address.is_loopback() && !matches!(request_change(&take_address(address)), Ok(true)) {
             return Err(format!(

@@ -14,7 +14,7 @@ use nix::unistd::{chdir, pivot_root};
 
 use super::StageRefusal;
 use super::cover::{find_covers, find_hidden};
-use crate::order::{Order, Overlay};
+use crate::launch_spec::{LaunchSpec, OverlayMount};
 
 /// Folders of programs and libraries.
 pub(super) const SYSTEM: &[&str] = &[
@@ -130,7 +130,7 @@ impl NewRoot {
     }
 
     /// Adds what a launch spec names, and makes the result the root of this process.
-    pub(super) fn finish(&self, spec: &Order) -> Result<(), StageRefusal> {
+    pub(super) fn finish(&self, spec: &LaunchSpec) -> Result<(), StageRefusal> {
         let is_of_runs = |place: &PathBuf| spec.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
         let (of_runs, readable): (Vec<_>, Vec<_>) = spec.readable.iter().cloned().partition(is_of_runs);
         let mut shown = select_unshown(&readable);
@@ -374,7 +374,7 @@ fn decode_path(text: &str) -> PathBuf {
     PathBuf::from(whole)
 }
 
-fn mount_overlay(overlay: &Overlay) -> Result<(), String> {
+fn mount_overlay(overlay: &OverlayMount) -> Result<(), String> {
     let at = path_inside(&overlay.at);
     create_folders(at)?;
     // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written

@@ -11,7 +11,7 @@ use landlock::{
 };
 
 use super::root;
-use crate::order::Order;
+use crate::launch_spec::LaunchSpec;
 
 /// All ABI levels, best first.
 const LEVELS: [ABI; 9] = [
@@ -27,7 +27,7 @@ const LEVELS: [ABI; 9] = [
 ];
 
 /// Restricts this thread and all that it starts. Returns the ABI of the rules.
-pub(super) fn apply_rules(spec: &Order) -> Result<u32, String> {
+pub(super) fn apply_rules(spec: &LaunchSpec) -> Result<u32, String> {
     let networked = !spec.forwards.is_empty();
     let Some((level, ruleset)) = LEVELS
         .into_iter()
@@ -75,7 +75,7 @@ fn create_ruleset(level: ABI, networked: bool) -> Result<RulesetCreated, Ruleset
 }
 
 /// Lists every place that may be reached, and how.
-fn list_places(spec: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
+fn list_places(spec: &LaunchSpec, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let read = AccessFs::from_read(level);
     let list = AccessFs::ReadFile | AccessFs::ReadDir;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::order::Order;
+use crate::launch_spec::LaunchSpec;
 
 /// Command of the system. Another one on the search path is not used.
 #[cfg(target_os = "macos")]
@@ -62,7 +62,7 @@ struct SeatbeltProfile {
 ///
 /// # Errors
 /// If the spec needs something that Seatbelt cannot do.
-fn build_profile(spec: &Order) -> Result<SeatbeltProfile, String> {
+fn build_profile(spec: &LaunchSpec) -> Result<SeatbeltProfile, String> {
     if !spec.forwards.is_empty() {
         return Err("a confined program cannot be given a connection to a server on this system".to_owned());
     }
@@ -102,7 +102,7 @@ pub(super) fn confine_and_run() -> Result<u8, super::StageRefusal> {
 
     use super::StageRefusal;
     use super::intake::{read_spec, send_message, set_limits};
-    use crate::report::{HelperMessage, Layer, Report};
+    use crate::report::{HelperMessage, SandboxLayer, SandboxReport};
 
     if nix::unistd::geteuid().is_root() {
         return Err("it would run as root".to_owned().into());
@@ -115,8 +115,12 @@ pub(super) fn confine_and_run() -> Result<u8, super::StageRefusal> {
     }
     let profile = build_profile(&spec)?;
     set_limits(&spec.limits)?;
-    let mut report = Report::default();
-    for layer in [Layer::Unprivileged, Layer::Limits, Layer::Seatbelt] {
+    let mut report = SandboxReport::default();
+    for layer in [
+        SandboxLayer::Unprivileged,
+        SandboxLayer::Limits,
+        SandboxLayer::Seatbelt,
+    ] {
         report.add_layer(layer);
     }
     let mut command = Command::new(COMMAND);
@@ -162,10 +166,10 @@ fn close_descriptors() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::{Forward, Share};
+    use crate::launch_spec::{PortForward, SharedFolder};
 
-    fn spec() -> Order {
-        let mut spec = Order::new("/bin/sh".into(), Vec::new(), "/work".into());
+    fn spec() -> LaunchSpec {
+        let mut spec = LaunchSpec::new("/bin/sh".into(), Vec::new(), "/work".into());
         spec.readable = vec!["/tools".into()];
         spec.writable = vec!["/work/a \" (b)".into()];
         spec
@@ -194,13 +198,13 @@ mod tests {
     #[test]
     fn what_this_system_cannot_give_is_refused_and_not_left_out() {
         let mut forwarded = spec();
-        forwarded.forwards = vec![Forward {
+        forwarded.forwards = vec![PortForward {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 80,
             socket: "/work/s".into(),
         }];
         let mut shared = spec();
-        shared.shares = vec![Share {
+        shared.shares = vec![SharedFolder {
             from: "/target".into(),
             at: "/work/target".into(),
         }];

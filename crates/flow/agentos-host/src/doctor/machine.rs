@@ -5,7 +5,7 @@
 use agentos_api::{DoctorCheck, NextStep};
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
-use agentos_sandbox::{Report, RunLimit, Sandbox};
+use agentos_sandbox::{RunLimit, Sandbox, SandboxReport};
 use agentos_tool::{HealthStatus, ToolHealth};
 
 use super::failed_check;
@@ -90,7 +90,7 @@ fn signing_key(host: &Host) -> DoctorCheck {
 }
 
 /// Which limits hold for all processes of a run together, as the end of a sentence.
-fn run_limits(report: &Report) -> String {
+fn run_limits(report: &SandboxReport) -> String {
     // That of the disk is kept by watching a run's folders, which needs a system that tells what is free.
     let is_watched = cfg!(unix);
     let holds =
@@ -137,7 +137,7 @@ fn sandbox() -> DoctorCheck {
             let missing: Vec<&str> = report
                 .missing()
                 .into_iter()
-                .map(agentos_sandbox::Layer::as_str)
+                .map(agentos_sandbox::SandboxLayer::as_str)
                 .collect();
             let details = format!("missing: {}", missing.join(", "));
             if report.lacking().is_empty() {

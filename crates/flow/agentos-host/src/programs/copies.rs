@@ -9,7 +9,7 @@ use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
 use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_programs::{Checkout, Copies, Program};
-use agentos_sandbox::Held;
+use agentos_sandbox::SandboxProbe;
 use agentos_tool::Enforcement;
 
 use crate::clock::SystemClock;
@@ -38,11 +38,11 @@ pub(crate) struct ExecutorCopies {
     policy: PolicySet,
     /// All but how the tool is held.
     tool: ToolFacts,
-    held: Held,
+    held: SandboxProbe,
 }
 
 impl ExecutorCopies {
-    pub(crate) fn new(session: &Session, program: &Program, held: Held) -> Result<Self, EffectError> {
+    pub(crate) fn new(session: &Session, program: &Program, held: SandboxProbe) -> Result<Self, EffectError> {
         let target = session.port().target()?;
         let policy = session.port().policy(&target)?;
         Ok(Self {

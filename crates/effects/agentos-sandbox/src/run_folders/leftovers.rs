@@ -31,7 +31,7 @@ const TRIES: usize = 100;
 
 /// Folder of a dead run that could not be removed, or has not been removed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leftover {
+pub struct LeftoverRun {
     /// Path of the folder.
     pub path: PathBuf,
     /// True if the run's home is left, which may hold copies of sign-in files.
@@ -43,7 +43,7 @@ pub struct Leftover {
 /// # Errors
 /// [`SandboxError::UnsafeFolder`] if the parent folder is a link or not a folder; [`SandboxError::Io`] if it cannot
 /// be listed.
-pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, SandboxError> {
+pub fn find_leftovers(parent: &Path) -> Result<Vec<LeftoverRun>, SandboxError> {
     let opened = match OpenFolder::open_root(parent) {
         Ok(opened) => opened,
         Err(error) if error.is_missing() => return Ok(Vec::new()),
@@ -55,7 +55,7 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, SandboxError> {
         let is_locked = matches!(opened.inspect_entry(&lock), Ok(Some(_)))
             && opened.open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_err());
         if !is_locked {
-            all.push(Leftover {
+            all.push(LeftoverRun {
                 path: parent.join(&name),
                 holds_home: holds_home(&opened, &name),
             });

@@ -49,7 +49,7 @@ fn a_candidates_file_takes_the_place_of_what_is_there_and_never_goes_through_a_l
     fs::write(folder.join("becomes"), "a folder").unwrap();
     fs::create_dir_all(folder.join("was/deep")).unwrap();
     for name in ["folder/x", "file", "becomes/x", "was", "new/deep/x"] {
-        lay(folder, Path::new(name), name.as_bytes(), name == "was").unwrap();
+        replace_file(folder, Path::new(name), name.as_bytes(), name == "was").unwrap();
         assert_eq!(fs::read(folder.join(name)).unwrap(), name.as_bytes(), "{name}");
         assert!(
             fs::symlink_metadata(folder.join(name)).unwrap().is_file(),
@@ -75,12 +75,12 @@ fn nothing_is_placed_hidden_or_dropped_through_a_link() {
     symlink("../outside", folder.join("link")).unwrap();
     symlink("tool", top.path().join("root")).unwrap();
     let through = Path::new("link/kept");
-    assert!(place(&folder, through, b"mine").is_err());
-    assert!(place(&folder, Path::new("link/new"), b"mine").is_err());
-    assert!(place(&folder, Path::new("../outside/new"), b"mine").is_err());
-    assert!(place(&top.path().join("root"), Path::new("new"), b"mine").is_err());
-    assert!(hide(&folder, through).is_err());
-    drop_out(&folder, through).unwrap();
+    assert!(put_file(&folder, through, b"mine").is_err());
+    assert!(put_file(&folder, Path::new("link/new"), b"mine").is_err());
+    assert!(put_file(&folder, Path::new("../outside/new"), b"mine").is_err());
+    assert!(put_file(&top.path().join("root"), Path::new("new"), b"mine").is_err());
+    assert!(hide_file(&folder, through).is_err());
+    remove_file(&folder, through).unwrap();
     assert_eq!(names(&outside), ["kept"]);
     assert_eq!(names(&folder), ["link"]);
 }
@@ -88,7 +88,7 @@ fn nothing_is_placed_hidden_or_dropped_through_a_link() {
 #[test]
 fn a_runs_folder_is_ours_alone_and_only_the_tools_folders_are_the_tools() {
     let parent = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new(parent.path(), "a.1", lease()).unwrap();
+    let scratch = RunFolders::new(parent.path(), "a.1", lease()).unwrap();
     let run = parent.path().join("run-a.1");
     assert_eq!((mode(parent.path()), mode(&run)), (0o700, 0o700));
     assert_eq!(names(&run), ["changes", "copy", "doors", "home", "kernel", "tmp"]);
@@ -106,7 +106,7 @@ fn a_runs_folder_is_ours_alone_and_only_the_tools_folders_are_the_tools() {
     ] {
         assert_eq!(owner(&folder), tool, "{}", folder.display());
     }
-    place(&scratch.home(), Path::new(".a/key"), b"secret").unwrap();
+    put_file(&scratch.home(), Path::new(".a/key"), b"secret").unwrap();
     for name in [".a", ".a/key"] {
         assert_eq!(owner(&scratch.home().join(name)), tool, "{name}");
     }
@@ -127,7 +127,7 @@ fn a_run_that_is_a_link_is_left_alone_with_what_it_leads_to() {
     for place in [&outside.join("below"), &outside, &parent] {
         fs::set_permissions(place, fs::Permissions::from_mode(0o555)).unwrap();
     }
-    drop(Scratch::new(&parent, "a.1", lease()).unwrap());
+    drop(RunFolders::new(&parent, "a.1", lease()).unwrap());
     assert_eq!((mode(&outside), mode(&outside.join("below"))), (0o555, 0o555));
     assert_eq!(names(&outside), ["below"]);
     assert!(fs::symlink_metadata(parent.join("run-x")).unwrap().is_symlink());
@@ -141,7 +141,7 @@ fn a_parent_folder_that_is_a_link_is_refused() {
     let top = tempfile::tempdir().unwrap();
     fs::create_dir_all(top.path().join("elsewhere/run-x/home")).unwrap();
     symlink("elsewhere", top.path().join("copies")).unwrap();
-    let error = Scratch::new(&top.path().join("copies"), "a.1", lease()).unwrap_err();
+    let error = RunFolders::new(&top.path().join("copies"), "a.1", lease()).unwrap_err();
     assert!(
         error.to_string().ends_with("is a link or not a folder"),
         "{error}"
@@ -161,14 +161,14 @@ fn a_parent_folder_of_somebody_else_is_refused_and_one_given_to_tools_is_taken_b
     let parent = top.path().join("copies");
     fs::create_dir_all(&parent).unwrap();
     std::os::unix::fs::chown(&parent, Some(4242), Some(4242)).unwrap();
-    let error = Scratch::new(&parent, "a.1", lease()).unwrap_err();
+    let error = RunFolders::new(&parent, "a.1", lease()).unwrap_err();
     assert!(error.to_string().ends_with("belongs to another user"), "{error}");
 }
 
 #[test]
 fn leftovers_of_dead_runs_are_listed_and_swept_and_those_of_live_ones_are_not() {
     let parent = tempfile::tempdir().unwrap();
-    let live = Scratch::new(parent.path(), "live.1", lease()).unwrap();
+    let live = RunFolders::new(parent.path(), "live.1", lease()).unwrap();
     let at = |name: &str| parent.path().join(name);
     for (run, file) in [
         ("run-dead.1", "home/.creds"),
@@ -186,7 +186,7 @@ fn leftovers_of_dead_runs_are_listed_and_swept_and_those_of_live_ones_are_not() 
         .collect();
     let expected = [("run-dead.1", true), ("run-old", false), ("run-old2", true)];
     assert_eq!(found, expected.map(|(name, home)| (at(name), home)));
-    drop(Scratch::new(parent.path(), "next.1", lease()).unwrap());
+    drop(RunFolders::new(parent.path(), "next.1", lease()).unwrap());
     assert_eq!(names(parent.path()), ["run-live.1", "run-live.1.lock"]);
     assert_eq!(find_leftovers(parent.path()).unwrap(), []);
     drop(live);
@@ -196,8 +196,8 @@ fn leftovers_of_dead_runs_are_listed_and_swept_and_those_of_live_ones_are_not() 
 #[test]
 fn the_home_goes_and_the_lock_stays_while_the_folder_cannot_be_removed() {
     let parent = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new(parent.path(), "a.1", lease()).unwrap();
-    place(&scratch.home(), Path::new("key"), b"secret").unwrap();
+    let scratch = RunFolders::new(parent.path(), "a.1", lease()).unwrap();
+    put_file(&scratch.home(), Path::new("key"), b"secret").unwrap();
     let (run, changes) = (parent.path().join("run-a.1"), scratch.changes());
     if !pin(&changes) {
         eprintln!("skipped: no file can be made immutable here");
@@ -209,7 +209,7 @@ fn the_home_goes_and_the_lock_stays_while_the_folder_cannot_be_removed() {
     let left = find_leftovers(parent.path()).unwrap();
     assert!(matches!(left.as_slice(), [one] if !one.holds_home), "{left:?}");
     unpin(&changes);
-    drop(Scratch::new(parent.path(), "b.1", lease()).unwrap());
+    drop(RunFolders::new(parent.path(), "b.1", lease()).unwrap());
     assert!(names(parent.path()).is_empty());
 }
 
@@ -219,7 +219,7 @@ fn a_whole_copy_is_filled_with_links_as_links() {
     fs::create_dir_all(files.path().join("a/b")).unwrap();
     fs::write(files.path().join("a/b/c"), "text").unwrap();
     symlink("/etc/passwd", files.path().join("link")).unwrap();
-    let scratch = Scratch::new(parent.path(), "a.1", lease()).unwrap();
+    let scratch = RunFolders::new(parent.path(), "a.1", lease()).unwrap();
     scratch.fill(files.path()).unwrap();
     assert_eq!(fs::read(scratch.copy().join("a/b/c")).unwrap(), b"text");
     assert_eq!(

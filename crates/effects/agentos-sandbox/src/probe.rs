@@ -5,13 +5,13 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use crate::{Report, Sandbox};
+use crate::{Sandbox, SandboxReport};
 
-type ProbeResult = Result<Report, String>;
+type ProbeResult = Result<SandboxReport, String>;
 
 /// Answer of a probe: a report of the layers, or one sentence that says why there is none.
 #[derive(Debug, Clone)]
-pub struct Held(Arc<ProbeState>);
+pub struct SandboxProbe(Arc<ProbeState>);
 
 #[derive(Debug)]
 struct ProbeState {
@@ -19,7 +19,7 @@ struct ProbeState {
     worker: Mutex<Option<JoinHandle<ProbeResult>>>,
 }
 
-impl Held {
+impl SandboxProbe {
     /// Creates a probe whose answer is known already.
     #[must_use]
     pub fn known(found: ProbeResult) -> Self {
@@ -58,7 +58,7 @@ impl Held {
     /// Returns true if every layer is available.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.get().as_ref().is_ok_and(Report::is_whole)
+        self.get().as_ref().is_ok_and(SandboxReport::is_whole)
     }
 }
 
@@ -69,15 +69,15 @@ mod tests {
     #[test]
     fn clones_share_one_answer_and_one_that_cannot_be_found_out_is_an_error() {
         let nothing = Sandbox::new("/no/such/helper".into());
-        let held = Held::begin(&nothing);
+        let held = SandboxProbe::begin(&nothing);
         let other = held.clone();
         assert!(held.get().is_err() && !held.is_whole());
         assert!(std::ptr::eq(held.get(), other.get()));
-        let whole = Report {
-            layers: crate::Layer::ALL.to_vec(),
+        let whole = SandboxReport {
+            layers: crate::SandboxLayer::ALL.to_vec(),
             landlock_abi: None,
-            ..Report::default()
+            ..SandboxReport::default()
         };
-        assert!(Held::known(Ok(whole)).is_whole());
+        assert!(SandboxProbe::known(Ok(whole)).is_whole());
     }
 }

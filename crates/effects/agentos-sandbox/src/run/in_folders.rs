@@ -8,11 +8,11 @@ use agentos_beneath::OpenFolder;
 
 use std::path::Path;
 
-use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
-use crate::{Order, RunLimit, SandboxError, Scratch};
+use super::{FinishedRun, OutputStream, RunCaps, Sandbox, StopHandle, ToolInput};
+use crate::{LaunchSpec, RunFolders, RunLimit, SandboxError};
 
-impl Scratch {
-    /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. Afterwards [`Scratch::refused`] has
+impl RunFolders {
+    /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. Afterwards [`RunFolders::refused`] has
     /// the system calls that it was refused, even if the run failed.
     ///
     /// # Errors
@@ -21,12 +21,12 @@ impl Scratch {
     pub fn run(
         &self,
         sandbox: &Sandbox,
-        spec: &Order,
-        input: Input,
-        caps: Caps,
-        stop: &Stop,
-        seen: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, SandboxError> {
+        spec: &LaunchSpec,
+        input: ToolInput,
+        caps: RunCaps,
+        stop: &StopHandle,
+        seen: &mut dyn FnMut(OutputStream, &[u8]),
+    ) -> Result<FinishedRun, SandboxError> {
         let mut spec = spec.clone();
         spec.identity = self.identity();
         spec.runs = self.parent_path().map(Path::to_owned);
@@ -54,7 +54,7 @@ impl Scratch {
 
     /// Watches the disk space of the tool's folders. Returns `None` if it cannot be watched.
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
-    fn watch_disk(&self, spec: &Order, stop: &Stop) -> Option<super::disk::DiskWatch> {
+    fn watch_disk(&self, spec: &LaunchSpec, stop: &StopHandle) -> Option<super::disk::DiskWatch> {
         let own = [self.changes(), self.copy(), self.home(), self.tmp()];
         let folders = own.iter().filter_map(|folder| OpenFolder::open_root(folder).ok());
         super::disk::DiskWatch::begin(folders.collect(), spec.limits.disk_bytes, stop)
@@ -62,7 +62,7 @@ impl Scratch {
 
     /// Returns `None`: no process runs on this system.
     #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-    fn watch_disk(&self, _order: &Order, _stop: &Stop) -> Option<()> {
+    fn watch_disk(&self, _order: &LaunchSpec, _stop: &StopHandle) -> Option<()> {
         None
     }
 }

@@ -26,9 +26,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_beneath::{FolderOwner, OpenFolder, TreeError};
 
-pub use self::entries::{drop_out, hide, lay, place};
-pub use self::leftovers::{Leftover, find_leftovers};
-use crate::refusals::Refused;
+pub use self::entries::{hide_file, put_file, remove_file, replace_file};
+pub use self::leftovers::{LeftoverRun, find_leftovers};
+use crate::refusals::RefusedCall;
 use crate::{IdentityLease, RunIdentity, RunLimit, SandboxError};
 
 /// Folders that belong to the tool's user.
@@ -40,7 +40,7 @@ const DOORS: &str = "doors";
 
 /// Folders of one run. They are removed when this value is dropped.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct RunFolders {
     path: PathBuf,
     /// Folder that holds the folders of all runs.
     parent: OpenFolder,
@@ -49,7 +49,7 @@ pub struct Scratch {
     /// Users of this run. `None` if the tool runs as this program's own user.
     lease: Option<Arc<IdentityLease>>,
     /// System calls that were refused in the last run. `None` if that is not known.
-    refused: Mutex<Option<Vec<Refused>>>,
+    refused: Mutex<Option<Vec<RefusedCall>>>,
     /// Limits that were active for the last run as a whole.
     run_limits: Mutex<Vec<RunLimit>>,
     /// True if processes of the run may still be alive.
@@ -58,7 +58,7 @@ pub struct Scratch {
     lock: Option<File>,
 }
 
-impl Scratch {
+impl RunFolders {
     /// Creates the folders below `parent` for the users of the run, and removes the folders of dead runs. `lease` is
     /// `None` if the tool runs as this program's own user.
     ///
@@ -169,7 +169,7 @@ impl Scratch {
     /// Returns the system calls that the tool tried and was refused in its last run. `None` if the kernel cannot
     /// report them, or if they are not known for another reason.
     #[must_use]
-    pub fn refused(&self) -> Option<Vec<Refused>> {
+    pub fn refused(&self) -> Option<Vec<RefusedCall>> {
         self.refused
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -192,7 +192,7 @@ impl Scratch {
 
     /// Stores the refused calls.
     #[cfg(target_os = "linux")]
-    pub(crate) fn keep_refused(&self, refused: Option<Vec<Refused>>) {
+    pub(crate) fn keep_refused(&self, refused: Option<Vec<RefusedCall>>) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
 
@@ -214,7 +214,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for RunFolders {
     fn drop(&mut self) {
         if self.abandoned.load(Ordering::Acquire) {
             // The lock is leaked and so stays taken as long as this program runs: no other run takes the folders for

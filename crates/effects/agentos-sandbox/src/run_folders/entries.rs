@@ -20,7 +20,7 @@ enum ObstaclePolicy {
 ///
 /// # Errors
 /// If it cannot be written, or if something exists at that path.
-pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn put_file(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
     let root = OpenFolder::open_root(folder)?;
     let owner = other_owner(&root)?;
     let above = open_above(root, name, owner, ObstaclePolicy::Fail)?;
@@ -31,7 +31,7 @@ pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// If the whiteout cannot be created, which is always so on a system without overlays.
-pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
+pub fn hide_file(upper: &Path, name: &Path) -> io::Result<()> {
     let root = OpenFolder::open_root(upper)?;
     let owner = other_owner(&root)?;
     let above = open_above(root, name, owner, ObstaclePolicy::Fail)?;
@@ -42,7 +42,7 @@ pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If it cannot be removed.
-pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
+pub fn remove_file(copy: &Path, name: &Path) -> io::Result<()> {
     let above = name.parent().unwrap_or(Path::new(""));
     match OpenFolder::open_root(copy)?.open_path(above) {
         Ok(folder) => Ok(folder.remove_entry(last_component(name)?)?),
@@ -57,7 +57,7 @@ pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
+pub fn replace_file(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
     let root = OpenFolder::open_root(folder)?;
     let owner = other_owner(&root)?;
     let above = open_above(root, name, owner, ObstaclePolicy::Remove)?;

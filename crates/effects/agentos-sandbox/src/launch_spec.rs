@@ -14,7 +14,7 @@ pub(crate) const VERSION: u32 = 2;
 
 /// Specification of one confined process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct LaunchSpec {
     /// Version of this shape.
     pub(crate) version: u32,
     /// Absolute path of the program, inside the sandbox. `None` to find out which layers would be active without
@@ -31,25 +31,25 @@ pub struct Order {
     /// Folders that the program may read and write, at their own paths.
     pub writable: Vec<PathBuf>,
     /// Overlays: folders that show a lower folder and keep what is written separate.
-    pub overlays: Vec<Overlay>,
+    pub overlays: Vec<OverlayMount>,
     /// Outside folders that the program may read at another path, inside one of the overlays.
-    pub shares: Vec<Share>,
+    pub shares: Vec<SharedFolder>,
     /// Folder that holds the folders of all runs. Only this run's own folders are shown of it, even if a readable
     /// folder contains it. `None` if the run has no folders.
     pub runs: Option<PathBuf>,
     /// Ports of the process's own loopback that lead to a socket of the parent. Everything else of the network is
     /// closed.
-    pub forwards: Vec<Forward>,
+    pub forwards: Vec<PortForward>,
     /// Socket of the parent that receives the refused system calls, in the same folder as the sockets of `forwards`.
     /// `None` if nobody records them.
     pub refusals: Option<PathBuf>,
     /// Users of the run's processes. `None` if they run as the user who starts them, as they do unless that is root.
     pub identity: Option<RunIdentity>,
     /// Limits on resources.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
-impl Order {
+impl LaunchSpec {
     /// Creates a spec that lets the program read the system's folders and nothing else.
     #[must_use]
     pub fn new(program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Self {
@@ -67,14 +67,14 @@ impl Order {
             forwards: Vec::new(),
             refusals: None,
             identity: None,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         }
     }
 }
 
 /// Folder that shows `lower` until something is written; what is written goes to `upper`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Overlay {
+pub struct OverlayMount {
     /// Folder that is shown and never written.
     pub lower: PathBuf,
     /// Folder that receives what is written; a deleted file becomes a character device 0/0 (a whiteout of overlayfs).
@@ -87,7 +87,7 @@ pub struct Overlay {
 
 /// Folder that is shown read-only at another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct SharedFolder {
     /// Path outside.
     pub from: PathBuf,
     /// Path at which the process sees the folder.
@@ -96,7 +96,7 @@ pub struct Share {
 
 /// Port inside the sandbox that leads to the parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forward {
+pub struct PortForward {
     /// Address that the process connects to. If it is not a loopback address, it becomes an address of the process's
     /// own network, in which there is nothing else.
     pub address: IpAddr,
@@ -110,7 +110,7 @@ pub struct Forward {
 
 /// Destination of an outlet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum OutletRoute {
     /// This host and port, whatever the tool sends.
     Address(String, u16),
     /// Any of these hosts and ports, chosen by the tool with an HTTP `CONNECT` (RFC 9110, section 9.3.6).
@@ -119,7 +119,7 @@ pub enum Way {
 
 /// Limits on the resources of a run. Unless stated otherwise, a limit applies to each process separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Seconds of processor time of one process.
     pub cpu_seconds: u64,
     /// Bytes of data memory of one process.
@@ -137,7 +137,7 @@ pub struct Limits {
     pub disk_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self {
             cpu_seconds: 3600,
