@@ -72,7 +72,7 @@ impl Server {
             let may = !broken.begun && retried < settings.retries;
             let wait = pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
             let again = match wait {
-                Some(wait) => deadline.wait(wait).await,
+                Some(wait) => deadline.pause_within(wait).await,
                 None => false,
             };
             let error = self.error(&broken.fault, deadline);

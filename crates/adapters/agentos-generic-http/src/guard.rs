@@ -3,7 +3,7 @@
 //! Owns: where the key is replaced in a server's words and names, and how it is found in an answer that comes in
 //! pieces. Never: guesses what might be a key; only the one that was sent is looked for, in the forms of [`SecretForms`].
 
-use agentos_net::redact;
+use agentos_net::redact_keys;
 use agentos_tool::{Secret, SecretForms, SecretStream};
 
 use crate::{Fault, Found, Reason};
@@ -39,7 +39,7 @@ impl<'a> KeyGuard<'a> {
     /// A server's own words: without the key, on one line, and only then cut, so that no half of a key is left.
     pub(crate) fn words(&self, said: &str) -> Option<String> {
         let hidden = self.name(said.to_owned());
-        let clean: String = redact(&hidden, self.key.as_slice())
+        let clean: String = redact_keys(&hidden, self.key.as_slice())
             .trim()
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })

@@ -51,7 +51,7 @@ fn read_events(chunks: &[&[u8]], limit: usize) -> ParsedStream {
     let mut parser = SseParser::new(limit);
     let mut events = Vec::new();
     for chunk in chunks {
-        if let Err(error) = parser.push(chunk, |event| events.push(event)) {
+        if let Err(error) = parser.push_bytes(chunk, |event| events.push(event)) {
             return (events, Some(error));
         }
     }
@@ -62,11 +62,11 @@ fn read_lines(chunks: &[&[u8]], limit: usize) -> ParsedStream {
     let mut parser = LineParser::new(limit);
     let mut lines = Vec::new();
     for chunk in chunks {
-        if let Err(error) = parser.push(chunk, |line| lines.push(line)) {
+        if let Err(error) = parser.push_bytes(chunk, |line| lines.push(line)) {
             return (lines, Some(error));
         }
     }
-    match parser.end() {
+    match parser.finish_line() {
         Ok(last) => {
             lines.extend(last);
             (lines, None)

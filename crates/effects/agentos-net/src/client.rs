@@ -419,12 +419,12 @@ impl Events {
             let ready = &mut self.ready;
             let parsed = match (&mut self.parser, &bytes) {
                 (StreamParser::Sse(parser), Some(bytes)) => {
-                    parser.push(bytes.as_ref(), |event| ready.push_back(event))
+                    parser.push_bytes(bytes.as_ref(), |event| ready.push_back(event))
                 }
                 (StreamParser::Lines(parser), Some(bytes)) => {
-                    parser.push(bytes.as_ref(), |line| ready.push_back(line))
+                    parser.push_bytes(bytes.as_ref(), |line| ready.push_back(line))
                 }
-                (StreamParser::Lines(parser), None) => parser.end().map(|line| ready.extend(line)),
+                (StreamParser::Lines(parser), None) => parser.finish_line().map(|line| ready.extend(line)),
                 // An event that is not ended by a blank line is incomplete and dropped, as the standard says.
                 (StreamParser::Sse(_), None) => Ok(()),
             };

@@ -41,7 +41,7 @@ impl Deadline {
     }
 
     /// Waits for `pause` if that much time is left. Otherwise returns false at once.
-    pub async fn wait(&self, pause: Duration) -> bool {
+    pub async fn pause_within(&self, pause: Duration) -> bool {
         // Waiting longer than that could only end in a timeout, so the caller learns it at once.
         if pause >= self.remaining() {
             return false;

@@ -19,5 +19,5 @@ pub use client::{Answer, Auth, Events, HttpClient, Method, Names, NetConfig, Req
 pub use deadline::Deadline;
 pub use error::{NetError, NetErrorKind};
 pub use lines::LineParser;
-pub use redact::redact;
+pub use redact::redact_keys;
 pub use sse::{SseError, SseParser};

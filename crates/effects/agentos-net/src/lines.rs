@@ -25,10 +25,10 @@ impl LineParser {
     ///
     /// # Errors
     /// If a line is too large or not UTF-8. The stream cannot be read further then.
-    pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
+    pub fn push_bytes(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
         for &byte in bytes {
             if byte == b'\n' {
-                if let Some(line) = self.end()? {
+                if let Some(line) = self.finish_line()? {
                     each(line);
                 }
             } else if self.line.len() >= self.limit {
@@ -44,7 +44,7 @@ impl LineParser {
     ///
     /// # Errors
     /// If it is not UTF-8.
-    pub fn end(&mut self) -> Result<Option<String>, SseError> {
+    pub fn finish_line(&mut self) -> Result<Option<String>, SseError> {
         let line = String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| SseError::NotUtf8)?;
         Ok(Some(line).filter(|line| !line.trim().is_empty()))
     }
@@ -58,9 +58,9 @@ mod tests {
         let mut parser = LineParser::new(8);
         let mut lines = Vec::new();
         for portion in portions {
-            parser.push(portion, |line| lines.push(line))?;
+            parser.push_bytes(portion, |line| lines.push(line))?;
         }
-        lines.extend(parser.end()?);
+        lines.extend(parser.finish_line()?);
         Ok(lines)
     }
 

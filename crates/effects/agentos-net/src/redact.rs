@@ -6,7 +6,7 @@ use agentos_tool::Secret;
 
 /// Returns `text` with every known key replaced by `***`. Servers often repeat a key in their error messages.
 #[must_use]
-pub fn redact(text: &str, secrets: &[&Secret]) -> String {
+pub fn redact_keys(text: &str, secrets: &[&Secret]) -> String {
     let mut clean = text.to_owned();
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
         clean = clean.replace(secret.expose(), "***");
@@ -23,12 +23,12 @@ mod tests {
         let key = Secret::new("sk-local-0123456789abcdef");
         let none = Secret::new("");
         assert_eq!(
-            redact(
+            redact_keys(
                 "bad key sk-local-0123456789abcdef, sk-local-0123456789abcdef!",
                 &[&none, &key]
             ),
             "bad key ***, ***!"
         );
-        assert_eq!(redact("no key", &[&none]), "no key");
+        assert_eq!(redact_keys("no key", &[&none]), "no key");
     }
 }

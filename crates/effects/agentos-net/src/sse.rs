@@ -49,7 +49,7 @@ impl SseParser {
     ///
     /// # Errors
     /// If an event is too large or not UTF-8. The stream cannot be read further then.
-    pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
+    pub fn push_bytes(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
         for &byte in bytes {
             // A line may end with CR LF, and the two bytes may arrive in different portions.
             let ends_crlf = std::mem::take(&mut self.after_cr) && byte == b'\n';

@@ -8,7 +8,7 @@ fn parse(portions: &[&[u8]]) -> Result<Vec<String>, SseError> {
     let mut parser = SseParser::new(64);
     let mut events = Vec::new();
     for portion in portions {
-        parser.push(portion, |event| events.push(event))?;
+        parser.push_bytes(portion, |event| events.push(event))?;
     }
     Ok(events)
 }
