@@ -49,7 +49,7 @@ fn every_fact_is_documented_by_a_rule_whose_examples_hold() {
                 .to_owned()
         })
         .collect();
-    for kind in ["Action", "Kind", "FindingKind", "Touch", "Ecosystem"] {
+    for kind in ["Action", "FileKind", "FindingKind", "Touch", "Ecosystem"] {
         for one in schema["$defs"][kind]["oneOf"].as_array().unwrap() {
             words.push(one["const"].as_str().unwrap().to_owned());
         }
