@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::{Action, FileKind};
-use crate::question::Question;
-use crate::set::{InspectedChange, finding_names, read_question};
+use crate::question::{InspectedChange, Question, read_question};
+use crate::set::finding_names;
 use crate::{Decision, Effect, Layer, PolicySet, Rule, ToolFacts, glob};
 
 /// Decision with every question that led to it.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-use agentos_landing::{Change, ChangeKind, FileChange, FileMode, FileState, Findings};
+use agentos_landing::{Change, ChangeKind, FileChange, FileMode, FileState, Findings, RepoPath, ResultFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,6 +236,52 @@ pub(crate) fn count_change(change: &Change) -> FactsSummary {
         deleted: count(ChangeKind::Delete),
         touches: Vec::new(),
         findings: Vec::new(),
+    }
+}
+
+/// Change together with what was found in it and in the tree that results from it.
+#[derive(Clone, Copy)]
+pub(crate) struct InspectedChange<'a> {
+    pub(crate) change: &'a Change,
+    pub(crate) facts: &'a ResultFacts,
+    pub(crate) findings: &'a Findings,
+}
+
+impl<'a> InspectedChange<'a> {
+    pub(crate) fn new(change: &'a Change, facts: &'a ResultFacts, findings: &'a Findings) -> Self {
+        Self {
+            change,
+            facts,
+            findings,
+        }
+    }
+}
+
+/// Receives a question. The second argument is the path and, for each rule, whether its path condition holds; `None`
+/// for the whole change.
+pub(crate) type QuestionSink<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
+
+/// Builds the question about a file to be read, from its name and from the findings in its whole content.
+pub(crate) fn read_question<'t>(
+    path: &RepoPath,
+    content: &[u8],
+    touches: TouchSet,
+    tool: &'t ToolFacts,
+) -> Question<'t> {
+    let findings = agentos_landing::scan_file(path, content);
+    Question {
+        action: Action::Read,
+        kinds: EnumSet::default(),
+        findings: findings_by_path(&findings)
+            .get(path.as_str())
+            .copied()
+            .unwrap_or_default(),
+        touches,
+        added: 0,
+        removed: 0,
+        files: 1,
+        deleted: 0,
+        tool,
     }
 }
 

@@ -7,8 +7,8 @@ use agentos_landing::RepoPath;
 
 use crate::digest::hash_parts;
 use crate::file::{Action, FindingKind};
-use crate::question::{EnumSet, Question};
-use crate::set::{PolicySet, read_question};
+use crate::question::{EnumSet, Question, read_question};
+use crate::set::PolicySet;
 use crate::touch::TouchSet;
 use crate::{Effect, ToolFacts};
 

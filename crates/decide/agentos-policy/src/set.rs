@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_landing::{Change, Findings, RefusalCode, RepoPath, ResultFacts};
+use agentos_landing::{Change, RefusalCode, RepoPath, ResultFacts};
 
 use crate::content::{self, TestComparison};
 use crate::digest::{digest_sources, hash_parts};
@@ -18,7 +18,7 @@ use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
 use crate::load::{LayerPreset, LoadedRules};
-use crate::question::{self, EnumSet, PathMatch, Question};
+use crate::question::{self, EnumSet, InspectedChange, PathMatch, Question, QuestionSink, read_question};
 use crate::reasons::ReasonList;
 use crate::rule::source_of;
 use crate::touch::{self, TouchSet};
@@ -406,52 +406,6 @@ struct ActiveRule<'r> {
     rule: &'r Rule,
     needs_path: bool,
     touches: Option<TouchSet>,
-}
-
-/// Change together with what was found in it and in the tree that results from it.
-#[derive(Clone, Copy)]
-pub(crate) struct InspectedChange<'a> {
-    change: &'a Change,
-    facts: &'a ResultFacts,
-    findings: &'a Findings,
-}
-
-impl<'a> InspectedChange<'a> {
-    pub(crate) fn new(change: &'a Change, facts: &'a ResultFacts, findings: &'a Findings) -> Self {
-        Self {
-            change,
-            facts,
-            findings,
-        }
-    }
-}
-
-/// Receives a question. The second argument is the path and, for each rule, whether its path condition holds; `None`
-/// for the whole change.
-pub(crate) type QuestionSink<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
-
-/// Builds the question about a file to be read, from its name and from the findings in its whole content.
-pub(crate) fn read_question<'t>(
-    path: &RepoPath,
-    content: &[u8],
-    touches: TouchSet,
-    tool: &'t ToolFacts,
-) -> Question<'t> {
-    let findings = agentos_landing::scan_file(path, content);
-    Question {
-        action: Action::Read,
-        kinds: EnumSet::default(),
-        findings: question::findings_by_path(&findings)
-            .get(path.as_str())
-            .copied()
-            .unwrap_or_default(),
-        touches,
-        added: 0,
-        removed: 0,
-        files: 1,
-        deleted: 0,
-        tool,
-    }
 }
 
 fn set_flag(list: &mut [bool], index: usize, value: bool) {

@@ -2,8 +2,8 @@
 //!
 //! What confines such a process (Microsoft, "Mandatory Integrity Control" and "Job Objects"):
 //!
-//! - It has no privilege and no administrators' group, and writes only to what was
-//!   [opened](open_to_low_integrity) to a low integrity level.
+//! - It has no privilege and no administrators' group, and writes only to what
+//!   `open_to_low_integrity` opened to it.
 //! - It and all that it starts end with the job, and together they use no more than the job allows.
 //!
 //! What does not: it may read what its user may read, and it reaches the network.
