@@ -83,6 +83,7 @@ pub enum Auth {
 impl From<Option<&Secret>> for Auth {
     /// Returns [`Auth::Bearer`] if there is a key, else [`Auth::None`].
     fn from(key: Option<&Secret>) -> Self {
+        // An empty variable in the environment means that there is no key.
         key.filter(|key| !key.is_empty())
             .map_or(Self::None, |key| Self::Bearer(key.clone()))
     }

@@ -52,6 +52,7 @@ impl Deadline {
 
     /// Returns the result of `work`. `None` if the time ran out first; `work` is dropped then.
     pub(crate) async fn run_within<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        // The rest of the whole call, and not a new limit for each step: many slow steps must not add up to more.
         tokio::time::timeout(self.remaining(), work).await.ok()
     }
 }

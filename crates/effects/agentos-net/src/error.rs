@@ -181,6 +181,7 @@ fn kind_of(error: &(dyn Error + 'static)) -> Option<NetErrorKind> {
         | io::ErrorKind::NetworkUnreachable
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::AddrNotAvailable => Some(NetErrorKind::Refused),
+        // The system's own limit on connecting, which may be shorter than the configured one.
         io::ErrorKind::TimedOut => Some(NetErrorKind::ConnectTimeout),
         _ => Some(NetErrorKind::Closed),
     }

@@ -8,6 +8,7 @@ use agentos_tool::Secret;
 #[must_use]
 pub fn redact_keys(text: &str, secrets: &[&Secret]) -> String {
     let mut clean = text.to_owned();
+    // Replacing an empty text would put stars between all characters.
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
         clean = clean.replace(secret.expose(), "***");
     }

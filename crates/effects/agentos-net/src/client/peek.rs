@@ -18,6 +18,7 @@ pub(super) async fn speaks_tls(url: &HttpUrl, deadline: &Deadline) -> bool {
 
 async fn first_bytes(address: (&str, u16)) -> std::io::Result<[u8; 2]> {
     let mut stream = TcpStream::connect(address).await?;
+    // A TLS server sends its alert only after it has read something that is not a handshake.
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
     let mut bytes = [0; 2];
     stream.read_exact(&mut bytes).await?;
