@@ -23,6 +23,7 @@ use crate::rules::{self, RULES};
 const DEV: &str = "crates/dev/";
 
 /// Everything the checks look at, read once.
+#[derive(Default)]
 pub struct Tree {
     /// From cargo.
     pub metadata: Metadata,
@@ -189,13 +190,12 @@ pub mod doctored {
     /// A tree of these files.
     pub fn files(files: &[(&str, &str)]) -> Tree {
         Tree {
-            metadata: Metadata::default(),
             texts: files
                 .iter()
                 .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
                 .collect(),
             files: files.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            unreadable: Vec::new(),
+            ..Tree::default()
         }
     }
 

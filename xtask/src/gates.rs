@@ -41,9 +41,6 @@ pub struct Options {
     /// Only names the gates.
     #[arg(long)]
     pub list: bool,
-    /// Prints one JSON document instead of lines.
-    #[arg(long)]
-    pub json: bool,
     /// The binaries are built already.
     #[arg(skip)]
     pub built: bool,
@@ -74,15 +71,8 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
             Err(problem) => Err(Error::msg(format!("{problem:#}"))),
         };
         let results = results.unwrap_or_else(|problem| broken(name, &problem));
-        if !options.json {
-            show(&results, started);
-        }
+        show(&results, started);
         verdicts.push(results);
-    }
-    if options.json {
-        let verdict = |results: &GateResults| serde_json::json!({"gate": results.gate, "status": results.status, "counts": results.counts});
-        let gates: Vec<_> = verdicts.iter().map(verdict).collect();
-        say(serde_json::json!({"version": 1, "gates": gates}));
     }
     Ok(verdicts.iter().all(|results| match results.status {
         CheckStatus::Passed => true,

@@ -10,14 +10,8 @@ use serde_json::Value;
 use crate::structure::problems_of;
 use crate::witness::sha256;
 
-/// What the program said of the server.
-#[derive(Debug, Clone)]
-pub(crate) enum Health {
-    /// A health, and the exit code that came with it; none when a signal ended the program.
-    Said(Box<ToolHealth>, Option<i32>),
-    /// Nothing that can be read, and why.
-    Unreadable(String),
-}
+/// What the program said of the server, or why it cannot be read.
+pub(crate) type Health = Result<ToolHealth, String>;
 
 /// What was seen of one `tool run`.
 #[derive(Debug, Clone)]
@@ -38,6 +32,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) spec: &'a ProviderSpec,
     /// What the program said of the server.
     pub(crate) health: &'a Health,
+    /// The exit code that came with it; `None` when a signal ended the program.
+    pub(crate) health_code: Option<i32>,
     /// The smallest task and the task for a diff; empty when the server was not connected.
     pub(crate) runs: &'a [Run],
     /// Where the key was found, or why it was not looked for.
@@ -106,10 +102,7 @@ fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
 /// Connected passes. Nobody there, or nothing set, cannot be judged. Everything else is a server that does not
 /// take our work.
 fn health(facts: &Facts<'_>) -> Outcome {
-    let (said, code) = match facts.health {
-        Health::Said(said, code) => (said, *code),
-        Health::Unreadable(reason) => return Err(reason.clone().into()),
-    };
+    let said = facts.health.as_ref().map_err(Clone::clone)?;
     let place = said
         .endpoint
         .as_ref()
@@ -119,7 +112,11 @@ fn health(facts: &Facts<'_>) -> Outcome {
     if !said.is_connected() && said.error_category.is_none() {
         return Err(format!("{}, but no error category is given", said.status).into());
     }
-    if let Some(problem) = untrue_code(code, said.is_connected(), said.status.to_string().as_str()) {
+    if let Some(problem) = untrue_code(
+        facts.health_code,
+        said.is_connected(),
+        said.status.to_string().as_str(),
+    ) {
         return Err(problem.into());
     }
     match said.status {
@@ -141,7 +138,8 @@ fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> 
     ((code == Some(0)) != happened).then(|| format!("it said `{said}` but ended {shown}"))
 }
 
-fn succeeded(result: &ToolResult) -> bool {
+/// Tells whether a result claims that the task was done, if only in part.
+pub(crate) fn succeeded(result: &ToolResult) -> bool {
     matches!(
         result.status,
         ResultStatus::Success | ResultStatus::PartialSuccess

@@ -4,7 +4,8 @@
 //! environment anywhere but in one function.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use agentos_verdict::{GateResults, GateSpec, Mode, ProviderSpec, find};
 use clap::{Parser, ValueEnum};
@@ -117,6 +118,18 @@ impl Options {
             variables: gate.provider.iter().flat_map(variables).collect(),
             gate,
         })
+    }
+}
+
+impl Asked {
+    /// Returns the program with an empty home, and nothing of the machine's own settings.
+    pub(crate) fn closed(&self, home: &Path) -> Command {
+        let mut command = Command::new(&self.agentos);
+        command.env_clear().env("HOME", home).env("NO_COLOR", "1");
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        command.envs(self.path.iter().map(|path| ("PATH", path)));
+        command.envs(self.variables.iter().cloned());
+        command
     }
 }
 

@@ -84,18 +84,14 @@ impl<'a> Product<'a> {
     /// # Errors
     /// Why no leak of it could be told.
     pub(crate) fn key(&self) -> Result<&str, String> {
-        let what = || format!("the key in `{}`", self.spec.variable("API_KEY"));
-        match self.key.as_ref().map(|key| key.to_str()) {
-            Ok(Some(key)) if key.len() >= SHORTEST_KEY => Ok(key),
-            Ok(Some(_)) => {
-                let what = what();
-                Err(format!(
-                    "{what} is too short to be told from other text: leaks were not looked for"
-                ))
-            }
-            Ok(None) => Err(format!("{} is not UTF-8: leaks were not looked for", what())),
-            Err(reason) => Err(reason.clone()),
-        }
+        let why = match self.key.as_ref().map(|key| key.to_str()) {
+            Ok(Some(key)) if key.len() >= SHORTEST_KEY => return Ok(key),
+            Ok(Some(_)) => "is too short to be told from other text",
+            Ok(None) => "is not UTF-8",
+            Err(reason) => return Err(reason.clone()),
+        };
+        let name = self.spec.variable("API_KEY");
+        Err(format!("the key in `{name}` {why}: leaks were not looked for"))
     }
 
     /// Calls `agentos tool health`: the answer for the gate's provider, or why it cannot be read.
@@ -119,16 +115,8 @@ impl<'a> Product<'a> {
         file: Option<&str>,
     ) -> Result<(Ended, Result<Value, String>), GateError> {
         let shown = repository.to_string_lossy();
-        let mut args = vec![
-            "tool",
-            "run",
-            "-p",
-            &self.spec.id,
-            task,
-            "--repo",
-            &shown,
-            "--json",
-        ];
+        let fixed = ["tool", "run", "-p", &self.spec.id, task];
+        let mut args = [&fixed[..], &["--repo", &shown, "--json"]].concat();
         args.extend(file.into_iter().flat_map(|file| ["--file", file]));
         let ended = self.call(repository, &args)?;
         let result =
@@ -138,43 +126,22 @@ impl<'a> Product<'a> {
 
     /// Makes a call that reaches the provider.
     fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
-        let place = self
-            .asked
-            .options
-            .base_url
-            .iter()
-            .flat_map(|url| ["--base-url", url]);
-        let model = self
-            .asked
-            .options
-            .model
-            .iter()
-            .flat_map(|model| ["--model", model]);
+        let options = &self.asked.options;
+        let place = options.base_url.iter().flat_map(|url| ["--base-url", url]);
+        let model = options.model.iter().flat_map(|model| ["--model", model]);
         let args: Vec<&str> = args.iter().copied().chain(place).chain(model).collect();
         self.ask(directory, &args)
     }
 
     fn ask(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
         let asked = self.asked;
-        let mut command = Command::new(&asked.agentos);
-        command.args(args).current_dir(directory);
-        match asked.mode {
-            Mode::Manual => {}
-            Mode::Gate => {
-                command
-                    .env_clear()
-                    .env("HOME", &self.home)
-                    .env("GIT_CONFIG_NOSYSTEM", "1");
-                command.envs(asked.path.iter().map(|path| ("PATH", path)));
-                command.envs(asked.variables.iter().cloned());
-            }
-        }
-        command.env("NO_COLOR", "1");
+        let mut command = match asked.mode {
+            Mode::Manual => Command::new(&asked.agentos),
+            Mode::Gate => asked.closed(&self.home),
+        };
+        command.args(args).current_dir(directory).env("NO_COLOR", "1");
         command.envs(self.key.iter().map(|key| (self.spec.variable("API_KEY"), key)));
-        Ended::run(
-            &mut command,
-            "",
-            Some(Duration::from_secs(asked.options.time_limit)),
-        )
+        let limit = Duration::from_secs(asked.options.time_limit);
+        Ended::run(&mut command, "", Some(limit))
     }
 }

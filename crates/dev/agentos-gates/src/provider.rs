@@ -31,21 +31,22 @@ pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut Tape) -> Resu
     std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
     let product = Product::new(spec, asked, scratch)?;
     let mut ended = Vec::new();
-    let health = health(&product, scratch, tape, &mut ended)?;
+    let (health_code, health) = health(&product, scratch, tape, &mut ended)?;
     let runs = match &health {
-        Health::Said(said, _) if said.is_connected() => runs(&product, scratch, tape, &mut ended)?,
-        Health::Said(..) | Health::Unreadable(_) => Vec::new(),
+        Ok(said) if said.is_connected() => runs(&product, scratch, tape, &mut ended)?,
+        Ok(_) | Err(_) => Vec::new(),
     };
     let leaks = leaks(&product, scratch, &ended)?;
     let checks = checks::all(&Facts {
         spec,
         health: &health,
+        health_code,
         runs: &runs,
         leaks: &leaks,
     });
     let summary = match health {
-        Health::Said(health, _) => HealthSummary::new(&health),
-        Health::Unreadable(reason) => HealthSummary::unreadable(&spec.id, began, reason),
+        Ok(health) => HealthSummary::new(&health),
+        Err(reason) => HealthSummary::unreadable(&spec.id, began, reason),
     };
     Ok(Judged {
         checks,
@@ -58,7 +59,7 @@ fn health(
     scratch: &Path,
     tape: &mut Tape,
     all: &mut Vec<Ended>,
-) -> Result<Health, GateError> {
+) -> Result<(Option<i32>, Health), GateError> {
     let (ended, health) = product.health(scratch)?;
     let code = ended.code;
     all.push(ended);
@@ -67,10 +68,7 @@ fn health(
         Err(reason) => json!({"provider": product.spec.id, "unreadable": reason, "exit_code": code}),
     };
     tape.add(now().as_str(), "tool-health", body)?;
-    Ok(match health {
-        Ok(health) => Health::Said(Box::new(health), code),
-        Err(reason) => Health::Unreadable(reason),
-    })
+    Ok((code, health))
 }
 
 /// Both tasks, each in the same repository, measured before and after by the gate itself.

@@ -3,9 +3,11 @@
 //! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
 
 use agentos_schema::SchemaName;
-use agentos_tool::{OutputKind, ResultStatus, ToolResult};
+use agentos_tool::{OutputKind, ToolResult};
 use agentos_verdict::ProviderSpec;
 use serde_json::Value;
+
+use crate::checks::succeeded;
 
 /// Everything that is wrong with it.
 pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
@@ -25,10 +27,7 @@ fn against_schema(value: &Value) -> Vec<String> {
 }
 
 fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
-    let worked = matches!(
-        result.status,
-        ResultStatus::Success | ResultStatus::PartialSuccess
-    );
+    let worked = succeeded(result);
     let is_diff = result.output_kind == OutputKind::Diff;
     let has_diff = result.diff.as_deref().is_some_and(|diff| !diff.is_empty());
     let host_and_port = result

@@ -3,7 +3,6 @@
 //! Owns: making them, calling the program, and remembering every call for the tape. Never: judges.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,8 +21,7 @@ pub(super) const WORKFLOW: &str = "diff --git a/.github/workflows/ci.yml b/.gith
 
 /// The program and the place where it is called.
 pub(super) struct Ground {
-    agentos: PathBuf,
-    path: Option<OsString>,
+    asked: Asked,
     scratch: tempfile::TempDir,
     made: Cell<u32>,
     calls: RefCell<Vec<Value>>,
@@ -35,8 +33,7 @@ impl Ground {
         let home = scratch.path().join("home");
         std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
         Ok(Self {
-            agentos: asked.agentos.clone(),
-            path: asked.path.clone(),
+            asked: asked.clone(),
             scratch,
             made: Cell::new(0),
             calls: RefCell::default(),
@@ -106,15 +103,8 @@ impl Ground {
 
     /// Returns the program, ready to be started.
     pub(super) fn command(&self, repository: &Path, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.agentos);
-        command.args(args).current_dir(repository).env_clear();
-        command
-            .env("HOME", self.home())
-            .env("NO_COLOR", "1")
-            .env("GIT_CONFIG_NOSYSTEM", "1");
-        command
-            .envs(self.path.iter().map(|path| ("PATH", path)))
-            .envs(IDENTITY);
+        let mut command = self.asked.closed(&self.home());
+        command.args(args).current_dir(repository).envs(IDENTITY);
         command
     }
 

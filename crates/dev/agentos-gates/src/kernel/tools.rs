@@ -108,16 +108,8 @@ fn abilities(
         checks.skip(&id, "not declared");
     }
     let task = "Make `add` in src/lib.rs add. Answer with one unified diff.";
-    let run = [
-        "tool",
-        "run",
-        "-p",
-        provider,
-        task,
-        "--file",
-        "src/lib.rs",
-        "--json",
-    ];
+    let shown = ["--file", "src/lib.rs", "--json"];
+    let run = [&["tool", "run", "-p", provider, task], &shown[..]].concat();
     let probe = ["tool", "health", "--probe-tools", "-p", provider, "--json"];
     for (what, ability, args, path, wanted) in [
         ("diff", "supports_diff", &run[..], "output_kind", "diff"),
@@ -141,15 +133,8 @@ fn abilities(
 /// Who is named is asked, and nobody else: no choice, no fallback, no comparison of cost.
 pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
-    let task = [
-        "run",
-        "-p",
-        "lmstudio",
-        "--base-url",
-        NOBODY,
-        "mend add",
-        "--json",
-    ];
+    let at_nobody = ["--base-url", NOBODY, "mend add", "--json"];
+    let task = [&["run", "-p", "lmstudio"], &at_nobody[..]].concat();
     let (ended, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
     checks.add(
         "SEL-A",

@@ -22,7 +22,7 @@ pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
 /// Runs a program as the tool, without landing its answer.
 pub(super) const TOOL: [&str; 5] = ["tool", "run", "-p", "command", "--json"];
 /// Runs it so that its answer would land.
-const LANDING: [&str; 4] = ["run", "-p", "command", "--json"];
+pub(super) const LANDING: [&str; 4] = ["run", "-p", "command", "--json"];
 /// Ends in which nothing was landed.
 const NOT_LANDED: [&str; 5] = ["consent-needed", "denied", "refused", "nothing-to-do", "failed"];
 /// Seconds for one scene; some attempts wait for an answer that never comes.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::basics::{AGENT, DIRECT};
 use super::ground::remove_below;
-use super::runs::{HARMLESS, Program, Seen, TOOL, seen};
+use super::runs::{HARMLESS, LANDING, Program, Seen, TOOL, seen};
 use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
@@ -44,17 +44,8 @@ impl Program<'_> {
         let (script, outside) = (self.ground.top().join("speaker.py"), self.ground.outside());
         let (script, outside) = (script.display().to_string(), outside.display().to_string());
         // A tool of the line protocol has no copy: it is started where it lies.
-        let speaking = [
-            "run",
-            "-p",
-            "tool",
-            "--json",
-            "write outside",
-            "--",
-            &python,
-            &script,
-            &outside,
-        ];
+        let speaking = ["run", "-p", "tool", "--json", "write outside", "--"];
+        let speaking = [&speaking[..], &[&python, &script, &outside]].concat();
         // The agent left its own folder as it was: what it wrote elsewhere is not there, and its client wrote nothing.
         let direct = ["run", "-p", DIRECT, "--json", "write"];
         let mut all = Vec::new();
@@ -195,18 +186,11 @@ impl Program<'_> {
     /// A check that prints what the object store holds; its output goes to the model (finding 3).
     fn check_history(&self) -> Result<Seen, GateError> {
         let check = format!("{} rogue.py rogue.json check-history", self.python.display());
-        let fixed = [
-            "run",
-            "-p",
-            "command",
-            "--json",
-            "--attempts",
-            "1",
-            "--check",
-            &check,
-            "--",
-        ];
-        let ended = self.call(&[&fixed[..], &["sh", "-c", "echo x > new.txt"]].concat())?;
+        let (once, tool) = (
+            ["--attempts", "1", "--check", &check, "--"],
+            ["sh", "-c", "echo x > new.txt"],
+        );
+        let ended = self.call(&[&LANDING[..], &once, &tool].concat())?;
         let text = format!("in-check:{}", self.ground.marker);
         let kept = witness::containing(&self.ground.blobs(), text.as_bytes())?;
         let leaked = !kept.is_empty() || ended.stdout.contains(&text);
