@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How a test ended that did not fail.
 enum Ended {
     Passed,
-    Skipped(&'static str),
+    Skipped(String),
 }
 
 type Test = fn() -> Ended;

@@ -3,8 +3,8 @@
 //! Owns: what the tests share. Never: looks at the variables or the home folder of the process.
 
 use agentos_host::{
-    Environment, Host, Outcome, ProviderChoice, ProviderOverrides, RecordKind, Recording, RunEvent,
-    RunHandle, RunSpec, RunWork, SessionOptions, TaskSpec, VerifySpec,
+    CheckStatus, Environment, Host, Outcome, ProviderChoice, ProviderOverrides, RecordKind, Recording,
+    RunEvent, RunHandle, RunSpec, RunWork, SessionOptions, TaskSpec, VerifySpec,
 };
 use agentos_testkit::repo::{TestRepo, make_dir};
 
@@ -35,6 +35,14 @@ impl World {
         let environment = Environment::new(vars, repo.outside().to_owned());
         let host = Host::new(environment).with_repository(Some(repo.path().to_owned()));
         Self { repo, host }
+    }
+
+    /// Returns why the kernel cannot hold a tool here, `None` if it can.
+    pub fn lacks_sandbox(&self) -> Option<String> {
+        let report = self.host.examine(true).expect("the machine can be examined");
+        let check = report.checks.into_iter().find(|check| check.name == "sandbox");
+        let check = check.expect("the sandbox is examined");
+        (check.status != CheckStatus::Ok).then_some(check.details)
     }
 
     /// Starts a run.
