@@ -92,18 +92,29 @@ fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
     well
 }
 
-/// Builds and tests a foreign product around the host. Locked versions and target folder are the workspace's, so that what others wrote
-/// is built once.
+/// Builds and tests a foreign product around the host. Locked versions, target folder and features are the workspace's, so that what
+/// others wrote is built once.
 fn embedding(sh: &Shell) -> Result<bool> {
-    let target = Metadata::load(sh)?.target_directory;
+    let workspace = Metadata::load(sh)?;
     sh.copy_file("Cargo.lock", "scripts/embed/Cargo.lock")?;
     let _folder = sh.push_dir("scripts/embed");
-    let (output, well) = capture(sh, ["test", "--quiet", "--target-dir", &target]);
+    let foreign = Metadata::load(sh)?;
+    let (ours, mut parted) = (workspace.features(), foreign.features());
+    parted.retain(|id, on| ours.get(id) != Some(on));
+    for id in parted.keys() {
+        say(format_args!(
+            "built a second time, since `scripts/embed/Cargo.toml` asks for other features: {id}"
+        ));
+    }
+    let (output, well) = capture(
+        sh,
+        ["test", "--quiet", "--target-dir", &workspace.target_directory],
+    );
     let shown = output
         .lines()
         .filter(|line| !well || line.contains("... skipped: "));
     shown.for_each(say);
-    Ok(well)
+    Ok(well && parted.is_empty())
 }
 
 fn report(name: &str, well: bool, started: Instant) {

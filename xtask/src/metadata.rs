@@ -96,6 +96,13 @@ impl Metadata {
         members
     }
 
+    /// Returns what others wrote, with the features that are on.
+    pub fn features(&self) -> BTreeMap<&str, &Value> {
+        let nodes = self.resolve.nodes.iter();
+        let features = nodes.filter_map(|node| Some((node.get("id")?.as_str()?, node.get("features")?)));
+        features.filter(|(id, _)| id.starts_with("registry+")).collect()
+    }
+
     /// Every package that building the member itself needs (tests aside), each with the way that leads there.
     pub fn closure(&self, member: &str) -> BTreeMap<String, String> {
         let names: BTreeMap<&str, &str> = self
