@@ -32,6 +32,16 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 /// One JSON document a line.
 pub const JSON_LINES: &str = "application/x-ndjson";
 
+/// An answer of one line that changes.
+pub const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
+
+/// Returns the root of a wire that lies below `/v1` of a server; what is no URL stays as it is.
+#[must_use]
+pub fn below_v1(root: &str) -> String {
+    let below = if root.starts_with("http:") { "/v1" } else { "" };
+    format!("{root}{below}")
+}
+
 /// One adapter under test.
 pub struct Subject {
     /// Makes the adapter for a server's root (`http://127.0.0.1:PORT`, none where no address is set) and a key.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentos_generic_http::{Job, OfferOutcome, ToolCaller as _, Wire as _};
 use agentos_net::NetConfig;
-use agentos_testkit::contract::{EVENT_STREAM, Subject, state_of, task};
+use agentos_testkit::contract::{DIFF, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
@@ -13,8 +13,6 @@ use agentos_tool::{
 use serde_json::json;
 
 use super::*;
-
-const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("anthropic", ExecutionMode::Cloud);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, DIFF, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
@@ -15,8 +15,6 @@ use super::*;
 
 mod real;
 mod recorded;
-
-const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("llamacpp", ExecutionMode::Local);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentos_generic_http::{OfferOutcome, ToolCaller as _};
-use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, below_v1, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{Adapter, ExecutionMode, HealthStatus, NoProgress, Secret, Timestamp, ToolHealth};
@@ -13,13 +13,7 @@ use super::*;
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("lmstudio", ExecutionMode::Local);
-    settings.base_url = root.map(|root| {
-        if root.starts_with("http:") {
-            format!("{root}/v1")
-        } else {
-            root.to_owned()
-        }
-    });
+    settings.base_url = root.map(below_v1);
     settings.model = Some("local-model".to_owned());
     settings.key = key.map(Secret::new);
     settings.probe_timeout = Duration::from_millis(500);

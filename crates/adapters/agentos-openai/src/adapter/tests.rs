@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, DIFF, EVENT_STREAM, Subject, below_v1, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
@@ -17,17 +17,9 @@ mod ends;
 mod offer;
 mod recorded;
 
-const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
-
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("openai", ExecutionMode::Cloud);
-    settings.base_url = root.map(|root| {
-        if root.starts_with("http:") {
-            format!("{root}/v1")
-        } else {
-            root.to_owned()
-        }
-    });
+    settings.base_url = root.map(below_v1);
     settings.model = Some("gpt-5.4".to_owned());
     settings.key = key.map(Secret::new);
     settings.probe_timeout = Duration::from_millis(500);
