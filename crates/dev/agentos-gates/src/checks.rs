@@ -7,7 +7,7 @@ use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHe
 use agentos_verdict::{Check, CheckStatus, ProviderSpec};
 use serde_json::Value;
 
-use crate::structure::problems_of;
+use crate::structure::{problems_of, succeeded};
 use crate::witness::sha256;
 
 /// What the program said of the server, or why it cannot be read.
@@ -136,14 +136,6 @@ fn health(facts: &Facts<'_>) -> Outcome {
 fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> {
     let shown = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
     ((code == Some(0)) != happened).then(|| format!("it said `{said}` but ended {shown}"))
-}
-
-/// Tells whether a result claims that the task was done, if only in part.
-pub(crate) fn succeeded(result: &ToolResult) -> bool {
-    matches!(
-        result.status,
-        ResultStatus::Success | ResultStatus::PartialSuccess
-    )
 }
 
 fn typed(run: Option<&Run>) -> Result<ToolResult, String> {

@@ -3,11 +3,9 @@
 //! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
 
 use agentos_schema::SchemaName;
-use agentos_tool::{OutputKind, ToolResult};
+use agentos_tool::{OutputKind, ResultStatus, ToolResult};
 use agentos_verdict::ProviderSpec;
 use serde_json::Value;
-
-use crate::checks::succeeded;
 
 /// Everything that is wrong with it.
 pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
@@ -69,6 +67,14 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
         .filter(|(holds, _)| !holds)
         .map(|(_, problem)| (*problem).to_owned())
         .collect()
+}
+
+/// Tells whether a result claims that the task was done, if only in part.
+pub(crate) fn succeeded(result: &ToolResult) -> bool {
+    matches!(
+        result.status,
+        ResultStatus::Success | ResultStatus::PartialSuccess
+    )
 }
 
 fn is_host_and_port(text: &str) -> bool {

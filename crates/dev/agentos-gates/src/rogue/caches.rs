@@ -6,11 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::basics::put;
-use super::forged::{LOOKED, listed};
 use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
 use super::runs::{HARMLESS, Program, Seen, seen};
 use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
-use super::whole::{entries, is_named};
+use super::whole::{entries, is_named, listed};
 use crate::error::GateError;
 
 /// A tool that fails in its own way if it is shown the user's notes in place of the base or of its objects, so that it is seen
@@ -22,6 +21,9 @@ pub(super) const LOOK: [&str; 3] = [
 if read -r store <.git/objects/info/alternates && cat \"$store/notes.txt\"; then exit 77; fi
 echo looked >found.txt",
 ];
+
+/// What [`LOOK`] adds where it was shown the base.
+pub(super) const LOOKED: [&str; 1] = ["looked"];
 
 /// Where the copies of one repository lie.
 pub(super) struct Kept {

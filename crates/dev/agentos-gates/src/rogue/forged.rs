@@ -3,19 +3,15 @@
 //! Owns: forging them where earlier versions kept copies and where copies lie if no cache is safe, and what must come of it.
 //! Never: leaves one behind.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::basics::{put, run_quietly};
-use super::caches::{Kept, LOOK};
+use super::caches::{Kept, LOOK, LOOKED};
 use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
 use super::runs::{HARMLESS, Program, Seen, seen};
-use super::whole::{entries, is_named, mode};
+use super::whole::{entries, is_named, listed, mode};
 use crate::error::GateError;
-use crate::witness::Files;
-
-/// What [`LOOK`] adds where it was shown the base.
-pub(super) const LOOKED: [&str; 1] = ["looked"];
 
 impl Program<'_> {
     /// Forges each kind and runs a tool.
@@ -168,19 +164,4 @@ impl Program<'_> {
             .map(|folder| listed(folder))
             .collect()
     }
-}
-
-/// Lists a folder and everything in it, with modes, owners and what the files hold.
-pub(super) fn listed(folder: &Path) -> Result<String, GateError> {
-    use std::os::unix::fs::MetadataExt;
-    let mut found = Files::new();
-    crate::witness::list(folder, folder, &|_| false, &mut found)?;
-    found.insert(PathBuf::new(), format!("mode {:o}", mode(folder)?));
-    let mut lines = String::new();
-    for (path, seen) in found {
-        let place = folder.join(&path);
-        let about = place.symlink_metadata().map_err(GateError::file(&place))?;
-        lines.push_str(&format!("{}: {seen}, user {}\n", path.display(), about.uid()));
-    }
-    Ok(lines)
 }

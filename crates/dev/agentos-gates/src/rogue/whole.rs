@@ -3,7 +3,7 @@
 //! Owns: one run for each finding that needs more than a row of the table. Never: consents.
 
 use std::fs::OpenOptions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -337,6 +337,20 @@ fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 pub(super) fn mode(place: &Path) -> Result<u32, GateError> {
     let about = std::fs::metadata(place).map_err(GateError::file(place))?;
     Ok(about.permissions().mode() & 0o7777)
+}
+
+/// Lists a folder and everything in it, with modes, owners and what the files hold.
+pub(super) fn listed(folder: &Path) -> Result<String, GateError> {
+    let mut found = witness::Files::new();
+    witness::list(folder, folder, &|_| false, &mut found)?;
+    found.insert(PathBuf::new(), format!("mode {:o}", mode(folder)?));
+    let mut lines = String::new();
+    for (path, seen) in found {
+        let place = folder.join(&path);
+        let about = place.symlink_metadata().map_err(GateError::file(&place))?;
+        lines.push_str(&format!("{}: {seen}, user {}\n", path.display(), about.uid()));
+    }
+    Ok(lines)
 }
 
 fn list(all: &[String]) -> String {
