@@ -79,7 +79,7 @@ impl Checkpoint {
     }
 
     pub(crate) fn to_body(&self) -> Result<Value, EvidenceError> {
-        serde_json::to_value(self).map_err(|error| EvidenceError::Json(error.to_string()))
+        serde_json::to_value(self).map_err(EvidenceError::Json)
     }
 
     pub(crate) fn from_body(body: &Value) -> Option<Self> {

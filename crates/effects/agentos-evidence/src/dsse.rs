@@ -158,7 +158,7 @@ impl EnvelopeRef<'_> {
         if texts.all(|text| is_plain(text)) {
             return Ok(hash_texts(&parts));
         }
-        let json = serde_json::to_value(self).map_err(|error| EvidenceError::Json(error.to_string()))?;
+        let json = serde_json::to_value(self).map_err(EvidenceError::Json)?;
         Ok(hash_texts(&[&write_canonical(&json)?]))
     }
 }

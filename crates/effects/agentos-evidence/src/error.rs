@@ -88,12 +88,12 @@ pub enum EvidenceError {
     Key(&'static str),
     /// The record cannot be written as JSON.
     #[error("the record cannot be written as JSON: {0}")]
-    Json(String),
+    Json(#[source] serde_json::Error),
 }
 
 impl From<serde_json::Error> for EvidenceError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Json(error.to_string())
+        Self::Json(error)
     }
 }
 

@@ -107,10 +107,7 @@ impl Store {
         {
             let mut text = String::new();
             for envelope in &checkpoint.envelopes {
-                text.push_str(
-                    &serde_json::to_string(envelope)
-                        .map_err(|error| EvidenceError::Json(error.to_string()))?,
-                );
+                text.push_str(&serde_json::to_string(envelope).map_err(EvidenceError::Json)?);
                 text.push('\n');
             }
             let folder = copy.dir.join(ATTESTATIONS);
@@ -161,8 +158,7 @@ impl Exported {
             files: manifest::list_files(&self.dir, u64::MAX)?,
             attestations: manifest::list_attestations(&self.dir, u64::MAX)?,
         };
-        let text =
-            serde_json::to_string_pretty(&about).map_err(|error| EvidenceError::Json(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&about).map_err(EvidenceError::Json)?;
         let text = format!("{text}\n");
         self.add(manifest::NAME, text.as_bytes())?;
         // The signature covers the bytes of the file, so that checking it needs no parser. The head keeps a signature of

@@ -157,7 +157,7 @@ impl<'a> Glimpse<'a> {
     /// # Errors
     /// When it is not valid JSON.
     pub fn parse_body(&self) -> Result<Value, EvidenceError> {
-        serde_json::from_str(self.body).map_err(|error| EvidenceError::Json(error.to_string()))
+        serde_json::from_str(self.body).map_err(EvidenceError::Json)
     }
 
     /// Returns false if the body certainly refers to no blob.

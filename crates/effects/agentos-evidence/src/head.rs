@@ -87,7 +87,7 @@ fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
 /// # Errors
 /// When the file can be neither overwritten nor replaced.
 pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
-    let text = serde_json::to_string(head).map_err(|error| EvidenceError::Json(error.to_string()))?;
+    let text = serde_json::to_string(head).map_err(EvidenceError::Json)?;
     let text = format!("{text:<most$}\n", most = LENGTH - 1);
     let written = overwrite(path, text.as_bytes()).and_then(|done| match done {
         true => Ok(()),

@@ -125,8 +125,10 @@ pub enum RepoError {
     Git {
         /// What was tried.
         action: &'static str,
-        /// What libgit2 says.
+        /// What is wrong with it, in words.
         why: String,
+        /// The error behind it, where there is one.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
 }
 
@@ -210,6 +212,7 @@ impl RepoError {
             None => Self::Git {
                 action,
                 why: error.message().to_owned(),
+                source: Some(Box::new(error)),
             },
         }
     }
@@ -329,8 +332,10 @@ pub enum ExecError {
     Git {
         /// What was tried.
         action: &'static str,
-        /// What libgit2 says.
+        /// What is wrong with it, in words.
         why: String,
+        /// The error behind it, where there is one.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// The change is made and recorded, but the work tree is not yet wholly updated.
     #[error("the change is made, but the work tree could not be brought up to it: {0}")]
@@ -422,6 +427,7 @@ impl ExecError {
         move |error| Self::Git {
             action,
             why: error.message().to_owned(),
+            source: Some(Box::new(error)),
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
         | IndexError::WrongOrder => RepoError::Git {
             action: "read the index",
             why: error.to_string(),
+            source: Some(Box::new(error)),
         },
     })
 }

@@ -74,6 +74,7 @@ mod tests {
             let git = ExecError::Git {
                 action: "write a tree",
                 why: format!("could not write: {words}"),
+                source: None,
             };
             let own = ExecError::write("write", Path::new("x"))(kind.into());
             assert_eq!((git.code(), own.code()), (code, code), "{words}");
