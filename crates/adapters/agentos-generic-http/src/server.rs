@@ -217,6 +217,7 @@ impl Server {
             detail: reason.as_str().to_owned(),
             health: seen_by_probe.then(|| reason.status()),
             message: place.details(reason, self.clean(fault).as_deref()),
+            causes: self.clean_causes(fault),
             advice: ToolAdvice::new(place.fix(reason), place.next_steps(reason)),
             endpoint,
             latency_ms: deadline.elapsed_ms(),
@@ -244,6 +245,11 @@ impl Server {
 
     fn clean(&self, fault: &Fault) -> Option<String> {
         self.guard().words(fault.said.as_deref()?)
+    }
+
+    fn clean_causes(&self, fault: &Fault) -> Vec<String> {
+        let causes = fault.causes.iter();
+        causes.filter_map(|cause| self.guard().words(cause)).collect()
     }
 
     fn endpoint(&self) -> Option<Endpoint> {

@@ -20,6 +20,8 @@ pub struct Fault {
     pub reason: Reason,
     /// What the server or the transport said, as it came: keys may be in it.
     pub said: Option<String>,
+    /// What brought it about, as the transport says it: keys may be in it.
+    pub causes: Vec<String>,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
     /// The models it listed, where that is the matter.
@@ -31,6 +33,7 @@ impl From<Reason> for Fault {
         Self {
             reason,
             said: None,
+            causes: Vec::new(),
             retry_after: None,
             models: Vec::new(),
         }
@@ -39,7 +42,10 @@ impl From<Reason> for Fault {
 
 impl From<NetError> for Fault {
     fn from(error: NetError) -> Self {
-        Self::from(Reason::from(&error)).saying(&error.to_string())
+        Self {
+            causes: error.causes().to_vec(),
+            ..Self::from(Reason::from(&error)).saying(&error.to_string())
+        }
     }
 }
 

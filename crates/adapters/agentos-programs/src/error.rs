@@ -5,7 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use agentos_api::NextStep;
+use agentos_api::{NextStep, list_causes};
 use agentos_sandbox::SandboxError;
 use agentos_tool::{ErrorCategory, HealthStatus, ToolAdvice, ToolError, ToolFailure};
 
@@ -121,6 +121,7 @@ impl AgentError {
             detail: self.code().to_owned(),
             health,
             message: self.to_string(),
+            causes: list_causes(&self),
             advice: ToolAdvice::new(self.fix().map(str::to_owned), self.next_steps()),
             endpoint: None,
             latency_ms,

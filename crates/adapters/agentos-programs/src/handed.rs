@@ -171,10 +171,11 @@ impl Secrets {
         self.0.hide(text, REDACTED)
     }
 
-    /// Returns an error whose message is without them.
+    /// Returns an error whose message and causes are without them.
     pub(crate) fn hide_in(&self, error: ToolError) -> ToolError {
         ToolError {
             message: self.hide(&error.message),
+            causes: error.causes.iter().map(|cause| self.hide(cause)).collect(),
             ..error
         }
     }

@@ -67,6 +67,32 @@ pub enum Found {
     Silence,
 }
 
+/// The one connection of a hosted adapter, made outside of its sandbox.
+struct Connection {
+    found: Found,
+    /// Why there is none, in the system's words. `None` if there is one, or nobody knows why not.
+    obstacle: Option<std::io::Error>,
+    /// The adapter can reach its server.
+    is_made: bool,
+    /// The way out, open as long as this lives.
+    #[cfg(target_os = "linux")]
+    _outlet: Option<agentos_sandbox::NetworkOutlet>,
+}
+
+impl Connection {
+    /// Puts why there is no connection into an error of the adapter. The cause that it found itself is its sandbox, in which
+    /// no socket is opened.
+    fn explain(&self, error: ToolError) -> ToolError {
+        if self.is_made || error.causes.is_empty() {
+            return error;
+        }
+        ToolError {
+            causes: self.obstacle.iter().map(ToString::to_string).collect(),
+            ..error
+        }
+    }
+}
+
 /// Writes down what a hosted adapter reads: the adapter's own settings, its key and the task.
 pub type Job = dyn Fn(&ToolTask, Found) -> Result<Vec<u8>, String> + Send + Sync;
 
@@ -172,13 +198,13 @@ impl Inner {
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = RunFolders::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
         // The way out is there as long as this function runs.
-        let (mut order, found, _outlet) = self.order(&scratch)?;
+        let (mut order, connection) = self.order(&scratch)?;
         order.env.clone_from(&self.host.env);
         let broken = |how: String| AgentError::Protocol {
             program: self.provider.clone(),
             how,
         };
-        let input = (self.host.job)(task, found).map_err(broken)?;
+        let input = (self.host.job)(task, connection.found).map_err(broken)?;
         let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds) + GRACE,
             output: MOST_OUTPUT,
@@ -188,7 +214,7 @@ impl Inner {
             Ok(HostedLine::Text { text }) => voice.say(Progress::Text(text)),
             Ok(HostedLine::Note { note }) => voice.say(Progress::Note(note)),
             Ok(HostedLine::Output { output }) => end = Some(Ok(output)),
-            Ok(HostedLine::Error { error }) => end = Some(Err(error)),
+            Ok(HostedLine::Error { error }) => end = Some(Err(connection.explain(error))),
             Err(_) => end = None,
         };
         let mut seen = |stream, bytes: &[u8]| match stream {
@@ -216,21 +242,24 @@ impl Inner {
     /// The order, and the connection it may use. Where there is none, nothing listens inside either, so that the
     /// adapter finds what it would have found outside.
     #[cfg(target_os = "linux")]
-    fn order(
-        &self,
-        scratch: &RunFolders,
-    ) -> Result<(LaunchSpec, Found, Option<agentos_sandbox::NetworkOutlet>), AgentError> {
+    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
         use std::net::{IpAddr, Ipv4Addr};
 
         use agentos_sandbox::{ConnectFailure, NetworkOutlet, OutletRoute, PortForward, connect_host};
         let host = &self.host;
         let mut order = self.bare_order(scratch);
         let name = host.host.trim_matches(['[', ']']);
+        let none = |found, why: Option<std::io::Error>| Connection {
+            found,
+            obstacle: why,
+            is_made: false,
+            _outlet: None,
+        };
         let first = match connect_host(name, host.port, host.patience) {
             Ok(first) => first,
-            Err(ConnectFailure::UnknownHost) => return Ok((order, Found::Nothing, None)),
-            Err(ConnectFailure::Refused) => return Ok((order, Found::Host, None)),
-            Err(ConnectFailure::TooLate) => return Ok((order, Found::Silence, None)),
+            Err(ConnectFailure::UnknownHost(why)) => return Ok((order, none(Found::Nothing, Some(why)))),
+            Err(ConnectFailure::Refused(why)) => return Ok((order, none(Found::Host, Some(why)))),
+            Err(ConnectFailure::TooLate) => return Ok((order, none(Found::Silence, None))),
         };
         let socket = scratch.doors().join("server.sock");
         let way = OutletRoute::Address(name.to_owned(), host.port);
@@ -240,12 +269,23 @@ impl Inner {
             port: host.port,
             socket,
         }];
-        Ok((order, Found::Host, Some(outlet)))
+        let connection = Connection {
+            found: Found::Host,
+            obstacle: None,
+            is_made: true,
+            _outlet: Some(outlet),
+        };
+        Ok((order, connection))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Found, Option<()>), AgentError> {
-        Ok((self.bare_order(scratch), Found::Host, None))
+    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
+        let connection = Connection {
+            found: Found::Host,
+            obstacle: None,
+            is_made: true,
+        };
+        Ok((self.bare_order(scratch), connection))
     }
 
     fn bare_order(&self, scratch: &RunFolders) -> LaunchSpec {

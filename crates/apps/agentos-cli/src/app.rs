@@ -2,7 +2,7 @@
 //!
 //! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
 
-use agentos_api::NextStep;
+use agentos_api::{NextStep, unsaid_causes};
 use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
@@ -134,6 +134,9 @@ impl App {
             paint(style::DIM, &format!("[{}]", error.code)),
             escape::line(&error.message)
         );
+        for cause in unsaid_causes(&error.message, error.causes()) {
+            text.push_str(&format!("\n  caused by: {}", escape::line(cause)));
+        }
         if let Some(hint) = &error.hint {
             text.push_str(&format!(
                 "\n  {} {}",
@@ -174,6 +177,8 @@ struct FailureBody<'a> {
     hint: Option<&'a str>,
     #[serde(skip_serializing_if = "<[NextStep]>::is_empty")]
     next: &'a [NextStep],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    causes: &'a [String],
 }
 
 impl<'a> Failure<'a> {
@@ -187,6 +192,7 @@ impl<'a> Failure<'a> {
                 message,
                 hint: error.hint.as_deref(),
                 next: &error.next,
+                causes: error.causes(),
             },
         }
     }
@@ -194,10 +200,11 @@ impl<'a> Failure<'a> {
 
 /// Standard output could not be written.
 pub fn output_failed(error: &std::io::Error) -> EffectError {
-    EffectError::new(
+    EffectError::from_source(
         Cause::Internal,
         "output",
         format!("cannot write to standard output: {error}"),
+        error,
     )
 }
 

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use agentos_api::list_causes;
 use agentos_tool::Endpoint;
 
 use crate::resolve::UnknownHost;
@@ -46,6 +47,7 @@ pub struct NetError {
     kind: NetErrorKind,
     endpoint: Option<Endpoint>,
     message: String,
+    causes: Vec<String>,
 }
 
 impl NetError {
@@ -54,6 +56,7 @@ impl NetError {
             kind,
             endpoint,
             message: message.to_owned(),
+            causes: Vec::new(),
         }
     }
 
@@ -67,6 +70,12 @@ impl NetError {
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
+    }
+
+    /// Returns the causes, from the outermost to the root. Empty if the failure was found here.
+    #[must_use]
+    pub fn causes(&self) -> &[String] {
+        &self.causes
     }
 
     pub(crate) fn from_kind(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
@@ -94,6 +103,7 @@ impl NetError {
             kind,
             endpoint: Some(endpoint.clone()),
             message,
+            causes: Vec::new(),
         }
     }
 
@@ -120,8 +130,19 @@ impl NetError {
     }
 
     pub(crate) fn from_http(error: &reqwest::Error, endpoint: &Endpoint) -> Self {
-        Self::from_kind(error_kind(error), endpoint)
+        Self {
+            causes: shown_causes(error),
+            ..Self::from_kind(error_kind(error), endpoint)
+        }
     }
+}
+
+/// Lists the errors below the client's own error, which names the whole URL. A path or query can contain private data, so a
+/// cause that names a URL is left out as well.
+fn shown_causes(error: &reqwest::Error) -> Vec<String> {
+    let mut causes = list_causes(error);
+    causes.retain(|cause| !cause.contains("://"));
+    causes
 }
 
 /// Derives the kind from the chain of causes. The innermost cause that says something decides.

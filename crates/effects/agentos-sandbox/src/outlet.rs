@@ -225,12 +225,12 @@ pub(crate) fn connect_target(head: &[u8]) -> Option<String> {
 }
 
 /// Reason why a host cannot be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum ConnectFailure {
-    /// The name has no address.
-    UnknownHost,
-    /// Nobody accepts connections there.
-    Refused,
+    /// The name has no address. Holds the system's error.
+    UnknownHost(io::Error),
+    /// Nobody accepts connections there. Holds the system's error.
+    Refused(io::Error),
     /// Nobody answered in time.
     TooLate,
 }
@@ -245,13 +245,13 @@ pub fn connect_host(host: &str, port: u16, within: Duration) -> Result<TcpStream
     let host = host.to_owned();
     let look = move || {
         let found = (host.as_str(), port).to_socket_addrs();
-        let done = found.map_err(|_| ConnectFailure::UnknownHost);
+        let done = found.map_err(ConnectFailure::UnknownHost);
         // The caller has given up by then.
         let _ = there.send(done.and_then(|addresses| connect_first(addresses, within)));
     };
     // A name lookup cannot be cancelled: its thread is left alone when the time is over.
     let begun = thread::Builder::new().spawn(look);
-    begun.map_err(|_| ConnectFailure::Refused)?;
+    begun.map_err(ConnectFailure::Refused)?;
     wanted
         .recv_timeout(within)
         .unwrap_or(Err(ConnectFailure::TooLate))
@@ -264,7 +264,8 @@ fn connect_first(
     within: Duration,
 ) -> Result<TcpStream, ConnectFailure> {
     let (there, done) = mpsc::channel();
-    let (mut open, mut why) = (0_usize, ConnectFailure::Refused);
+    let nobody = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let (mut open, mut why) = (0_usize, ConnectFailure::Refused(nobody));
     loop {
         let next = addresses.next();
         let wait = if next.is_some() { HEAD_START } else { within };
@@ -282,9 +283,12 @@ fn connect_first(
             Ok(Ok(server)) => return Ok(server),
             Ok(Err(error)) => {
                 open -= 1;
-                if error.kind() == io::ErrorKind::TimedOut {
-                    why = ConnectFailure::TooLate;
-                }
+                why = match (error.kind(), why) {
+                    (io::ErrorKind::TimedOut, _) | (_, ConnectFailure::TooLate) => ConnectFailure::TooLate,
+                    (_, ConnectFailure::Refused(_) | ConnectFailure::UnknownHost(_)) => {
+                        ConnectFailure::Refused(error)
+                    }
+                };
             }
             Err(_) if wait == HEAD_START => {}
             Err(_) => return Err(ConnectFailure::TooLate),
@@ -328,13 +332,14 @@ mod tests {
         let within = Duration::from_secs(10);
         let reached = connect_first([closed, closed, there].into_iter(), within).unwrap();
         assert_eq!(reached.peer_addr().unwrap(), there);
-        assert_eq!(
-            connect_first([closed, closed].into_iter(), within).unwrap_err(),
-            ConnectFailure::Refused
+        let refused = connect_first([closed, closed].into_iter(), within).unwrap_err();
+        assert!(
+            matches!(&refused, ConnectFailure::Refused(why) if why.kind() == io::ErrorKind::ConnectionRefused),
+            "{refused:?}"
         );
         // Too long for a name (RFC 1035), so that nobody is asked.
         let unknown = connect_host(&format!("{}.invalid", "x".repeat(64)), 80, within).unwrap_err();
-        assert_eq!(unknown, ConnectFailure::UnknownHost);
+        assert!(matches!(unknown, ConnectFailure::UnknownHost(_)), "{unknown:?}");
     }
 
     /// What a tool that sends `request` gets back.

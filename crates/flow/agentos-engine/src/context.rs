@@ -134,5 +134,5 @@ pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
 
 /// Makes the error of a base that cannot be read.
 pub(crate) fn unreadable(error: &BaseError) -> EffectError {
-    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
+    EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }

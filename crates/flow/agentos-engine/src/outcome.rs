@@ -59,6 +59,9 @@ pub struct Outcome {
     /// What to do next, as data: alternatives, the best first. A front end words them itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
+    /// What brought a failure about, from the outermost cause to the root. The message may hold their words already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
     /// The run.
     pub run: RunId,
     /// Where it was to land.
@@ -108,6 +111,7 @@ impl Outcome {
             message: message.into(),
             hint: None,
             next: Vec::new(),
+            causes: Vec::new(),
             run: run.clone(),
             target: None,
             commit: None,
@@ -146,6 +150,7 @@ impl Outcome {
         outcome.code = Some(error.code.clone());
         outcome.hint.clone_from(&error.hint);
         outcome.next.clone_from(&error.next);
+        outcome.causes = error.causes().to_vec();
         outcome
     }
 

@@ -3,11 +3,12 @@
 //! Owns: the traits and the shape of a failed effect. Never: implements one; the host does, from the executor, the
 //! evidence store, a front end's person and a clock.
 
+use std::error::Error;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use agentos_api::NextStep;
+use agentos_api::{NextStep, list_causes};
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
 use agentos_policy::{ApprovalHashes, Approved, Consent, Decision, LandingTarget, PolicySet};
@@ -41,8 +42,17 @@ pub struct EffectError {
     pub base_moved: bool,
     /// Set when the change was made all the same, and only what follows it was not.
     pub written: bool,
+    /// What few errors or few readers need. Boxed, because results with this error are passed by value.
+    pub details: Box<EffectDetails>,
+}
+
+/// What few errors have, or few readers need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EffectDetails {
+    /// What brought it about, from the outermost cause to the root. The message may hold their words already.
+    pub causes: Vec<String>,
     /// An earlier landing that was cut short and brought to an end before this failed, for the evidence.
-    pub recovered: Option<Box<serde_json::Value>>,
+    pub recovered: Option<serde_json::Value>,
 }
 
 impl EffectError {
@@ -57,8 +67,34 @@ impl EffectError {
             next: Vec::new(),
             base_moved: false,
             written: false,
-            recovered: None,
+            details: Box::default(),
         }
+    }
+
+    /// Makes a failed effect of an error whose own words are the message. Its sources are the causes.
+    #[must_use]
+    pub fn from_error(cause: Cause, code: &str, error: &dyn Error) -> Self {
+        Self::new(cause, code, error.to_string()).caused_by(list_causes(error))
+    }
+
+    /// Makes a failed effect with words of its own. The error is its first cause, and the error's sources follow.
+    #[must_use]
+    pub fn from_source(cause: Cause, code: &str, message: impl Into<String>, error: &dyn Error) -> Self {
+        let causes = std::iter::once(error.to_string()).chain(list_causes(error));
+        Self::new(cause, code, message).caused_by(causes)
+    }
+
+    /// Adds what brought it about, from the outermost cause to the root.
+    #[must_use]
+    pub fn caused_by(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        self.details.causes.extend(causes);
+        self
+    }
+
+    /// Returns what brought it about, from the outermost cause to the root.
+    #[must_use]
+    pub fn causes(&self) -> &[String] {
+        &self.details.causes
     }
 
     /// Says what to do next.

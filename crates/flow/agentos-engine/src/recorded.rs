@@ -20,7 +20,7 @@ pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, Effe
         return Ok(record.body.clone());
     };
     let bytes = tape.load_blob(id)?;
-    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("record {}: {error}", record.seq)))
+    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("record {}: {error}", record.seq), &error))
 }
 
 /// Reads a record's body as what its kind holds.
@@ -28,12 +28,16 @@ pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, Effe
 /// # Errors
 /// If the tape does not hold what it should.
 pub fn parse_record<T: DeserializeOwned>(tape: &dyn RecordReader, record: &Record) -> Result<T, EffectError> {
-    serde_json::from_value(read_body(tape, record)?)
-        .map_err(|error| invalid(format!("record {} is not what it should be: {error}", record.seq)))
+    serde_json::from_value(read_body(tape, record)?).map_err(|error| {
+        invalid(
+            format!("record {} is not what it should be: {error}", record.seq),
+            &error,
+        )
+    })
 }
 
-fn invalid(message: String) -> EffectError {
-    EffectError::new(Cause::Evidence, "evidence-invalid-record", message)
+fn invalid(message: String, error: &serde_json::Error) -> EffectError {
+    EffectError::from_source(Cause::Evidence, "evidence-invalid-record", message, error)
 }
 
 /// Makes the error of a run that is not on the tape.

@@ -180,6 +180,8 @@ pub struct RefusalBody<'a> {
     pub hint: Option<&'a str>,
     #[serde(default, skip_serializing_if = "<[NextStep]>::is_empty")]
     pub next: &'a [NextStep],
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub causes: &'a [String],
     pub diff_sha256: Option<&'a str>,
 }
 
@@ -193,6 +195,7 @@ impl<'a> RefusalBody<'a> {
             message: &outcome.message,
             hint: outcome.hint.as_deref(),
             next: &outcome.next,
+            causes: &outcome.causes,
             diff_sha256: outcome.diff_sha256.as_deref(),
         }
     }
@@ -284,7 +287,7 @@ pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError
 
 fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
     agentos_evidence::clean(value(&json(record)?)?)
-        .map_err(|error| EffectError::new(Cause::Internal, "record", error.to_string()))
+        .map_err(|error| EffectError::from_error(Cause::Internal, "record", &error))
 }
 
 /// A record as JSON text; one that cannot be expressed is a fault of ours.
@@ -297,11 +300,8 @@ fn value(text: &str) -> Result<Value, EffectError> {
 }
 
 fn inexpressible(error: &serde_json::Error) -> EffectError {
-    EffectError::new(
-        Cause::Internal,
-        "record",
-        format!("a record cannot be written as JSON: {error}"),
-    )
+    let message = format!("a record cannot be written as JSON: {error}");
+    EffectError::from_source(Cause::Internal, "record", message, error)
 }
 
 /// The refusal of a report that has one.

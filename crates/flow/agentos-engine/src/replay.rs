@@ -72,6 +72,7 @@ impl Adapter for Replay {
                 detail: "missing-recording".to_owned(),
                 health: Some(HealthStatus::NotConfigured),
                 message: "no recorded answer is named".to_owned(),
+                causes: Vec::new(),
                 advice: ToolAdvice::new(None, vec![NextStep::NameRecording]),
                 endpoint: None,
                 latency_ms: 0,

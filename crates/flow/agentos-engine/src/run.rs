@@ -372,6 +372,7 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
         let mut outcome = failed(cause, &error.detail, error.message.clone());
         outcome.hint.clone_from(&error.advice.fix);
         outcome.next.clone_from(&error.advice.next);
+        outcome.causes.clone_from(&error.causes);
         return Some(outcome);
     }
     let cut = proposed
@@ -449,6 +450,7 @@ fn interrupted() -> ToolError {
         detail: INTERRUPTED.to_owned(),
         health: None,
         message: "stopped by the user".to_owned(),
+        causes: Vec::new(),
         advice: Box::default(),
         endpoint: None,
         latency_ms: 0,

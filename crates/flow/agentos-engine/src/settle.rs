@@ -68,6 +68,7 @@ fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
     outcome.outcome = OutcomeKind::Failed;
     outcome.cause = error.cause;
     outcome.code = Some(error.code.clone());
+    outcome.causes = error.causes().to_vec();
     if error.hint.is_some() || !error.next.is_empty() {
         outcome.hint.clone_from(&error.hint);
         outcome.next.clone_from(&error.next);
@@ -376,6 +377,7 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
     outcome.message.clone_from(&error.message);
     outcome.hint.clone_from(&error.hint);
     outcome.next.clone_from(&error.next);
+    outcome.causes = error.causes().to_vec();
     outcome.written = true;
     outcome.evidence = intent.map(|intent| EvidenceRef {
         head: intent.clone(),

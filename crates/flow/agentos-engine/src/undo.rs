@@ -159,11 +159,11 @@ fn explain_no_place(
     match short_commit(landing) {
         Some(commit) if !commits.iter().any(is_its) => (
             format!("this was to take back run {run}, whose commit {commit} is on no branch any more"),
-            vec![NextStep::NameUndone, NextStep::ListRuns],
+            vec![NextStep::ListRuns, NextStep::NameUndone],
         ),
         Some(_) | None if is_undone => (
             format!("run {run} is taken back already"),
-            vec![NextStep::NameUndone, NextStep::ListRuns],
+            vec![NextStep::ListRuns, NextStep::NameUndone],
         ),
         Some(_) | None => (
             format!(

@@ -128,7 +128,7 @@ fn failed(error: &ToolError) -> EffectError {
         ToolFailure::Failed => Cause::Tool,
     };
     let message = format!("the change could not be checked: {}", error.message);
-    let mut effect = EffectError::new(cause, &error.detail, message);
+    let mut effect = EffectError::new(cause, &error.detail, message).caused_by(error.causes.clone());
     effect.hint.clone_from(&error.advice.fix);
     // What the check may take is a limit of its own.
     let steps = error.advice.next.iter().map(|step| match step {

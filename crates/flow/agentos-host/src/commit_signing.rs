@@ -128,5 +128,5 @@ impl CommitSigner for Door {
 
 fn cannot(error: &SignError) -> EffectError {
     let message = format!("commits are to be signed, and cannot be: {error}");
-    EffectError::new(Cause::Repository, "not-signed", message).hint(error.hint())
+    EffectError::from_source(Cause::Repository, "not-signed", message, error).hint(error.hint())
 }

@@ -147,7 +147,7 @@ fn make(host: &Host, store: KeyStore) -> Result<Kept, EffectError> {
 }
 
 fn not_kept(error: &CredentialError) -> EffectError {
-    let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
+    let mut effect = EffectError::from_error(Cause::Tool, "key-not-stored", error);
     effect.hint = error.hint();
     effect.suggest_steps(error.next_steps())
 }

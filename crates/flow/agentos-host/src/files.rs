@@ -67,7 +67,8 @@ pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
         io::ErrorKind::InvalidInput => "put a regular file there, or take away what is there",
         _ => "look at the disk and at what the name leads to",
     };
-    usage(format!("cannot read `{name}`: {}", describe_cause(error))).hint(hint)
+    let message = format!("cannot read `{name}`: {}", describe_cause(error));
+    EffectError::from_source(Cause::Usage, "usage", message, error).hint(hint)
 }
 
 /// The system's words, without its number for them.

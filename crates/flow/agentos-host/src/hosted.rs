@@ -62,7 +62,7 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
     }
     let program = std::env::current_exe().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
-        EffectError::new(Cause::Internal, "helper", message)
+        EffectError::from_source(Cause::Internal, "helper", message, &error)
     })?;
     let named = AUTHORITIES.iter().filter_map(|name| {
         let place = caller.environment().cwd.join(caller.environment().get(name)?);

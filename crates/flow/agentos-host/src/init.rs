@@ -160,7 +160,7 @@ impl There<'_> {
 }
 
 fn unreadable(error: &agentos_landing::BaseError) -> EffectError {
-    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
+    EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }
 
 /// The profiles that lead to this machine, all asked at once; each takes at most 5 seconds.

@@ -190,7 +190,7 @@ pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<()
         )),
     };
     store.set(name, key).map_err(|error| {
-        let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
+        let mut effect = EffectError::from_error(Cause::Tool, "key-not-stored", &error);
         effect.hint = error.hint();
         effect.suggest_steps(error.next_steps())
     })
@@ -206,7 +206,7 @@ pub fn forget(host: &Host, name: &str) -> Result<bool, EffectError> {
         match store.clear(name) {
             Ok(was_there) => gone |= was_there,
             Err(error) if !is_no_keyring(&error) => {
-                let mut effect = EffectError::new(Cause::Tool, "key-not-cleared", error.to_string());
+                let mut effect = EffectError::from_error(Cause::Tool, "key-not-cleared", &error);
                 effect.hint = error.hint();
                 return Err(effect.suggest_steps(error.next_steps()));
             }

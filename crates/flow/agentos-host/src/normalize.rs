@@ -24,10 +24,10 @@ impl Host {
         match land(answer, &base, &LandOptions::default()) {
             Ok(found) => Ok(Ok(Box::new(found))),
             Err(LandError::Refused(report)) => Ok(Err(report)),
-            Err(LandError::Base(error)) => Err(EffectError::new(
+            Err(LandError::Base(error)) => Err(EffectError::from_error(
                 Cause::Repository,
                 "unreadable-base",
-                error.to_string(),
+                &error,
             )),
         }
     }

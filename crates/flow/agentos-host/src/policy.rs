@@ -72,7 +72,7 @@ pub fn wrong(error: &PolicyError) -> EffectError {
         || mend.to_owned(),
         |hint| format!("{hint}{}{mend}", if hint.ends_with('?') { " " } else { "; " }),
     );
-    EffectError::new(Cause::Policy, "policy-error", error.to_string()).hint(hint)
+    EffectError::from_error(Cause::Policy, "policy-error", error).hint(hint)
 }
 
 /// The rule files of a folder, sorted; none where there is no folder.

@@ -153,7 +153,7 @@ pub(crate) fn save_edit_format(
 
 fn write(path: &Path, text: &str) -> Result<(), EffectError> {
     replace_own_file(path, text)
-        .map_err(|error| EffectError::new(Cause::Usage, "profile-not-written", error.to_string()))
+        .map_err(|error| EffectError::from_error(Cause::Usage, "profile-not-written", &error))
 }
 
 /// The name of a key for another place than the built-in profile's: the vendor's own key must not go there.

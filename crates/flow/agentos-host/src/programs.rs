@@ -369,11 +369,8 @@ pub fn sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
 
 fn helper(host: &Host) -> Result<Sandbox, EffectError> {
     let helper = host.environment().helper().map_err(|error| {
-        EffectError::new(
-            Cause::Internal,
-            "helper",
-            format!("cannot find this program's own file: {error}"),
-        )
+        let message = format!("cannot find this program's own file: {error}");
+        EffectError::from_source(Cause::Internal, "helper", message, &error)
     })?;
     Ok(Sandbox::new(helper))
 }

@@ -51,7 +51,7 @@ pub fn unusable(error: &RepoError) -> EffectError {
         RepoError::UnreadablePolicy { .. } => Cause::Policy,
         _ => Cause::Repository,
     };
-    let mut effect = EffectError::new(cause, error.code(), error.to_string());
+    let mut effect = EffectError::from_error(cause, error.code(), error);
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect
@@ -231,13 +231,8 @@ impl ports::Repository for RepositoryPort {
                 // The record fails as well where its file waits for the disk with those that cannot be written.
                 let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
                 let mut error = from_sink.unwrap_or_else(|| failed(&error));
-                error.recovered = self
-                    .repo
-                    .take_recovered()
-                    .as_ref()
-                    .map(told_as_json)
-                    .transpose()?
-                    .map(Box::new);
+                let recovered = self.repo.take_recovered();
+                error.details.recovered = recovered.as_ref().map(told_as_json).transpose()?;
                 return Err(error);
             }
         };
@@ -264,7 +259,7 @@ pub fn failed(error: &ExecError) -> EffectError {
         other if other.is_internal() => Cause::Internal,
         _ => Cause::Repository,
     };
-    let mut effect = EffectError::new(cause, error.code(), error.to_string());
+    let mut effect = EffectError::from_error(cause, error.code(), error);
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect.base_moved = matches!(error, ExecError::BaseMoved { .. });
@@ -351,8 +346,7 @@ impl Measured for MeasuredState {
 }
 
 fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
-    serde_json::to_value(value)
-        .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))
+    serde_json::to_value(value).map_err(|error| EffectError::from_error(Cause::Internal, "receipt", &error))
 }
 
 /// Reads the files of a landing as the executor recorded them.

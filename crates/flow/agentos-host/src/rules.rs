@@ -331,7 +331,7 @@ fn landed(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
 }
 
 fn unreadable_base(error: &BaseError) -> EffectError {
-    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
+    EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }
 
 fn port(host: &Host, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {

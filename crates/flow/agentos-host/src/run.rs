@@ -197,7 +197,7 @@ impl Host {
         let started = thread::Builder::new().name("agentos-run".to_owned()).spawn(work);
         started.map_err(|error| {
             let message = format!("cannot start a thread for the run: {error}");
-            EffectError::new(Cause::Internal, "runtime", message)
+            EffectError::from_source(Cause::Internal, "runtime", message, &error)
         })?;
         Ok(RunHandle {
             id,

@@ -28,7 +28,7 @@ pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, Ef
 fn drive<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T, EffectError> {
     let runtime = builder.build().map_err(|error| {
         let message = format!("cannot start the asynchronous runtime: {error}");
-        EffectError::new(Cause::Internal, "runtime", message)
+        EffectError::from_source(Cause::Internal, "runtime", message, &error)
     })?;
     let value = runtime.block_on(future);
     // A name look-up may still block a thread of the runtime; nobody needs its answer any more.

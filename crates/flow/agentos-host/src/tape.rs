@@ -178,14 +178,14 @@ pub fn broken(error: &EvidenceError) -> EffectError {
     if let EvidenceError::Io { source, .. } = error
         && let Some(code) = agentos_executor::unwritable(source.kind())
     {
-        let effect = EffectError::new(Cause::Repository, code, error.to_string());
+        let effect = EffectError::from_error(Cause::Repository, code, error);
         return effect.hint(agentos_executor::mend(source.kind()));
     }
     if matches!(error, EvidenceError::NoTape) {
         return EffectError::new(Cause::Usage, error.code(), error.to_string())
             .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }]);
     }
-    let mut effect = EffectError::new(Cause::Evidence, error.code(), error.to_string());
+    let mut effect = EffectError::from_error(Cause::Evidence, error.code(), error);
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect

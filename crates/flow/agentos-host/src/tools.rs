@@ -307,10 +307,8 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
-            return Err(usage(format!(
-                "cannot read the profile folder `{}`: {error}",
-                dir.display()
-            )));
+            let message = format!("cannot read the profile folder `{}`: {error}", dir.display());
+            return Err(EffectError::from_source(Cause::Usage, "usage", message, &error));
         }
     };
     let names = entries.filter_map(|entry| {
@@ -330,8 +328,8 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
 /// A profile that cannot be used.
 pub fn bad_profile(error: &ProfileError) -> EffectError {
     let mut effect = match error {
-        ProfileError::BaseUrl { .. } => EffectError::new(Cause::Tool, "bad-url", error.to_string()),
-        _ => EffectError::new(Cause::Usage, "bad-profile", error.to_string()),
+        ProfileError::BaseUrl { .. } => EffectError::from_error(Cause::Tool, "bad-url", error),
+        _ => EffectError::from_error(Cause::Usage, "bad-profile", error),
     };
     effect.hint = error.hint().map(str::to_owned);
     effect.suggest_steps(error.next_steps())

@@ -29,6 +29,7 @@
 //! | `gate-results`, `health-summary` | `agentos-gates` |
 
 mod cause;
+mod cause_chain;
 mod conform;
 mod consent;
 mod context_report;
@@ -46,6 +47,7 @@ mod run_event;
 mod status;
 
 pub use cause::Cause;
+pub use cause_chain::{list_causes, unsaid_causes};
 pub use conform::{ConformCheck, ToolConform};
 pub use consent::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply};
 pub use context_report::{ContextFileReport, ContextReport};

@@ -111,6 +111,9 @@ pub struct ToolError {
     pub health: Option<HealthStatus>,
     /// What happened, in one sentence.
     pub message: String,
+    /// What brought it about, from the outermost cause to the root, without keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
     /// What to do about it. Boxed, because results with this error are passed by value.
     #[serde(default)]
     pub advice: Box<ToolAdvice>,

@@ -36,6 +36,10 @@ impl Wire for TextWire {
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(adapter(root, key))
+}
+
+fn adapter(root: Option<&str>, key: Option<&str>) -> HttpAdapter<PlainServer> {
     let mut settings = ServerSettings::new("generic", ExecutionMode::Local);
     settings.base_url = root.map(str::to_owned);
     settings.key = key.map(Secret::new);
@@ -45,12 +49,19 @@ fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
         ..Default::default()
     };
     let http = HttpClient::new(config).unwrap();
-    Box::new(PlainServer::adapter(
-        settings,
-        "api/generate",
-        Arc::new(TextWire),
-        http,
-    ))
+    PlainServer::adapter(settings, "api/generate", Arc::new(TextWire), http)
+}
+
+#[test]
+fn a_cause_is_cleaned_of_the_key_like_every_word_of_a_server() {
+    const KEY: &str = "sk-local-0123456789abcdef";
+    let adapter = adapter(None, Some(KEY));
+    let fault = Fault {
+        causes: vec![format!("connect error with {KEY}"), "refused".to_owned()],
+        ..Fault::from(Reason::Refused)
+    };
+    let error = adapter.server().error(&fault, &crate::Server::run_deadline(5));
+    assert_eq!(error.causes, ["connect error with ***", "refused"]);
 }
 
 fn not_found(_: &Recorded) -> Reply {

@@ -20,6 +20,17 @@ fn known(look: fn(&[u8], &mut Vec<Vec<u8>>), file: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_secret_is_hidden_in_the_causes_of_an_error_too() {
+    let error = ToolError {
+        causes: vec![format!("it said {KEY}")],
+        ..AgentError::NoProgram(KEY.to_owned()).into_tool_error(0)
+    };
+    let hidden = secrets(&[KEY]).hide_in(error);
+    assert_eq!(hidden.message, "there is no program `[redacted]`");
+    assert_eq!(hidden.causes, ["it said [redacted]"]);
+}
+
+#[test]
 fn every_long_value_of_a_sign_in_file_is_a_secret() {
     let cases: [(&str, &[&str]); 5] = [
         (

@@ -2,6 +2,7 @@
 //!
 //! Owns: the exit code of a verdict. Never: lands anything.
 
+use agentos_api::unsaid_causes;
 use agentos_host::{
     Cause, EffectError, Proposed, RunEnd, RunSpec, RunWork, SessionOptions, TaskSpec, was_interrupted,
 };
@@ -49,6 +50,12 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     }
     app.printer
         .note(render::result::result(&proposed.result).trim_end());
+    if let Some(error) = &proposed.error {
+        for cause in unsaid_causes(&error.message, &error.causes) {
+            app.printer
+                .error(&format!("  caused by: {}", escape::line(cause)));
+        }
+    }
     let advice = proposed.error.as_ref().map(|error| &error.advice);
     if let Some(hint) = advice.and_then(|advice| word_hint(advice.fix.as_deref(), &advice.next)) {
         app.printer.error(&format!("  next: {}", escape::line(&hint)));

@@ -2,6 +2,7 @@
 //!
 //! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
 
+use agentos_api::unsaid_causes;
 use agentos_host::Withheld;
 use agentos_host::{Decision, Effect};
 use agentos_host::{Outcome, OutcomeKind, Tried};
@@ -15,6 +16,9 @@ use agentos_host::OpenRequest;
 /// What a person reads. `verbose` shows the report of a landed change as well.
 pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     let mut out = headline(outcome);
+    for cause in unsaid_causes(&outcome.message, &outcome.causes) {
+        out.push_str(&format!("  caused by: {}\n", escape::line(cause)));
+    }
     if let Some(landing) = &outcome.report
         && (verbose || outcome.outcome != OutcomeKind::Landed || repaired(outcome))
     {

@@ -16,6 +16,7 @@ mod apply;
 mod asking;
 mod boundary;
 mod calls;
+mod causes;
 mod check;
 mod clock;
 mod command;

@@ -31,6 +31,9 @@ fn get(url: &str) -> Request {
 async fn failure(url: &str, deadline: Deadline) -> NetErrorKind {
     let error = client().send(&get(url), &deadline).await.unwrap_err();
     assert!(!error.to_string().contains(KEY), "{error}");
+    for cause in error.causes() {
+        assert!(!cause.contains(KEY) && !cause.contains("://"), "{cause}");
+    }
     error.kind()
 }
 
@@ -65,6 +68,17 @@ async fn each_way_not_to_connect_has_its_kind() {
     for (name, url, kind) in cases {
         assert_eq!(failure(&url, deadline()).await, kind, "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_refused_keeps_the_systems_words_and_no_path() {
+    let url = format!("{}/of-the-user/sk-path", closed_port().unwrap());
+    let error = client().send(&get(&url), &deadline()).await.unwrap_err();
+    let causes = error.causes();
+    let root = causes.last().unwrap();
+    assert!(root.to_lowercase().contains("refused"), "{causes:?}");
+    assert!(!causes.concat().contains("of-the-user"), "{causes:?}");
+    assert!(!causes.concat().contains("sk-path"), "{causes:?}");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ pub(super) fn write(
             if deps.evidence.make_durable(RunPhase::Continues, None).is_err() {
                 intent = None;
             }
-            let recovered = error.recovered.as_deref();
+            let recovered = error.details.recovered.as_ref();
             let recorded =
                 recovered.map(|body| records::record_now(deps.evidence, RecordKind::Recovered, body));
             match recorded {

@@ -178,6 +178,7 @@ fn a_call_without_an_answer_keeps_its_evidence() {
             detail: "refused".to_owned(),
             health: None,
             message: "nobody listens".to_owned(),
+            causes: Vec::new(),
             advice: Box::default(),
             endpoint: None,
             latency_ms: 3,

@@ -1,0 +1,120 @@
+//! The causes of an error, as texts that a front end in another process can show.
+//!
+//! Owns: how a chain of sources becomes a list, and which of its texts a message leaves unsaid. Never: removes a secret: an error that
+//! may hold one is cleaned by who made it.
+
+use std::error::Error;
+
+/// Causes that are listed. A chain in practice has fewer than five.
+const MOST_CAUSES: usize = 16;
+
+/// Characters of one cause.
+const LONGEST_CAUSE: usize = 1000;
+
+/// Lists the sources of an error, from the one just below it to the root. The error itself is not among them.
+#[must_use]
+pub fn list_causes(error: &dyn Error) -> Vec<String> {
+    let mut causes: Vec<String> = Vec::new();
+    let mut source = error.source();
+    while let Some(error) = source
+        && causes.len() < MOST_CAUSES
+    {
+        let text: String = error.to_string().chars().take(LONGEST_CAUSE).collect();
+        // An error that only passes its source on says the same.
+        if causes.last() != Some(&text) {
+            causes.push(text);
+        }
+        source = error.source();
+    }
+    causes
+}
+
+/// Returns the causes that tell more than the message and the causes before them, for people: without the numbers that the system and
+/// libgit2 add to their words.
+#[must_use]
+pub fn unsaid_causes<'a>(message: &str, causes: &'a [String]) -> Vec<&'a str> {
+    let mut said = message.to_owned();
+    let mut unsaid = Vec::new();
+    for cause in causes {
+        let words = without_numbers(cause);
+        if !said.contains(words) {
+            unsaid.push(words);
+            said.push('\n');
+            said.push_str(words);
+        }
+    }
+    unsaid
+}
+
+/// Cuts the numbers off the words of a cause.
+fn without_numbers(cause: &str) -> &str {
+    let words = cause.split(" (os error").next().unwrap_or(cause);
+    words.split("; class=").next().unwrap_or(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Link(&'static str, Option<Box<Link>>);
+
+    impl fmt::Display for Link {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Link {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|link| link as &(dyn Error + 'static))
+        }
+    }
+
+    fn chain(texts: &[&'static str]) -> Link {
+        let (first, rest) = texts.split_first().unwrap();
+        let below = (!rest.is_empty()).then(|| Box::new(chain(rest)));
+        Link(first, below)
+    }
+
+    #[test]
+    fn causes_go_from_the_outermost_to_the_root() {
+        for (texts, causes) in [
+            (&["a"][..], &[][..]),
+            (&["a", "b", "c"], &["b", "c"]),
+            (&["a", "b", "b", "c"], &["b", "c"]),
+        ] {
+            assert_eq!(list_causes(&chain(texts)), causes);
+        }
+        assert_eq!(list_causes(&chain(&["x"; 3])), ["x"]);
+        let endless: Vec<&str> = ["a", "b"].repeat(20);
+        assert_eq!(list_causes(&chain(&endless)).len(), MOST_CAUSES);
+    }
+
+    #[test]
+    fn what_a_message_says_already_is_not_said_again() {
+        for (message, causes, unsaid) in [
+            (
+                "cannot read `x`: No such file",
+                &["No such file (os error 2)"][..],
+                &[][..],
+            ),
+            (
+                "no answer",
+                &["connect error", "refused (os error 111)"],
+                &["connect error", "refused"],
+            ),
+            (
+                "no answer",
+                &["connect error: refused", "refused (os error 111)"],
+                &["connect error: refused"],
+            ),
+            ("cannot read: bad object", &["bad object; class=Odb (9)"], &[]),
+        ] {
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            assert_eq!(unsaid_causes(message, &causes), unsaid, "{message}");
+        }
+    }
+}
