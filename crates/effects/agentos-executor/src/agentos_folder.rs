@@ -1,28 +1,28 @@
-//! The repository's own rules, as its base commit has them.
+//! The repository's own policy rules, read from its base commit.
 //!
-//! Owns: finding `.agentos` in a commit's tree and refusing it where it is no plain folder. Never: reads the work tree: a
-//! change that edits the policy is judged by the policy before it.
+//! Owns: finding `.agentos` in a commit's tree, and refusing anything but an ordinary folder of that name. Never: reads the
+//! working tree: a change that edits the policy is judged by the policy before it.
 //!
-//! Git resolves no path through a symbolic link or a submodule, so the rules behind one would be missing without a word,
-//! and what is missing denies nothing. The same holds for a name in other letters: a file system that ignores case shows
-//! `.AgentOS` as `.agentos`, git's tree does not. Both are errors, and an error means deny.
+//! Git resolves no path through a symbolic link or a submodule. So rules behind one would silently be missing, and missing
+//! rules deny nothing. The same is true for a name in other letters: a file system that ignores case shows `.AgentOS` as
+//! `.agentos`, and git's tree does not. Both are errors, and an error means that nothing is allowed.
 
 use agentos_landing::fold_name;
 use git2::{ObjectType, Tree, TreeEntry};
 
 use crate::{RepoError, Repository, Target};
 
-/// A policy file longer than this is not one.
+/// Maximum bytes of a policy file.
 const MAX_POLICY_FILE: usize = 1 << 20;
-/// The folder of everything that is ours.
+/// Name of the folder for all of AgentOS's files in a repository.
 const OWN_FOLDER: &str = ".agentos";
 
 impl Repository {
-    /// The repository's rule files as the target's base commit has them, sorted by path.
+    /// Reads the repository's rule files from the target's base commit, sorted by path.
     ///
     /// # Errors
-    /// When one of them is not readable text, or `.agentos`, its `policy` or its `profiles` is no plain folder of exactly
-    /// that name: then nothing may be allowed.
+    /// When one of them is not readable text, or `.agentos`, its `policy` or its `profiles` is no ordinary folder of exactly
+    /// that name. Then nothing may be allowed.
     pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
         let commit = git2::Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
         let root = commit.and_then(|commit| commit.tree());
@@ -38,9 +38,11 @@ impl Repository {
         }
     }
 
-    /// Finds a folder in another by its name. `above` is the path of that other, with a slash at its end.
+    /// Finds a folder in another by its name. `above` is the path of the other, with a slash at its end. `None` if nothing
+    /// has this name in any spelling.
     ///
-    /// Returns `None` if nothing has this name in any spelling.
+    /// # Errors
+    /// When something else has the name, or the folder is spelled in other letters.
     fn plain_folder(
         &self,
         within: &Tree<'_>,
@@ -89,14 +91,14 @@ impl Repository {
     }
 }
 
-/// Why an entry cannot be one of our folders. `None` if it is a folder of exactly that name.
+/// Returns the reason why an entry cannot be one of our folders. `None` if it is a folder of exactly that name.
 fn objection(entry: &TreeEntry<'_>, is_exact: bool) -> Option<&'static str> {
     match (entry.filemode(), entry.kind()) {
-        (0o120_000, _) => Some("is a symbolic link, not a folder: the rules behind it would not count"),
-        (0o160_000, _) => Some("is a submodule, not a folder: the rules in it would not count"),
+        (0o120_000, _) => Some("is a symbolic link, not a folder: the rules behind it would not be read"),
+        (0o160_000, _) => Some("is a submodule, not a folder: the rules in it would not be read"),
         (_, Some(ObjectType::Tree)) if is_exact => None,
         (_, Some(ObjectType::Tree)) => {
-            Some("is spelled in other letters: rename it, or the rules in it would not count")
+            Some("is spelled in other letters: rename it, or the rules in it would not be read")
         }
         _ => Some("is not a folder"),
     }

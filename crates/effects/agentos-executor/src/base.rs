@@ -1,6 +1,6 @@
-//! The base as landing sees it: git objects, read when asked for.
+//! The base commit as landing sees it: git objects that are read on demand.
 //!
-//! Owns: answering landing's questions from one tree. Never: looks at the work tree.
+//! Owns: answering landing's questions from one tree. Never: looks at the working tree.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -12,11 +12,12 @@ use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
 
 use crate::{RepoError, Repository, Target};
 
-/// Read access to the tree of a target's base commit.
+/// Read access to the tree of a commit.
 pub struct GitBase<'repo> {
     git: &'repo git2::Repository,
     tree: Tree<'repo>,
-    /// The paths of all files by their last part, read when first asked for: an answer may name many that are missing.
+    /// Paths of all files by their last part. Filled at the first use and kept: an answer may name many missing files, and
+    /// each would otherwise need a walk over the whole tree.
     names: OnceCell<HashMap<String, Vec<String>>>,
 }
 
@@ -27,7 +28,7 @@ impl std::fmt::Debug for GitBase<'_> {
 }
 
 impl Repository {
-    /// Read access to the target's base.
+    /// Opens the target's base for reading.
     ///
     /// # Errors
     /// When its tree cannot be read.
@@ -35,10 +36,10 @@ impl Repository {
         Ok(GitBase::of(&self.git, self.tree(&target.base_tree)?))
     }
 
-    /// Read access to the tree of any commit, by a name that git understands: `HEAD`, `main~2`, an id.
+    /// Opens the tree of any commit for reading, by a revision as git accepts it: `HEAD`, `main~2`, an id.
     ///
     /// # Errors
-    /// When the name means no commit or tree.
+    /// When the revision is no commit or tree.
     pub fn base_at(&self, revision: &str) -> Result<GitBase<'_>, RepoError> {
         let found = self.git.revparse_single(revision);
         let tree = found.and_then(|object| object.peel_to_tree());
@@ -58,11 +59,14 @@ impl<'repo> GitBase<'repo> {
         }
     }
 
-    /// The paths of the files whose last part is this, in order.
+    /// Lists the paths of the files with this last part, in order.
+    ///
+    /// # Errors
+    /// When the tree cannot be read.
     fn files_named(&self, last: &str) -> Result<&[String], BaseError> {
         if self.names.get().is_none() {
             let names = self.walk().map_err(|error| failed(&error))?;
-            // Nobody else sets it: it is not shared between threads.
+            // Setting fails only if it is set already, which cannot happen: the cell is not shared between threads.
             let _ = self.names.set(names);
         }
         let found = self.names.get().and_then(|names| names.get(last));
@@ -164,8 +168,12 @@ impl Base for GitBase<'_> {
     }
 }
 
-/// What stands at a path of a tree.
+/// Finds the entry at a path of a tree. `None` if there is none, or the path is not one that a tree can contain.
+///
+/// # Errors
+/// When the tree cannot be read.
 pub(crate) fn lookup(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
+    // For such a path libgit2 reports an error, but it only means that the tree has no such entry.
     if path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! A commit that is there already, as a change on its parent.
+//! Reads an existing commit as a change of its parent.
 //!
 //! Owns: reading it. Never: judges or writes anything.
 
@@ -10,11 +10,11 @@ use crate::target::Writes;
 use crate::{ExecError, RepoError, Repository, Target};
 
 impl Repository {
-    /// The change that a commit made on its first parent, and that parent as a target of which nothing is written.
+    /// Returns the change that a commit made to its first parent, and that parent as a target to which nothing is written.
     ///
     /// # Errors
-    /// When the name means no commit with a parent, or the change holds what no change of ours can: a submodule, or a
-    /// symbolic link that is made.
+    /// When the revision is no commit with a parent, or the commit contains something that a [`Change`] cannot: a changed
+    /// submodule, or a new symbolic link.
     pub fn committed(&self, revision: &str) -> Result<(Target, Change), ExecError> {
         let unknown = |_| RepoError::UnknownRevision(revision.to_owned());
         let object = self.git.revparse_single(revision).map_err(unknown)?;
@@ -57,12 +57,16 @@ impl Repository {
     }
 }
 
-/// One side of a file; none where it is not there.
+/// Returns id and mode of one side of a file. `None` if the file does not exist on that side.
+///
+/// # Errors
+/// When it is a submodule.
 fn file(side: &DiffFile<'_>, path: &RepoPath) -> Result<Option<FileId>, ExecError> {
     if side.id() == Oid::ZERO_SHA1 {
         return Ok(None);
     }
     let mode = match u32::from(side.mode()) {
+        // Early versions of git wrote group-writable files with the mode 100664.
         0o100_644 | 0o100_664 => FileMode::Regular,
         0o100_755 => FileMode::Executable,
         0o120_000 => FileMode::Symlink,

@@ -1,6 +1,6 @@
 //! A small repository with a first commit, for demonstrations.
 //!
-//! Owns: making it. Never: writes into a folder that is already a repository or holds the files.
+//! Owns: creating it. Never: writes into a folder that is a repository already or contains one of the files.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -11,11 +11,11 @@ use git2::{RepositoryInitOptions, Signature, Time};
 use crate::{ExecError, Identity, Repository};
 
 impl Repository {
-    /// Makes a repository on the branch `main` with these files in its first commit. The identity becomes part of
-    /// its own configuration.
+    /// Creates a repository on the branch `main` with these files in its first commit. The identity is written to the
+    /// repository's own configuration.
     ///
     /// # Errors
-    /// When there is a repository already, or it cannot be written.
+    /// When the folder is a repository already, or it cannot be written.
     pub fn create(
         dir: &Path,
         files: &[(&str, &[u8])],
@@ -34,7 +34,7 @@ impl Repository {
         let mut config = git.config().map_err(failed())?;
         config.set_str("user.name", &identity.name).map_err(failed())?;
         config.set_str("user.email", &identity.email).map_err(failed())?;
-        // A demonstration must not ask for anybody's passphrase.
+        // The user's own configuration may sign commits, and a demonstration must not ask for a passphrase.
         config.set_bool("commit.gpgsign", false).map_err(failed())?;
         let mut index = git.index().map_err(failed())?;
         for (path, bytes) in files {

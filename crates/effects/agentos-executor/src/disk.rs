@@ -1,6 +1,6 @@
-//! What is to be durable, and work beside it.
+//! Files that must become durable, and closing replaced files.
 //!
-//! Owns: which files hold objects and refs, files that were replaced, a helper. Never: writes anything.
+//! Owns: the paths of objects and refs, and open files that were replaced. Never: writes anything.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use std::thread::Builder;
 
 use git2::Oid;
 
-/// The files and folders to be synced for objects. One that is in a pack has no file of its own, which is passed over;
-/// one that was there before is synced again.
+/// Lists the files and folders to be synced for objects. The file of an object that lies in a pack does not exist, and
+/// syncing skips it. An object that existed before is synced again, since the process that wrote it may not have done so.
 pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
     let objects = common.join("objects");
     let mut paths = std::collections::BTreeSet::new();
@@ -24,7 +24,7 @@ pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
     Vec::from_iter(paths)
 }
 
-/// The file and folder to be synced for a loose ref.
+/// Lists the file and the folder to be synced for a loose ref.
 pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     let path = common.join(refname);
     let folder = path
@@ -34,21 +34,22 @@ pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     Vec::from_iter([path].into_iter().chain(folder))
 }
 
-/// Files that were replaced, kept open: their blocks are given back when they are let go of. Where a file system tells
-/// the disk of each block that is free now, and waits for it, that takes as long as a sync for each of them.
-/// Removed files are not kept: on a file system of the network an open one stays in its folder under another name.
+/// Open files whose names are gone. The file system frees the blocks of such a file when it is closed. If the file system
+/// reports each freed block to the disk and waits for it (mount option `discard`), closing a file takes as long as a sync.
+/// So files are closed later, several at a time, while the landing waits for the disk anyway.
 #[derive(Default)]
 pub(crate) struct Replaced(Vec<File>);
 
-/// Open files at a time; systems allow 256 and more.
+/// Maximum number of files kept open; systems allow 256 and more.
 const MOST_KEPT: usize = 128;
-/// Let go of at a time.
-const HANDS: usize = 8;
-/// As many take longer than a helper's coming and going.
-const WORTH: usize = 16;
+/// Maximum number of threads that close files.
+const CLOSING_THREADS: usize = 8;
+/// Number of files from which on closing them takes longer than starting a thread.
+const WORTH_A_THREAD: usize = 16;
 
 impl Replaced {
-    /// Keeps a regular file that will be replaced. One that cannot be opened is given back when it is replaced.
+    /// Keeps a regular file open that will be replaced. A file that cannot be opened is not kept; its blocks are freed when
+    /// it is replaced.
     pub fn keep(&mut self, place: &Path) {
         let is_file = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_file());
         if is_file && let Ok(file) = File::open(place) {
@@ -57,7 +58,7 @@ impl Replaced {
         self.let_go_of_many();
     }
 
-    /// Keeps files that have no name any more.
+    /// Keeps open files that were removed. On NFS such a file has a hidden name in its folder until it is closed.
     pub fn extend(&mut self, files: Option<File>) {
         self.0.extend(files);
         self.let_go_of_many();
@@ -69,14 +70,14 @@ impl Replaced {
         }
     }
 
-    /// Lets go of all of them, many at a time.
+    /// Closes all files, several at a time.
     pub fn let_go(&mut self) {
         let mut files = std::mem::take(&mut self.0);
-        let share = files.len().div_ceil(HANDS).max(1);
+        let share = files.len().div_ceil(CLOSING_THREADS).max(1);
         std::thread::scope(|scope| {
             while files.len() > share {
                 let some = files.split_off(files.len() - share);
-                // Without a helper they are let go of here.
+                // If no thread can be started, the closure is dropped here, and the files with it.
                 let _ = Builder::new().spawn_scoped(scope, move || drop(some));
             }
             drop(files);
@@ -84,10 +85,10 @@ impl Replaced {
     }
 }
 
-/// Lets go of files while `main` runs, where they are many and a helper can be had for it, else after it.
+/// Closes files in another thread while `main` runs. Closes them afterwards if they are few or no thread can be started.
 pub(crate) fn beside<T>(mut replaced: Replaced, main: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
-        if replaced.0.len() >= WORTH {
+        if replaced.0.len() >= WORTH_A_THREAD {
             let mut replaced = std::mem::take(&mut replaced);
             let _ = Builder::new().spawn_scoped(scope, move || replaced.let_go());
         }

@@ -1,24 +1,32 @@
-//! Replacing and removing files of the working tree so that nothing saved in the last moment is lost.
+//! Replaces and removes files of the working tree so that a file that is saved in the last moment is not lost.
 //!
-//! Owns: taking a file out of its place, the look at what came out, and giving it back. Never: removes what it cannot
-//! prove to be in the object store already.
+//! Owns: moving a file from its path to a temporary name, the look at it there, and moving it back. Never: removes content
+//! of which it cannot prove that the object store has it.
 //!
-//! Every file is looked at before it is replaced or removed, but another program may save it between the look and the
-//! step. So a step never discards: a file that is replaced changes names with the staged one, a file that is removed is
-//! moved to a name of ours, and what came out is looked at under that name, where nobody else looks for it. Only what
-//! equals the base or the change is removed then. Anything else goes back to its place and is reported as kept.
+//! # The problem
 //!
-//! A program may also write into the file that it opened before, which is now under our name. What came out therefore
-//! waits until a number of files are in their places, and is removed only if nobody has it open for writing (a lease
-//! says so, fcntl(2)) and it was not written since the look. What remains: on a system or file system without leases,
-//! and for files that belong to another user, a program that opened the file before the exchange and writes only after
-//! the removal writes into a file without a name.
+//! Every file is looked at before it is replaced or removed, but another program may save it between the look and the step.
+//! `rename(2)` would discard that save without a trace.
 //!
-//! | In the path | Under our name | What is done |
+//! # The steps
+//!
+//! 1. A file that is replaced exchanges names with the staged one. A file that is removed is renamed to a temporary name.
+//!    Neither discards anything.
+//! 2. The file is looked at again, under the temporary name, where no other program looks for it. If it equals neither the
+//!    base nor the change, it goes back to its path and is reported as kept.
+//! 3. Otherwise it waits until a number of other files are at their paths, because a program may still write into the file
+//!    that it opened before step 1.
+//! 4. It is removed if no program has it open for writing, which a lease shows (fcntl(2)), and it was not written since
+//!    step 2. Otherwise it goes back.
+//!
+//! One gap remains: on a system or file system without leases, and for files of another user, a program that opened the
+//! file before step 1 and writes only after step 4 writes into a file without a name.
+//!
+//! | At the path | Under the temporary name | What is done |
 //! |---|---|---|
 //! | staged content | equals base or change | it is removed |
 //! | staged content | anything else | the names are exchanged back; the path is kept |
-//! | saved once more while that happens | staged content, before | the newest save stays; the older one gets a name next to it |
+//! | saved again during that | staged content before | the newest save stays; the older one gets a name next to it |
 //! | nothing (removal) | equals the base | it is removed |
 //! | nothing (removal) | anything else | it is moved back; the path is kept |
 //! | saved again (removal) | anything but the base | both stay, the older one under a name next to it |
@@ -38,32 +46,32 @@ use crate::journal::JournalFile;
 use crate::preflight::look_at;
 use crate::{ExecError, Repository};
 
-/// Files that wait under our names at a time. With those that [`Replaced`] keeps they are fewer than the 256 open files
-/// that macOS allows a process.
+/// Maximum number of files that wait under temporary names. Together with those that [`Replaced`] keeps open they are fewer
+/// than the 256 open files that macOS allows a process.
 const MOST_WAITING: usize = 64;
-/// Names tried for a save that has lost its place.
+/// Maximum number of names tried for a save whose path is taken.
 const MOST_NAMES: u32 = 1000;
 
-/// Files taken out of their places.
+/// Files that were moved from their paths to temporary names.
 pub(crate) struct DisplacedFiles<'a> {
     repository: &'a Repository,
     waiting: Vec<DisplacedFile<'a>>,
-    /// Paths that hold somebody's later work, and names under which such work was saved.
+    /// Paths that contain somebody's later work, and names under which such work was saved.
     pub kept: Vec<String>,
-    /// Files that were removed, to be closed at leisure.
+    /// Removed files that are still open.
     pub replaced: Replaced,
 }
 
-/// A file that equals the base or the change, under a name of ours.
+/// File that equals the base or the change, under a temporary name.
 struct DisplacedFile<'a> {
     entry: &'a JournalFile,
-    /// The name of ours.
+    /// Temporary name.
     temp: PathBuf,
-    /// Its own path.
+    /// Path in the working tree.
     place: PathBuf,
-    /// How it was when it was looked at.
+    /// Stamp at the time of the look.
     stamp: FileStamp,
-    /// `None` if it is a link.
+    /// Open file, for the question whether another program writes it. `None` if it is a link.
     file: Option<File>,
 }
 
@@ -77,14 +85,17 @@ impl<'a> DisplacedFiles<'a> {
         }
     }
 
-    /// Notes a path that holds somebody's work.
+    /// Notes a path that contains somebody's work.
     pub(crate) fn keep(&mut self, path: &str) {
         if !self.kept.iter().any(|kept| kept == path) {
             self.kept.push(path.to_owned());
         }
     }
 
-    /// Brings a staged file to a path that holds a file. Afterwards the path is kept or holds the staged content.
+    /// Moves a staged file to a path that has a file. Afterwards the path is kept or has the staged content.
+    ///
+    /// # Errors
+    /// When a name cannot be changed.
     pub(crate) fn replace(
         &mut self,
         entry: &'a JournalFile,
@@ -101,7 +112,7 @@ impl<'a> DisplacedFiles<'a> {
                 remove(&temp)?;
                 self.settle_orphan(entry, &spare_name(&temp))
             }
-            // Somebody removed the file in this moment.
+            // Another program removed the file in this moment. Its removal counts as work and is kept.
             Err(error) if error.kind() == io::ErrorKind::NotFound && look_at(&place)?.is_none() => {
                 self.keep(entry.file.path.as_str());
                 remove(&temp)
@@ -110,7 +121,10 @@ impl<'a> DisplacedFiles<'a> {
         }
     }
 
-    /// Takes a file away. Afterwards the path is kept or holds nothing.
+    /// Removes a file of the working tree. Afterwards the path is kept or free.
+    ///
+    /// # Errors
+    /// When a name cannot be changed.
     pub(crate) fn remove(
         &mut self,
         entry: &'a JournalFile,
@@ -122,18 +136,22 @@ impl<'a> DisplacedFiles<'a> {
                 self.repository.reach("file moved aside");
                 self.look(entry, temp, place)
             }
-            // Somebody else removed it in this moment.
+            // Another program removed it in this moment, which is what was to be done.
             Err(error) if error.kind() == io::ErrorKind::NotFound && look_at(&place)?.is_none() => Ok(()),
             Err(error) => Err(ExecError::write("remove", &place)(error)),
         }
     }
 
-    /// Looks at what came out, and gives it back unless it equals one side of the change.
+    /// Looks at a file under its temporary name, and moves it back unless it equals one side of the change.
+    ///
+    /// # Errors
+    /// When it cannot be looked at or moved.
     fn look(&mut self, entry: &'a JournalFile, temp: PathBuf, place: PathBuf) -> Result<(), ExecError> {
         let Some(found) = look_at(&temp)? else {
-            // Somebody removed the folder with all that was in it.
+            // Another program removed the folder with everything in it.
             return Ok(());
         };
+        // The stamp is taken before the content is read, so that a write in between shows as a difference in `finish`.
         let stamp = FileStamp::from_metadata(&found);
         if !self.is_known(entry, &temp)? {
             return self.give_back(entry, &temp, &place);
@@ -155,8 +173,10 @@ impl<'a> DisplacedFiles<'a> {
         Ok(())
     }
 
-    /// Removes what waits under our names, unless somebody writes it or wrote it since it was looked at: then it is
-    /// given back.
+    /// Removes the waiting files. A file that another program is writing, or has written since the look, is moved back.
+    ///
+    /// # Errors
+    /// When a file cannot be removed or moved.
     pub(crate) fn finish(&mut self) -> Result<(), ExecError> {
         for displaced in std::mem::take(&mut self.waiting) {
             let DisplacedFile {
@@ -166,7 +186,8 @@ impl<'a> DisplacedFiles<'a> {
                 stamp,
                 file,
             } = displaced;
-            // The writer is asked for first: one that has ended by then has left another stamp.
+            // First the question for a writer, then the stamp: a writer that ends between the two has changed the stamp. In
+            // the other order its write would be missed.
             let is_written = file.as_ref().and_then(has_writer).unwrap_or(false);
             let found = look_at(&temp)?;
             let is_same = found.is_none_or(|found| FileStamp::from_metadata(&found) == stamp);
@@ -181,7 +202,11 @@ impl<'a> DisplacedFiles<'a> {
         Ok(())
     }
 
-    /// Is this a file of one of the two sides, so that nothing is lost with it? What cannot be read is not.
+    /// Returns whether a file equals one side of the change, so that removing it loses nothing. Returns false for a file that
+    /// cannot be read.
+    ///
+    /// # Errors
+    /// When the name cannot be looked at.
     pub(crate) fn is_known(&self, entry: &JournalFile, temp: &Path) -> Result<bool, ExecError> {
         if look_at(temp)?.is_none_or(|found| found.is_dir()) {
             return Ok(false);
@@ -190,7 +215,10 @@ impl<'a> DisplacedFiles<'a> {
         Ok(state != OnDisk::Other)
     }
 
-    /// Brings somebody's work back to its place, where nothing or our content is now.
+    /// Moves somebody's work back to its path, where our content or nothing is now.
+    ///
+    /// # Errors
+    /// When a name cannot be changed.
     pub(crate) fn give_back(
         &mut self,
         entry: &JournalFile,
@@ -216,15 +244,18 @@ impl<'a> DisplacedFiles<'a> {
         match move_to_free_name(self.repository, temp, place) {
             Ok(()) => self.repository.reach("file given back"),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.rescue(entry, temp)?,
-            // Somebody removed the folder with all that was in it.
+            // Another program removed the folder with everything in it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed()(error)),
         }
         Ok(())
     }
 
-    /// Removes our content that came back for somebody's work. If it is not ours, the path was saved once more: the
-    /// newer save goes back, and the older one gets a name of its own.
+    /// Removes our content after it was exchanged for somebody's work. If it is not our content, the path was saved again in
+    /// between: the newer save goes back to the path, and the older one gets a name of its own.
+    ///
+    /// # Errors
+    /// When a name cannot be changed.
     fn check_returned(&mut self, entry: &JournalFile, temp: &Path, place: &Path) -> Result<(), ExecError> {
         if self.is_ours(entry, temp)? {
             return remove(temp);
@@ -243,7 +274,10 @@ impl<'a> DisplacedFiles<'a> {
         }
     }
 
-    /// Is it the content of the change, which nobody is writing?
+    /// Returns whether a file has the content of the change, and no program is writing it.
+    ///
+    /// # Errors
+    /// When the name cannot be looked at.
     fn is_ours(&self, entry: &JournalFile, temp: &Path) -> Result<bool, ExecError> {
         let is_file = look_at(temp)?.is_some_and(|found| found.is_file());
         let state = read_state(self.repository, temp, entry).unwrap_or(OnDisk::Other);
@@ -254,8 +288,11 @@ impl<'a> DisplacedFiles<'a> {
         Ok(is_file && state == OnDisk::New && !is_written())
     }
 
-    /// Removes a file whose path holds another save by now, if it equals one side of the change; else gives it a name
-    /// of its own.
+    /// Removes a file whose path has another file by now, if it equals one side of the change. Otherwise gives it a name of
+    /// its own.
+    ///
+    /// # Errors
+    /// When a name cannot be changed.
     pub(crate) fn settle_orphan(&mut self, entry: &JournalFile, temp: &Path) -> Result<(), ExecError> {
         if self.is_known(entry, temp)? {
             return remove(temp);
@@ -263,12 +300,15 @@ impl<'a> DisplacedFiles<'a> {
         self.rescue(entry, temp)
     }
 
-    /// Gives somebody's work that has lost its place a name next to it, and reports that name.
+    /// Gives somebody's work whose path is taken a name next to that path, and reports the name.
+    ///
+    /// # Errors
+    /// When it cannot be renamed. It stays under its temporary name then.
     pub(crate) fn rescue(&mut self, entry: &JournalFile, temp: &Path) -> Result<(), ExecError> {
         let path = entry.file.path.as_str();
         self.keep(path);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // A file waits in the folder of its path or above it.
+        // The temporary name may be in a folder above the path, if the path's own folder did not exist when it was chosen.
         let folder = match temp.parent() {
             Some(above) if above.ends_with(folder) => folder,
             Some(_) | None => "",
@@ -283,7 +323,7 @@ impl<'a> DisplacedFiles<'a> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                // It stays under our name, and the error names it.
+                // The error names the temporary name, where the file stays.
                 Err(error) => return Err(ExecError::write("save", temp)(error)),
             }
         }
@@ -293,11 +333,14 @@ impl<'a> DisplacedFiles<'a> {
     }
 }
 
-/// Removes a file under a name of ours, as far as it is there.
+/// Removes a file under a temporary name. A missing one is no error.
+///
+/// # Errors
+/// When it exists and cannot be removed.
 pub(crate) fn remove(temp: &Path) -> Result<(), ExecError> {
     match fs::remove_file(temp) {
         Ok(()) => Ok(()),
-        // Nor is it there if the folder it was in became a file.
+        // NotADirectory: its folder was replaced by a file.
         Err(error)
             if matches!(
                 error.kind(),

@@ -1,6 +1,6 @@
-//! Why a repository cannot be read, or nothing was written.
+//! Failures to read a repository or to land a change.
 //!
-//! Owns: the errors, their stable codes and hints. Never: shows libgit2's words where we know better ones.
+//! Owns: the errors, their stable codes and hints. Never: shows a message of libgit2 where we have a clearer one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,124 +16,124 @@ mod kinds;
 mod places;
 mod steps;
 
-/// The repository is not in a state to be read or landed on.
+/// Failure to read a repository, or a state of it in which nothing can be landed.
 #[derive(Debug, thiserror::Error)]
 pub enum RepoError {
-    /// No repository here or above.
+    /// The folder and those above it are no repository.
     #[error("`{}` is not in a git repository", .0.display())]
     NotARepository(PathBuf),
-    /// Somebody else's repository; its configuration is not trusted.
+    /// The repository belongs to another user, so its configuration is not trusted.
     #[error("the repository `{}` belongs to another user", .0.display())]
     NotOwned(PathBuf),
     /// The repository's work tree is not where its git directory is.
     #[error("the repository's configuration puts its work tree elsewhere, at `{}`", .0.display())]
     WorkTreeElsewhere(PathBuf),
-    /// The git directory is another work tree's, or is not known to be this one's.
+    /// The git directory belongs to another working tree, or does not confirm that it belongs to this one.
     #[error("the git directory `{}` does not name this folder as its work tree", .0.display())]
     ForeignGitDir(PathBuf),
-    /// What would be written leads elsewhere.
-    #[error("`{}` is a symbolic link, which git does not make there", .0.display())]
+    /// A path that a landing writes in the git directory is a link, and so leads out of it.
+    #[error("`{}` is a symbolic link, which git does not create there", .0.display())]
     LinkInGitDir(PathBuf),
-    /// A format we cannot keep safe.
+    /// The repository has a format that is not supported.
     #[error("the repository uses {0}, which is not supported")]
     Unsupported(Unsupported),
-    /// Bare, and no branch is named.
+    /// The repository is bare, and no branch is named.
     #[error("the repository is bare: there is no checked-out branch to land on")]
     Bare,
-    /// Only the work tree is to be written, and there is none.
+    /// Only the working tree is to be written, and there is none.
     #[error("the repository is bare: there is no work tree to write to")]
     NoWorkTree,
-    /// No commit yet.
+    /// The branch has no commit yet.
     #[error("the branch `{0}` has no commit yet")]
     UnbornBranch(String),
     /// HEAD names a commit, not a branch.
     #[error("HEAD is detached: there is no branch to land on")]
     DetachedHead,
-    /// A merge or the like is under way.
+    /// A merge or a similar operation is in progress.
     #[error("a {} is in progress", .0.as_str())]
     InProgress(Operation),
-    /// What an earlier landing left in the work tree cannot stand beside the present commit.
-    #[error("later commits are in the way of what this run left in the work tree")]
+    /// Files that an earlier landing left in the working tree do not fit to the present commit.
+    #[error("later commits conflict with the files that this run left in the work tree")]
     Overtaken,
-    /// The branch is another work tree's.
+    /// The branch is checked out in another working tree.
     #[error("the branch `{branch}` is checked out at `{}`", at.display())]
     BranchCheckedOut {
-        /// The branch.
+        /// Name of the branch.
         branch: String,
-        /// The other work tree.
+        /// Path of the other working tree.
         at: PathBuf,
     },
-    /// The branch will be moved by what a work tree is in the middle of.
+    /// An operation in a working tree will move the branch when it ends.
     #[error("a {} of the branch `{branch}` is in progress at `{}`", operation.as_str(), at.display())]
     BranchInUse {
-        /// The branch.
+        /// Name of the branch.
         branch: String,
-        /// What is in progress.
+        /// Operation that is in progress.
         operation: Operation,
-        /// The work tree.
+        /// Path of the working tree.
         at: PathBuf,
     },
-    /// Not a commit.
+    /// The text names no commit.
     #[error("`{0}` names no commit here")]
     UnknownRevision(String),
-    /// Not a branch name.
+    /// The text is no valid name of a branch.
     #[error("`{0}` is not a valid branch name")]
     BadBranchName(String),
-    /// One name would have to be a branch and a folder of branches.
-    #[error("the branch `{branch}` cannot be made beside the branch `{other}`")]
+    /// A name would be both a branch and a folder of branches.
+    #[error("the branch `{branch}` cannot be created while the branch `{other}` exists")]
     BranchConflict {
-        /// The branch.
+        /// Name of the branch to be created.
         branch: String,
-        /// The one that is there.
+        /// Name of the existing branch.
         other: String,
     },
     /// The branch is another name for a ref.
     #[error("the branch `{0}` is a symbolic ref")]
     SymbolicBranch(String),
-    /// Nobody to name as author.
+    /// Name or e-mail address of author or committer are not known.
     #[error("there is no name and e-mail address for the commit")]
     NoIdentity,
-    /// A setting has a value that git does not know.
-    #[error("`{name}` is set to `{value}`, which is not known")]
+    /// A setting has a value that git does not accept.
+    #[error("`{name}` is set to `{value}`, which is not a valid value")]
     BadSetting {
-        /// The setting.
+        /// Name of the setting.
         name: &'static str,
-        /// Its value.
+        /// Value of the setting.
         value: String,
     },
-    /// The configuration depends on conditions that are not decided here.
+    /// The configuration includes a file on a condition, which is not evaluated here.
     #[error("the setting `{0}` includes a file on a condition")]
     ConditionalConfig(String),
     /// A rule file of the base commit cannot be used.
     #[error("the policy cannot be read: `{path}` {why}")]
     UnreadablePolicy {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         why: &'static str,
     },
     /// A file cannot be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
     /// Git's data cannot be read.
     #[error("cannot {action}: {why}")]
     Git {
-        /// What was tried.
+        /// Attempted action, as in `read the base`.
         action: &'static str,
-        /// What is wrong with it, in words.
+        /// Message that names what is wrong.
         why: String,
-        /// The error behind it, where there is one.
+        /// Error behind it. `None` if the failure was found here.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
 }
 
 impl RepoError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -163,7 +163,8 @@ impl RepoError {
         }
     }
 
-    /// Returns what to do next, where that is a sentence which names no flag of a front end.
+    /// Returns what to do next as a sentence that names no flag of a front end. `None` if the error needs no advice, or
+    /// [`Self::next_steps`] has it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -172,9 +173,9 @@ impl RepoError {
             Self::ForeignGitDir(_) => Some(
                 "if it is yours, run `git worktree repair` there for a linked work tree, or else set its `core.worktree`",
             ),
-            Self::LinkInGitDir(_) => {
-                Some("if it is yours, put what it leads to in its place, or clone the repository")
-            }
+            Self::LinkInGitDir(_) => Some(
+                "if it is yours, replace the link by the file or folder it leads to, or clone the repository",
+            ),
             Self::BranchConflict { .. } => Some("choose another name, or rename the other branch"),
             Self::UnbornBranch(_) => Some("make a first commit, as with `git commit --allow-empty -m start`"),
             Self::InProgress(_) | Self::BranchInUse { .. } => {
@@ -186,9 +187,11 @@ impl RepoError {
             Self::NoIdentity => {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
             }
-            Self::BadSetting { .. } => Some("`git config --show-origin --get-all NAME` says where it is set"),
+            Self::BadSetting { .. } => {
+                Some("`git config --show-origin --get-all NAME` shows where it is set")
+            }
             Self::ConditionalConfig(_) => Some(
-                "with `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` or `GIT_CONFIG_NOSYSTEM` set, name files with `include` alone",
+                "while `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` or `GIT_CONFIG_NOSYSTEM` is set, use `include` without a condition",
             ),
             Self::Overtaken => Some("the files have changed since; edit them by hand"),
             Self::NotARepository(_)
@@ -205,7 +208,8 @@ impl RepoError {
         }
     }
 
-    /// Wraps libgit2's error, in our words where a format is not supported.
+    /// Adds the action to an error of libgit2. An error about a format that is not supported becomes
+    /// [`Self::Unsupported`].
     pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
         move |error| match Unsupported::named_in(error.message()) {
             Some(what) => Self::Unsupported(what),
@@ -217,133 +221,134 @@ impl RepoError {
         }
     }
 
+    /// Adds the path to a system's error.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
 }
 
-/// Nothing was written, unless the error says what was.
+/// Failure to land a change. Nothing was written, unless the error says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The repository is not in a state to land.
+    /// The repository cannot be read, or is not in a state to be landed on.
     #[error(transparent)]
     Repo(#[from] RepoError),
     /// The approval was given for something else.
     #[error("the approval is void: it was given for another {what} (`{approved}`, now `{found}`)")]
     ApprovalVoid {
-        /// What differs.
+        /// Property that differs, as in `base commit`.
         what: &'static str,
-        /// As approved.
+        /// Value that was approved.
         approved: String,
-        /// As found.
+        /// Value that was found.
         found: String,
     },
-    /// The branch moved after the change was judged.
+    /// The branch moved after the policy decided about the change.
     #[error("`{refname}` moved from `{expected}` to `{found}`")]
     BaseMoved {
-        /// The ref.
+        /// Name of the ref.
         refname: String,
-        /// The commit the change was judged against.
+        /// Commit that the decision was made for.
         expected: String,
-        /// Where it stands; empty when it is gone.
+        /// Commit that the ref leads to now; empty if the ref is gone.
         found: String,
     },
-    /// Nothing would change.
+    /// The change contains no file.
     #[error("the change is empty")]
     Empty,
     /// The change was made for another state of a file.
     #[error("`{0}` is not in the state that the change was made for")]
     BaseDiffers(String),
-    /// A path leads through or over a link.
+    /// A path leads through a symbolic link, or is one.
     #[error("`{0}` leads through a symbolic link")]
     SymlinkTraversal(String),
-    /// Work that is not committed is in the way.
+    /// Paths of the change have uncommitted work.
     #[error("uncommitted work is in the way: {}", quoted(.0))]
     DirtyOverlap(Vec<String>),
-    /// With what stands in the work tree, the folder of this path would be a git directory.
+    /// Together with files in the working tree, the folder of this path would be a git directory.
     #[error(
-        "`{0}` cannot be written: with what is in the work tree its folder is a git directory, and git runs what that names"
+        "`{0}` cannot be written: with the files in the work tree its folder would be a git directory, and git runs programs that such a folder names"
     )]
     GitDirectory(String),
-    /// A filter or conversion stands between the commit and the work tree.
+    /// A filter or conversion changes content between the commit and the working tree.
     #[error("`{path}` is converted on checkout ({by}), which is not supported")]
     FilteredPath {
-        /// The path.
+        /// Path of the file.
         path: String,
-        /// The attribute or setting.
+        /// Attribute or setting that converts it.
         by: String,
     },
-    /// Git would put other line ends into the next commit than this one has.
-    #[error("`{0}` would be committed with line ends that git does not keep: it is text by its attributes")]
+    /// The next `git add` would change the line ends of this content.
+    #[error("`{0}` has line ends that git would change with the next `git add`: its attributes make it text")]
     LineEnds(String),
-    /// Another program works on the index.
+    /// Another program has locked the index.
     #[error("the index is locked by `{}`", .0.display())]
     IndexLocked(PathBuf),
     /// Another program is about to switch branches.
-    #[error("HEAD is locked by `{}`: another program switches branches here", .0.display())]
+    #[error("HEAD is locked by `{}`: another program is switching branches", .0.display())]
     HeadLocked(PathBuf),
-    /// The path belongs to a repository of its own that lies in this work tree.
+    /// The path belongs to another repository inside this working tree.
     #[error("`{path}` is in another repository, `{repository}`, that lies in this work tree")]
     Nested {
-        /// The path.
+        /// Path of the file.
         path: String,
-        /// The folder that holds the other repository.
+        /// Folder of the other repository.
         repository: String,
     },
-    /// Another program works on the branch.
+    /// Another program has locked the branch.
     #[error("`{0}` is locked by another program")]
     RefLocked(String),
-    /// Two independent ways to the result do not agree. A fault of ours or of libgit2; nothing was written.
-    #[error("the two ways to compute the result do not agree: {0}")]
+    /// Two independent computations of the result differ: a fault of ours or of libgit2. Nothing was written.
+    #[error("two independent computations of the result differ: {0}")]
     SecondOpinion(String),
     /// The intent could not be recorded, so nothing was written.
     #[error("the intent could not be recorded: {0}")]
     EvidenceNotDurable(String),
-    /// The user wants commits signed, and there is no signature.
+    /// The configuration requests signed commits, and there is no signature.
     #[error("the commit could not be signed: {0}")]
     NotSigned(String),
     /// The user stopped it before anything visible was written.
     #[error("stopped by the user")]
     Interrupted,
-    /// What an earlier landing left cannot be brought to its end now, so nothing new is begun.
-    #[error("run `{run}` was cut short, and cannot be brought to its end: {why}")]
+    /// An earlier landing that was interrupted can be neither finished nor rolled back now, so no new one is begun.
+    #[error("run `{run}` was interrupted and cannot be finished now: {why}")]
     Blocked {
-        /// The earlier run.
+        /// Id of the earlier run.
         run: String,
-        /// What stands in the way.
+        /// Failure of its recovery.
         why: Box<ExecError>,
     },
-    /// Another landing left a journal that cannot be read.
+    /// The journal is not one that a landing writes.
     #[error("the journal `{}` cannot be read", .0.display())]
     BadJournal(PathBuf),
-    /// Something could not be written; what had been begun was taken back.
+    /// A file could not be written. Everything written before was removed again.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Write {
-        /// What was tried.
+        /// Attempted action, as in `write`.
         action: &'static str,
-        /// Where.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
-    /// Git's objects or refs could not be written; what had been begun was taken back.
+    /// Git's objects or refs could not be written. Everything written before was removed again.
     #[error("cannot {action}: {why}")]
     Git {
-        /// What was tried.
+        /// Attempted action, as in `write the commit`.
         action: &'static str,
-        /// What is wrong with it, in words.
+        /// Message that names what is wrong.
         why: String,
-        /// The error behind it, where there is one.
+        /// Error behind it. `None` if the failure was found here.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The change is made and recorded, but the work tree is not yet wholly updated.
-    #[error("the change is made, but the work tree could not be brought up to it: {0}")]
+    /// The change is made and recorded, but the working tree is not completely updated yet.
+    #[error("the change is made, but the work tree could not be updated: {0}")]
     Unfinished(Box<ExecError>),
 }
 
 impl ExecError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -373,20 +378,21 @@ impl ExecError {
         }
     }
 
-    /// Returns what to do next, where that is a sentence which names no flag of a front end.
+    /// Returns what to do next as a sentence that names no flag of a front end. `None` if the error needs no advice, or
+    /// [`Self::next_steps`] has it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Repo(error) => error.hint(),
             Self::BaseMoved { .. } => Some("run the command again: it lands on the new base"),
             Self::GitDirectory(_) => {
-                Some("take `HEAD` or `commondir` out of that folder, or leave the folder out of the change")
+                Some("move `HEAD` or `commondir` out of that folder, or leave the folder out of the change")
             }
             Self::FilteredPath { by, .. } if by.starts_with("filter") => {
                 Some("change this file with git, which runs the filter")
             }
             Self::LineEnds(_) => Some(
-                "end its lines with LF alone, as git does in a commit; or give it `-text` in `.gitattributes`",
+                "end its lines with LF alone, as git does in a commit; or set `-text` for it in `.gitattributes`",
             ),
             Self::Nested { .. } => Some("run the command in that repository"),
             Self::IndexLocked(_) | Self::HeadLocked(_) => {
@@ -404,7 +410,7 @@ impl ExecError {
             Self::Write { source, .. } => Some(mend(source.kind())),
             Self::Git { why, .. } => Some(mend(kind_of(why))),
             Self::Unfinished(_) => {
-                Some("put right what stands in the way and run any command: it is finished first")
+                Some("remove the cause and run any command: the landing is finished first")
             }
             Self::DirtyOverlap(_)
             | Self::FilteredPath { .. }
@@ -417,12 +423,13 @@ impl ExecError {
         }
     }
 
-    /// True for faults of ours, as opposed to a repository that is not in a state to land.
+    /// Returns true for a fault of ours, as opposed to a state of the repository in which nothing can be landed.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         matches!(self, Self::SecondOpinion(_) | Self::ApprovalVoid { .. })
     }
 
+    /// Adds the action to an error of libgit2.
     pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
         move |error| Self::Git {
             action,
@@ -431,6 +438,7 @@ impl ExecError {
         }
     }
 
+    /// Converts the failure of a sync.
     pub(crate) fn not_synced(error: SyncError) -> Self {
         let SyncError { path, source } = error;
         Self::Write {
@@ -440,12 +448,14 @@ impl ExecError {
         }
     }
 
+    /// Adds the action and the path to a system's error.
     pub(crate) fn write(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Write { action, path, source }
     }
 }
 
+/// Lists at most five paths, and the number of further ones.
 fn quoted(paths: &[String]) -> String {
     let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
     let more = paths.len().saturating_sub(shown.len());

@@ -1,13 +1,13 @@
-//! Changing names of the working tree so that nothing is replaced, on every file system.
+//! Renames files of the working tree so that nothing is replaced, on every file system.
 //!
-//! Owns: the steps that stand in for a call that a file system lacks, and the names that a crash between two of them
-//! leaves. Never: removes content, or looks at it.
+//! Owns: the steps that replace a call that a file system lacks, and the names that a crash between two of them leaves.
+//! Never: removes content, or looks at it.
 //!
-//! Linux and macOS exchange two names in one call, and give a file a free name in one call. Elsewhere (Windows, NFS,
-//! old FAT drivers, kernels before 3.15) the exchange is three renames to free names. Another program then sees no
-//! file at the path for a moment, but whatever it saves there is still not replaced. A free name is given by a second
-//! name (link(2) fails if the name is taken). Only a file system without links, either, has a gap between a look at
-//! the name and the rename; FAT on such a kernel is the one known case.
+//! Linux and macOS exchange two names in one call, and rename a file to a free name in one call. On other systems (Windows,
+//! NFS, old FAT drivers, kernels before 3.15) the exchange takes three renames to free names. Another program then sees no
+//! file at the path for a moment, but a file that it saves there is still not replaced. Renaming to a free name is done by a
+//! hard link (link(2) fails if the name is taken) and the removal of the old name. Only on a file system that has no links
+//! either, there is a gap between a look at the name and the rename; FAT on such a kernel is the one known case.
 
 use std::fs;
 use std::io;
@@ -15,17 +15,20 @@ use std::path::{Path, PathBuf};
 
 use crate::Repository;
 
-/// How an exchange ended.
+/// Result of an exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Exchanged {
-    /// Each name leads to what the other one led to.
+    /// Each name leads to the file that the other one led to.
     Wholly,
-    /// Somebody saved a file at the path between two steps: it stays there. What was at the path before is under the
-    /// spare name, and the staged file is where it was.
+    /// Another program saved a file at the path between two steps, and that file stays there. The file that was at the path
+    /// before has the spare name, and the staged file has kept its name.
     SavedMeanwhile,
 }
 
-/// Exchanges what the name of a staged file and a path of the working tree lead to.
+/// Exchanges the names of a staged file and of a file of the working tree.
+///
+/// # Errors
+/// When a name does not exist or cannot be changed.
 pub(crate) fn exchange(repository: &Repository, staged: &Path, place: &Path) -> io::Result<Exchanged> {
     match agentos_durable::exchange_names(staged, place) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -43,7 +46,7 @@ fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Exchanged::SavedMeanwhile),
         Err(error) => {
-            // If this fails as well, recovery finds it under the spare name.
+            // If this fails too, recovery finds the file under the spare name.
             let _ = move_to_free_name(repository, &spare, place);
             return Err(error);
         }
@@ -53,14 +56,17 @@ fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io
     Ok(Exchanged::Wholly)
 }
 
-/// Returns the name that the steps of an exchange use besides that of the staged file.
+/// Returns the spare name for an exchange in steps.
 pub(crate) fn spare_name(staged: &Path) -> PathBuf {
     let name = staged.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".tmp").unwrap_or(&name);
     staged.with_file_name(format!("{stem}-spare.tmp"))
 }
 
-/// Renames a file, unless the new name is taken: then the error is [`io::ErrorKind::AlreadyExists`].
+/// Renames a file, unless the new name is taken.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] if the new name is taken; other errors as the system reports them.
 pub(crate) fn move_to_free_name(repository: &Repository, from: &Path, to: &Path) -> io::Result<()> {
     match agentos_durable::rename_to_free_name(from, to) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
@@ -71,7 +77,7 @@ pub(crate) fn move_to_free_name(repository: &Repository, from: &Path, to: &Path)
             repository.reach("file named twice");
             fs::remove_file(from)
         }
-        // A folder has one name alone (link(2)), and some file systems have no second names at all.
+        // A folder cannot have a second name (link(2)), and some file systems have no hard links at all.
         Err(error) if no_links(&error) => match fs::symlink_metadata(to) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => fs::rename(from, to),
@@ -80,7 +86,7 @@ pub(crate) fn move_to_free_name(repository: &Repository, from: &Path, to: &Path)
     }
 }
 
-/// Returns true if a call failed because the file system has no second names.
+/// Returns true if a call failed because the file system has no hard links.
 pub(crate) fn no_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,10 +1,10 @@
-//! Places where a kill test ends the process, so that every state a crash can leave is seen.
+//! Places at which a kill test ends the process, so that every state that a crash can leave is tested.
 //!
-//! Owns: counting the places, saying that the chosen one is reached, and waiting there for the signal that ends the
-//! process; or what a test does there in another program's stead. Never: is part of a release build: without debug assertions a place is nothing at all, which a test of
-//! the command line shows.
+//! Owns: counting the places, reporting that the chosen one is reached, and waiting there for the signal that ends the
+//! process; or calling a function of a test there that acts as another program. Never: is part of a release build. Without
+//! debug assertions a place compiles to nothing, which a test of the command line shows.
 
-/// Where the process shall end; nowhere unless a kill test says so.
+/// Place at which the process waits to be killed. The default is none.
 #[derive(Debug, Clone, Default)]
 pub struct FailPoints {
     #[cfg(debug_assertions)]
@@ -13,12 +13,12 @@ pub struct FailPoints {
 
 #[cfg(debug_assertions)]
 enum Armed {
-    /// The process ends at the place with this number.
+    /// Waits for the kill at the place with this number.
     Ends {
         at: u64,
         reached: std::sync::atomic::AtomicU64,
     },
-    /// Somebody else does something whenever this place is reached.
+    /// Calls a function whenever this place is reached.
     Meets {
         place: &'static str,
         work: Box<dyn Fn() + Send + Sync>,
@@ -36,8 +36,8 @@ impl std::fmt::Debug for Armed {
 }
 
 impl FailPoints {
-    /// The process goes no further than the place with this number, counted from one: it says so on its log, and
-    /// waits there to be killed.
+    /// Stops the process at the place with this number, counted from one: it reports that in its log, and waits there to be
+    /// killed.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn at(number: u64) -> Self {
@@ -47,7 +47,8 @@ impl FailPoints {
         }
     }
 
-    /// What another program does while a landing is at this place: a race whose outcome a test can rely on.
+    /// Calls `work` whenever a landing is at this place, as if another program acted in that moment. So a test can produce a
+    /// race reliably.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn meeting(place: &'static str, work: impl Fn() + Send + Sync + 'static) -> Self {
@@ -57,7 +58,7 @@ impl FailPoints {
         }
     }
 
-    /// The process is at a place.
+    /// Reports that the process is at a place.
     #[cfg(debug_assertions)]
     pub(crate) fn reach(&self, place: &str) {
         let (at, reached) = match self.armed.as_deref() {
@@ -79,7 +80,7 @@ impl FailPoints {
         }
     }
 
-    /// The process is at a place, which means nothing here.
+    /// Does nothing in a release build.
     #[cfg(not(debug_assertions))]
     #[inline(always)]
     pub(crate) fn reach(&self, _place: &str) {}

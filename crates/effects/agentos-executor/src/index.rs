@@ -1,7 +1,7 @@
-//! Brings the index up to a landed change: the touched paths, and nothing else. The file format is `agentos-index`'s.
+//! Updates the index after a change: the entries of its paths, and nothing else. The file format is that of `agentos-index`.
 //!
-//! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
-//! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
+//! Owns: reading the index, writing a new one under another name and renaming it, and entries with the stat data that keeps
+//! `git status` quick and clean. Never: refreshes or drops other entries that the user has staged.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -24,7 +24,10 @@ use crate::splice::{mode_bits, oid};
 use crate::worktree::Placed;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
-/// Reads an index; where none is, nothing is staged.
+/// Reads an index. A missing file reads as an empty index.
+///
+/// # Errors
+/// When it cannot be read, or is of a kind that is not supported.
 pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
     let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
         Ok(bytes) => bytes,
@@ -48,9 +51,14 @@ pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
     })
 }
 
-/// Sets the entries of a change. The caller holds the index. A path that is not in `placed`, or was written since, holds a
-/// user's later work: its entry carries no stat data, so that git looks at the file. What it holds is on the disk before it takes its place, and
-/// `also`; that it took it is not, until the folder is synced.
+/// Writes the entries of a change. The caller holds the lock of the index.
+///
+/// A path that is not in `placed`, or was written since, contains a user's later work: its entry gets no stat data, so that
+/// git reads the file. The new index and `also` are synced before the rename; the rename itself is durable when the caller
+/// has synced the folder.
+///
+/// # Errors
+/// When the index cannot be written or synced.
 pub(crate) fn update(
     repository: &Repository,
     held: &mut HeldIndex,
@@ -65,6 +73,7 @@ pub(crate) fn update(
     let written = write(&held.index, &next);
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
+    // A rename can become durable before the content of the file. git could not read such an index.
     let unsynced = [vec![next.clone()], also].concat();
     repository.sync(&unsynced)?;
     repository.reach("work tree durable");
@@ -78,7 +87,10 @@ fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
     index.write_to(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
 }
 
-/// Changes the index in memory.
+/// Replaces the entries of a change in memory.
+///
+/// # Errors
+/// When an id is not valid.
 fn change(
     repository: &Repository,
     index: &mut IndexFile,
@@ -103,15 +115,16 @@ fn change(
         }
     }
     index.replace_entries(paths(), &[]);
-    // The entries of the change are new ones, and their files need no second look.
+    // After the old entries of the change are gone and before the new ones are there: only the files of other entries need a
+    // second look.
     look_again(repository, root, index);
     index.replace_entries(std::iter::empty(), &new);
     index.invalidate_trees(paths());
     Ok(())
 }
 
-/// Was the index replaced? No entry of the change is as it was before then. What the work tree had to hold was on the disk
-/// before, so that whatever else it holds now is a user's.
+/// Returns whether the index was replaced already: no entry of the change equals the base any more. The working tree was
+/// durable before, so whatever else it contains now is a user's work.
 pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
     files.iter().all(|JournalFile { file, .. }| {
         let entry = index.find_entry(file.path.as_str(), 0);
@@ -126,8 +139,12 @@ pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
     })
 }
 
-/// Finds out early what a reading under the lock would find: an index of a kind that is not read. Reading a large one takes long, so only one that looks odd is read here.
+/// Refuses an index of a kind that is not supported, before anybody is asked for a change.
+///
+/// # Errors
+/// When the index is of such a kind, or cannot be read.
 pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
+    // Reading a large index takes long, and it is read again under the lock. So here only an unusual one is read.
     let looks_usual = is_usual(&repository.index_path()) && !has_company(repository.git.path());
     if looks_usual {
         return Ok(());
@@ -135,7 +152,7 @@ pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
     read(&repository.index_path()).map(drop)
 }
 
-/// No index, or one of the versions 2 to 4, as git's `index-format` page has them.
+/// Returns whether the file is missing, or begins like an index of version 2 to 4 (gitformat-index(5)).
 fn is_usual(place: &Path) -> bool {
     let mut head = [0; 8];
     match open_plain_file(place, Links::Followed).and_then(|mut file| file.read_exact(&mut head)) {
@@ -144,7 +161,7 @@ fn is_usual(place: &Path) -> bool {
     }
 }
 
-/// The other part of a split index lies beside it, and the list by which an index became sparse.
+/// Returns whether the git directory contains the other part of a split index, or the list that makes an index sparse.
 fn has_company(git_dir: &Path) -> bool {
     let sparse = git_dir.join("info/sparse-checkout").exists();
     sparse
@@ -155,8 +172,11 @@ fn has_company(git_dir: &Path) -> bool {
         })
 }
 
-/// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
-/// index is younger, so that is found out now, as git does: one that was edited is marked by a size of nothing.
+/// Looks at the content of files that are as young as the old index, and marks the edited ones by a size of 0.
+///
+/// git compares times in whole seconds. If a file was written in the same second as the index, its time does not show
+/// whether it was edited after it was staged, so git reads the content ("racy git" in git's technical documentation). The
+/// new index is younger than these files, and git would take them for unchanged. git itself marks them in the same way.
 fn look_again(repository: &Repository, root: &Path, index: &mut IndexFile) {
     let Ok(modified) = fs::metadata(repository.index_path()).and_then(|found| found.modified()) else {
         // There is no index yet.
@@ -169,9 +189,10 @@ fn look_again(repository: &Repository, root: &Path, index: &mut IndexFile) {
     index.smudge_entries(|entry| is_young(entry) && is_plain(entry) && !is_unedited(repository, root, entry));
 }
 
-/// Does the work tree hold what this entry names? Where that is not certain, git shall look itself.
+/// Returns whether the working tree has the content that this entry names. Returns false if that is not certain; then git
+/// reads the file itself.
 fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> bool {
-    // An index can name anything; only what can be a file of the work tree is looked at.
+    // An index may contain any name. A name that leads out of the working tree is not followed.
     let path = std::str::from_utf8(entry.path()).ok();
     let Some(path) = path.filter(|path| RepoPath::new(path).is_ok()) else {
         return false;
@@ -181,6 +202,7 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> 
     let id = entry.blob_id();
     let content = Content::of(&place);
     let same = is_file && content.is(&id).unwrap_or(false);
+    // libgit2 would follow a link, or wait at a FIFO, in the place of `.gitattributes`.
     let is_odd = |folder: &str| mentions::is_odd(&root.join(attributes_in(folder)));
     if !same && [""].into_iter().chain(ancestors(path)).any(is_odd) {
         return false;
@@ -199,7 +221,7 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> 
     same || (is_file && as_git_sees_it().unwrap_or(false))
 }
 
-/// The index keeps the low 32 bits of each number.
+/// Converts stat data. The index has 32 bits for each number, and git compares the low 32 bits.
 #[cfg(unix)]
 fn stat_of(found: &Metadata) -> EntryStat {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,10 @@
-//! The index is ours from the look at it until it is replaced, and a lock that a killed landing left is known as ours.
+//! The lock of the index, which a landing holds from its first look at the index until it has replaced it.
 //!
-//! Owns: `index.lock` of a landing, told from other programs' by its content, which it has from its first moment, and
-//! the one reading of an index under it. Never: removes a lock that says anything else.
+//! Owns: `index.lock` of a landing, and the one reading of the index under it. Never: removes a lock with other content.
+//!
+//! A landing that is killed leaves its lock, and recovery must know it from the lock of another program, which it must not
+//! remove. So our lock contains the name of the run, and has that content from its first moment: it is written under
+//! another name and then linked (link(2) fails if `index.lock` exists).
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -14,36 +17,39 @@ use crate::index;
 use crate::journal::remove_if_there;
 use crate::{ExecError, Repository};
 
-/// What our lock begins with; the run follows.
+/// Beginning of our lock's content; the run follows.
 const MARK: &str = "agentos landing ";
-/// Ours are far shorter.
+/// Size in bytes above which a lock is not ours.
 const MAX_LOCK: u64 = 512;
 
-/// The index is held; it is let go when this is dropped.
+/// Lock of the index. Dropping it removes the lock file.
 pub(crate) struct IndexLock {
     path: PathBuf,
-    /// Where the next index is made.
+    /// Path at which the next index is written.
     next: PathBuf,
 }
 
-/// The index as it is while nobody else can change it.
+/// Locked index and its content, which no other program can change.
 pub(crate) struct HeldIndex {
-    /// What `.git/index` says.
+    /// Content of `.git/index`.
     pub index: IndexFile,
     _lock: IndexLock,
 }
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // Nothing can be done about what cannot be removed; the next call tries again.
+        // A file that cannot be removed now is recognised as ours and removed by the next call.
         let _ = clear_next(&self.next);
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Repository {
-    /// Takes the index, so that no other program can stage anything until we are done. The caller holds the
-    /// repository's lock.
+    /// Locks the index, so that no other program can stage anything until we are done. The caller holds the repository's
+    /// lock.
+    ///
+    /// # Errors
+    /// [`ExecError::IndexLocked`] if another program holds the lock; other errors as the system reports them.
     fn lock_index(&self, run: &str) -> Result<IndexLock, ExecError> {
         let path = self.index_lock_path();
         let mark = self.state_dir().join("index-mark");
@@ -51,7 +57,8 @@ impl Repository {
         let taken = write_new(&mark, &text).and_then(|()| {
             self.reach("index mark written");
             let linked = match fs::hard_link(&mark, &path) {
-                // A file system without second names: the lock gets its content a moment after its name.
+                // Without hard links the lock gets its content a moment after its name. A kill in between leaves an empty
+                // lock, which a person has to remove.
                 Err(error) if no_links(&error) => create(&path, &text),
                 other => other,
             };
@@ -69,7 +76,10 @@ impl Repository {
         }
     }
 
-    /// Takes the index and reads it, once: what is looked at is what will be changed.
+    /// Locks the index and reads it, once, so that all checks see the index that will be changed.
+    ///
+    /// # Errors
+    /// When it is locked or cannot be read.
     pub(crate) fn hold_index(&self, run: &str) -> Result<HeldIndex, ExecError> {
         let lock = self.lock_index(run)?;
         let next = self.next_index();
@@ -83,12 +93,15 @@ impl Repository {
         self.git.path().join("index")
     }
 
-    /// Where a new index is made before it takes the place of the old one.
+    /// Returns the path at which a new index is written before it is renamed.
     pub(crate) fn next_index(&self) -> PathBuf {
         self.git.path().join("agentos-index.tmp")
     }
 
-    /// Nobody holds the index now.
+    /// Checks that no program has locked the index.
+    ///
+    /// # Errors
+    /// [`ExecError::IndexLocked`] if one has.
     pub(crate) fn check_index_is_free(&self) -> Result<(), ExecError> {
         let path = self.index_lock_path();
         if fs::symlink_metadata(&path).is_ok() {
@@ -97,7 +110,10 @@ impl Repository {
         Ok(())
     }
 
-    /// Nobody is about to switch branches here now.
+    /// Checks that no program is about to switch branches.
+    ///
+    /// # Errors
+    /// [`ExecError::HeadLocked`] if one is.
     pub(crate) fn check_head_is_free(&self) -> Result<(), ExecError> {
         let path = self.git.path().join("HEAD.lock");
         if fs::symlink_metadata(&path).is_ok() {
@@ -106,7 +122,7 @@ impl Repository {
         Ok(())
     }
 
-    /// The run whose process died with this index locked; none if the lock is another program's or not there.
+    /// Returns the run whose process ended with this index locked. `None` if there is no lock, or it is another program's.
     pub(crate) fn abandoned_index_lock(&self) -> Option<String> {
         let path = self.index_lock_path();
         let found = fs::symlink_metadata(&path).ok()?;
@@ -117,8 +133,11 @@ impl Repository {
         text.strip_prefix(MARK).map(|run| run.trim_end().to_owned())
     }
 
-    /// Lets go of an index that a process of ours held when it died. The caller holds the repository's lock, so that
-    /// no process of ours is alive with it.
+    /// Removes a lock of the index that a process of ours left, and returns its run. `None` if there is no such lock. The
+    /// caller holds the repository's lock, so no living process of ours can own it.
+    ///
+    /// # Errors
+    /// When the lock cannot be removed.
     pub(crate) fn release_abandoned_index(&self) -> Result<Option<String>, ExecError> {
         let Some(run) = self.abandoned_index_lock() else {
             return Ok(None);
@@ -135,7 +154,10 @@ impl Repository {
     }
 }
 
-/// Replaces what an earlier process left under this name of ours.
+/// Creates a file, and removes one that an earlier process left under this name.
+///
+/// # Errors
+/// When it cannot be created.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     remove_if_there(path)?;
     create(path, text)
@@ -146,7 +168,11 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Removes what an earlier process left there, and what libgit2 put beside it in versions of ours that wrote with it.
+/// Removes a new index that an earlier process left, and the lock next to it: earlier versions wrote the index by libgit2,
+/// which creates such a lock.
+///
+/// # Errors
+/// When one of them cannot be removed.
 fn clear_next(next: &Path) -> io::Result<()> {
     let mut lock = next.as_os_str().to_owned();
     lock.push(".lock");

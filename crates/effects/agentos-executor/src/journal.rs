@@ -1,7 +1,8 @@
-//! What is needed to finish or take back a landing that was cut short, and the lock that keeps landers apart.
+//! The journal, from which an interrupted landing is finished or rolled back, and the lock that lets one landing at a time
+//! run.
 //!
-//! Owns: `agentos/journal.json`, `agentos/lock` and `agentos/turn` in the common git directory. Never: decides what to do with a
-//! journal; recovery does.
+//! Owns: `agentos/journal.json`, `agentos/lock` and `agentos/turn` in the common git directory. Never: decides what is done
+//! with a journal; recovery does.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::line_ends::Ends;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
-/// One landing under way.
+/// Journal of the landing that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Journal {
@@ -21,54 +22,59 @@ pub(crate) struct Journal {
     pub run: String,
     pub writes: Writes,
     pub refname: String,
-    /// The commit before.
+    /// Commit that the ref leads to before the landing.
     pub parent: String,
-    /// The commit that the ref is moved to; none for `--no-commit`.
+    /// Commit that the ref is moved to. `None` if the landing makes no commit.
     pub commit: Option<String>,
-    /// True once the change counts as made although no ref moves.
+    /// True once the change counts as made in a landing that moves no ref.
     pub decided: bool,
-    /// When the machine was started, by [`boot`]; empty in a journal of a version that waited for the branch to be on the
-    /// disk before it went on.
+    /// Name of the machine's last start, by [`boot`]. Empty in a journal of an earlier version, which made the branch durable
+    /// before it wrote anything else.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot: String,
-    /// The work tree that is written; it may be another one than the reader's.
+    /// Working tree that is written, which may be another one than that of the reader. `None` if none is written.
     pub work_dir: Option<PathBuf>,
     pub files: Vec<JournalFile>,
 }
 
-/// One file of a landing.
+/// File of a landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JournalFile {
     pub file: ReceiptFile,
-    /// Where its new content waits, relative to the work tree.
+    /// Temporary name of its new content, relative to the working tree. `None` if no working tree is written.
     pub temp: Option<String>,
-    /// What is done to its line ends in the work tree.
+    /// Conversion of its line ends in the working tree.
     #[serde(default, skip_serializing_if = "Ends::are_kept")]
     pub ends: Ends,
 }
 
 impl Journal {
-    /// May some of what was written have got lost, although what was written later is there? Only a start of the machine
-    /// without an end before it does that.
+    /// Returns whether earlier writes may be lost although later ones are there. Only a loss of power or a crash of the
+    /// system does that, so the machine must have been started since.
     pub fn may_have_holes(&self) -> bool {
         !self.boot.is_empty() && (self.boot == UNKNOWN || self.boot != boot())
     }
 }
 
-/// Where nobody tells one start of the machine from another.
+/// Value on a system that does not distinguish one start of the machine from another.
 const UNKNOWN: &str = "unknown";
 
-/// A name for the time since the machine was started (random(4), `boot_id`).
+/// Returns a name for the machine's last start (random(4), `boot_id`).
 pub(crate) fn boot() -> String {
-    let told = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    let told = told.map(|text| text.trim().to_owned()).unwrap_or_default();
-    if told.is_empty() { UNKNOWN.to_owned() } else { told }
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let boot_id = boot_id.map(|text| text.trim().to_owned()).unwrap_or_default();
+    if boot_id.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        boot_id
+    }
 }
 
 impl JournalFile {
-    /// A temporary name must be one of ours: it is removed without further questions.
+    /// Returns whether the temporary name has the form of ours.
     fn is_sound(&self) -> bool {
+        // Recovery removes files under this name. A journal that somebody else wrote must not choose which.
         self.temp.as_deref().is_none_or(|temp| {
             let name = temp.rsplit('/').next().unwrap_or(temp);
             RepoPath::new(temp).is_ok() && name.starts_with(".agentos-") && name.ends_with(".tmp")
@@ -76,18 +82,24 @@ impl JournalFile {
     }
 }
 
-/// Held while a landing is under way. Dies with its holder.
+/// Lock that is held while a landing is under way. The system releases it when its holder ends, even by a kill.
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Repository {
-    /// Waits for other landings to end.
+    /// Waits for other landings to end, and locks the repository against new ones.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
     pub(crate) fn lock(&self) -> Result<Lock, ExecError> {
         self.lock_file("lock")
     }
 
-    /// Waits for others whose base moved as well: one of them at a time lands again.
+    /// Waits for other landings whose base moved too, so that one of them at a time lands again.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
     pub(crate) fn wait_for_turn(&self) -> Result<Lock, ExecError> {
         self.lock_file("turn")
     }
@@ -130,7 +142,10 @@ impl Repository {
         Ok(Lock { _file: file })
     }
 
-    /// The folder for our own state, made if it is not there. A link in its place would lead us elsewhere.
+    /// Returns the folder for our own state, and creates it if necessary.
+    ///
+    /// # Errors
+    /// When it cannot be created, or something else has its name: a link would lead our writes elsewhere.
     fn own_dir(&self) -> Result<PathBuf, ExecError> {
         let dir = self.state_dir();
         match fs::symlink_metadata(&dir) {
@@ -147,6 +162,7 @@ impl Repository {
         }
         match fs::create_dir(&dir) {
             Ok(()) => {}
+            // Another process was quicker.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => {
                 return Err(ExecError::Write {
@@ -159,7 +175,7 @@ impl Repository {
         Ok(dir)
     }
 
-    /// The lock that libgit2 takes to move a ref.
+    /// Returns the path of the lock file that git and libgit2 create to move a ref.
     pub(crate) fn ref_lock_path(&self, refname: &str) -> PathBuf {
         self.common_dir().join(format!("{refname}.lock"))
     }
@@ -168,6 +184,10 @@ impl Repository {
         self.state_dir().join("journal.json")
     }
 
+    /// Reads the journal. `None` if there is none, or a loss of power left only a part of one that was not durable yet.
+    ///
+    /// # Errors
+    /// [`ExecError::BadJournal`] if it is not a journal of ours; other errors as the system reports them.
     pub(crate) fn read_journal(&self) -> Result<Option<Journal>, ExecError> {
         let path = self.journal_path();
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
@@ -184,6 +204,7 @@ impl Repository {
                 });
             }
         };
+        // A journal becomes durable before anything rests on it, so behind a torn one nothing has happened.
         if is_torn(&bytes) {
             return Ok(None);
         }
@@ -193,8 +214,11 @@ impl Repository {
         journal.map(Some).ok_or(ExecError::BadJournal(path))
     }
 
-    /// Writes the first journal of a landing; gives what is to be synced for it to be durable. Before that nothing may
-    /// rest on it: a loss of power can leave its name without its content, which is no journal then.
+    /// Writes the first journal of a landing and returns the paths that must be synced for it to be durable. Nothing may
+    /// rest on it before: a loss of power can leave its name without its content.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub(crate) fn begin_journal(&self, journal: &Journal) -> Result<Vec<PathBuf>, ExecError> {
         self.put_journal(journal, |_| Ok(()))?;
         let mut unsynced = vec![self.journal_path()];
@@ -202,7 +226,10 @@ impl Repository {
         Ok(unsynced)
     }
 
-    /// Replaces the journal in one step. Its content is durable then; its name is with [`Repository::sync_state_dir`].
+    /// Replaces the journal in one step. Its content is durable then; its name only after [`Repository::sync_state_dir`].
+    ///
+    /// # Errors
+    /// When it cannot be written or synced. The old journal is unchanged then.
     pub(crate) fn replace_journal(&self, journal: &Journal) -> Result<(), ExecError> {
         self.put_journal(journal, agentos_durable::sync_alone)
     }
@@ -217,7 +244,7 @@ impl Repository {
             .map_err(io::Error::other)
             .and_then(|text| {
                 let temp = path.with_extension("json.tmp");
-                // What a crash left there is ours; a link that somebody put there must not be written through.
+                // A crash may have left a file there, which is ours. A link in its place must not be written through.
                 remove_if_there(&temp)?;
                 let mut file = OpenOptions::new().write(true).create_new(true).open(&temp)?;
                 self.reach("journal opened");
@@ -231,7 +258,10 @@ impl Repository {
         written.map_err(ExecError::write("write", &path))
     }
 
-    /// Makes durable that the journal is there, or is not.
+    /// Makes the names in our state folder durable: that the journal exists, or that it is removed.
+    ///
+    /// # Errors
+    /// When the folder cannot be synced.
     pub(crate) fn sync_state_dir(&self) -> Result<(), ExecError> {
         let dir = self.state_dir();
         agentos_durable::sync_folder(&dir).map_err(ExecError::not_synced)
@@ -242,21 +272,28 @@ impl Repository {
         remove_if_there(&path).map_err(ExecError::write("remove", &path))
     }
 
-    /// Removes the journal for good.
+    /// Removes the journal and makes the removal durable.
+    ///
+    /// # Errors
+    /// When it cannot be removed or the folder cannot be synced.
     pub(crate) fn clear_journal(&self) -> Result<(), ExecError> {
         self.remove_journal()?;
         self.sync_state_dir()
     }
 }
 
-/// Is it what a loss of power leaves of a file that was not on the disk yet? File systems leave nothing of it, zeros, or
-/// its first blocks.
+/// Returns whether this is the content that a loss of power leaves of a file that was not durable: file systems leave
+/// nothing, zeros, or the first blocks.
 fn is_torn(bytes: &[u8]) -> bool {
     const BLOCK: usize = 4096;
     let is_cut = bytes.len().is_multiple_of(BLOCK) && bytes.last() != Some(&b'}');
     is_cut || bytes.contains(&0)
 }
 
+/// Removes a file. A missing one is no error.
+///
+/// # Errors
+/// When it exists and cannot be removed.
 pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,7 +1,7 @@
-//! Landing an approved change: everything or nothing.
+//! Lands an approved change, completely or not at all.
 //!
-//! Owns: the order up to the first visible write. Approval and base are checked, the index is taken, objects written,
-//! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
+//! Owns: the order up to the first visible write: approval and base are checked, the index is locked, objects are written,
+//! the result is compared with a second computation, and the intent is recorded. `publish` does the rest. Never: decides
 //! whether a change may land.
 
 use agentos_landing::{Change, FileChange, FileMode, FileState};
@@ -22,34 +22,34 @@ use crate::{
     RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, pack,
 };
 
-/// How a change shall land.
+/// Instructions for landing a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandPlan {
-    /// Where.
+    /// Place that the change is written to.
     pub target: Target,
-    /// SHA-256 of the policy set in force now.
+    /// SHA-256 of the active policy set.
     pub policy_sha256: String,
     /// Subject and body of the commit, without trailers.
     pub message: String,
     /// Trailers to add before our own, in order.
     pub trailers: Vec<(String, String)>,
-    /// Author and committer; needed only where a commit is made.
+    /// Author and committer. May be `None` if the target makes no commit.
     pub authorship: Option<Authorship>,
-    /// Seconds since 1970 for author and committer.
+    /// Time of the commit, in seconds since 1970.
     pub time_unix: i64,
-    /// Minutes that their clock is ahead of UTC.
+    /// Minutes that the clock of author and committer is ahead of UTC.
     pub utc_offset_minutes: i32,
-    /// The run.
+    /// Id of the run.
     pub run: String,
 }
 
 impl Repository {
-    /// Lands an approved change. Other landings on this repository are waited for; what one of them left unfinished
-    /// is brought to an end first.
+    /// Lands an approved change. Waits for other landings in this repository, and first finishes or rolls back one that
+    /// was interrupted.
     ///
     /// # Errors
-    /// When nothing was written, and why; [`ExecError::Unfinished`] alone says that the change is made, and that
-    /// work tree and index will follow with the next call.
+    /// When nothing was written. Only after [`ExecError::Unfinished`] the change is made; the next call brings working tree
+    /// and index up to date.
     pub fn land(
         &self,
         approved: Approved<Change>,
@@ -59,10 +59,10 @@ impl Repository {
         self.land_signed(approved, plan, intents, None)
     }
 
-    /// The same, with a commit that is signed.
+    /// Lands an approved change as [`Repository::land`] does, with a commit that `signer` signs.
     ///
     /// # Errors
-    /// As [`Repository::land`]; without a signature nothing visible is written.
+    /// Those of [`Repository::land`]. If signing fails, nothing visible is written.
     pub fn land_signed(
         &self,
         approved: Approved<Change>,
@@ -75,6 +75,8 @@ impl Repository {
         let landed = self.land_once(&change, plan, intents, signer);
         if let Queue::Willing(turn) = self.queue() {
             match &landed {
+                // Of many landings on one branch only one finds its base unmoved. Without a queue the others would all try
+                // again at once, and again all but one would fail.
                 Err(ExecError::BaseMoved { .. }) if turn.borrow().is_none() => {
                     turn.replace(Some(self.wait_for_turn()?));
                 }
@@ -108,6 +110,7 @@ impl Repository {
         let mut before = Vec::new();
         if plan.target.writes.touches_work_tree() {
             let index = held.insert(self.hold_index(&plan.run)?);
+            // Between the first check and the lock, another program may have switched branches.
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
             before = overlap::check(self, &index.index, root, &files)?;
@@ -127,7 +130,8 @@ impl Repository {
         let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
         if signer.is_some() {
-            // A signing program may ask a person: others shall not wait for the tape meanwhile.
+            // A signing program may ask a person. Making the intent durable now releases the lock of the tape, so that
+            // other runs need not wait for that person.
             let durable = intents.durable(&mut agentos_durable::sync_alone);
             durable.map_err(ExecError::EvidenceNotDurable)?;
         }
@@ -145,7 +149,7 @@ impl Repository {
         Ok(receipt)
     }
 
-    /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
+    /// Does a dry run: every check, and everything up to the resulting tree. Objects are kept in memory only.
     fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
         let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
@@ -172,11 +176,11 @@ impl Repository {
         Ok(receipt_of(plan, change, &prepared))
     }
 
-    /// The tree that a change makes of another one, with the objects in memory alone. Nothing is written, so nothing of
-    /// the repository's state is asked: a recorded landing can be derived again wherever its branch stands now.
+    /// Computes the tree that results from a change of another tree, with objects in memory only. Since nothing is written,
+    /// the state of the repository does not matter: a recorded landing can be computed again after its branch has moved.
     ///
     /// # Errors
-    /// When the base cannot be read, or the change was not made on it.
+    /// When the base cannot be read, or the change was not made for it.
     pub fn tree_of(&self, change: &Change, base_tree: &str) -> Result<String, ExecError> {
         let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
@@ -191,7 +195,10 @@ impl Repository {
         Ok(prepared.tree.to_string())
     }
 
-    /// The ref must stand where it stood when the change was judged.
+    /// Checks that the ref has not moved since the policy decided about the change.
+    ///
+    /// # Errors
+    /// [`ExecError::BaseMoved`] if it has.
     fn check_target(&self, target: &Target) -> Result<(), ExecError> {
         let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
         if target.writes.touches_work_tree() && head != target.refname {
@@ -213,12 +220,17 @@ impl Repository {
         }
     }
 
-    /// The same while the index is held: git moves HEAD only after it let go of the index.
+    /// Repeats [`Self::check_target`] under the lock of the index. git moves HEAD after it has released that lock, so a lock
+    /// of HEAD means that a switch of branches is under way.
+    ///
+    /// # Errors
+    /// When HEAD is locked or the ref has moved.
     pub(crate) fn check_again(&self, target: &Target) -> Result<(), ExecError> {
         self.check_head_is_free()?;
         self.check_target(target)
     }
 
+    /// Returns the commit that a ref leads to. `None` if it does not exist or leads nowhere.
     pub(crate) fn tip(&self, refname: &str) -> Option<String> {
         let reference = self
             .git
@@ -230,7 +242,8 @@ impl Repository {
 
     fn base_tree(&self, target: &Target) -> Result<Tree<'_>, ExecError> {
         if target.writes.commits() {
-            // A commit's diff is against its parent, whatever else the target says.
+            // The diff of a commit is the one against its parent, so the parent's tree counts and not `base_tree`, which may
+            // contain files that were never committed.
             let commit = self.git.find_commit(oid(&target.base_commit)?);
             let commit = commit.map_err(RepoError::git("read the base"))?;
             return Ok(commit.tree().map_err(RepoError::git("read the base"))?);
@@ -238,7 +251,10 @@ impl Repository {
         Ok(self.tree(&target.base_tree)?)
     }
 
-    /// Writes the commit, which is brought to the disk with the rest.
+    /// Writes the commit object and signs it if there is a signer. It is synced together with the other objects.
+    ///
+    /// # Errors
+    /// When the commit cannot be written or signed.
     fn write_commit(
         &self,
         plan: &LandPlan,
@@ -274,7 +290,10 @@ impl Repository {
     }
 }
 
-/// What the approval is bound to, once more: nothing may have changed since the approval.
+/// Checks again that the approval was given for this change, base, policy and target.
+///
+/// # Errors
+/// [`ExecError::ApprovalVoid`] if one of them differs.
 fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> Result<(), ExecError> {
     if change.is_empty() {
         return Err(ExecError::Empty);
@@ -298,7 +317,10 @@ fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> 
     }
 }
 
-/// Author and committer, where a commit is to be made.
+/// Returns author and committer. `None` if the target makes no commit.
+///
+/// # Errors
+/// [`RepoError::NoIdentity`] if a commit is to be made and the names are missing or not valid.
 fn signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'static>)>, ExecError> {
     if !plan.target.writes.commits() {
         return Ok(None);
@@ -310,7 +332,10 @@ fn signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'
     Ok(Some((signature(&by.author)?, signature(&by.committer)?)))
 }
 
-/// The files of a change, after each old state was found to be the base's.
+/// Lists the files of a change for the receipt, and checks that each old state is that of the base.
+///
+/// # Errors
+/// [`ExecError::BaseDiffers`] if one is not.
 fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, ExecError> {
     change
         .files()
@@ -321,6 +346,7 @@ fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, E
 
 fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecError> {
     let path = file.path.as_str();
+    // A file below a link or a submodule would be written outside the tree that was judged.
     for above in ancestors(path) {
         match lookup(base, above)
             .map_err(RepoError::git("read the base"))?
@@ -336,7 +362,7 @@ fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecE
     let found = lookup(base, path).map_err(RepoError::git("read the base"))?;
     let fits = match (&found, &old) {
         (None, None) => true,
-        // Room is made by deletions of the same change; building the tree checks that.
+        // The folder must be emptied by deletions of the same change; building the tree checks that.
         (Some(found), None) => found.kind() == Some(ObjectType::Tree),
         (None, Some(_)) => false,
         (Some(found), Some(old)) => {
@@ -391,7 +417,8 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Receipt 
     }
 }
 
-/// The message with its trailers as the last paragraph: what the text itself may hold is no trailer any more.
+/// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
+/// lines of the text that look like trailers count as text.
 fn message(plan: &LandPlan, pin: &str) -> String {
     let body: String = plan
         .message
@@ -411,6 +438,7 @@ fn message(plan: &LandPlan, pin: &str) -> String {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in given.chain(own) {
+        // A line feed in a value would begin another trailer.
         let value: String = value
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,28 +1,28 @@
-//! What a landing that was killed while it wrote the working tree left under its temporary names.
+//! Files that a landing left under its temporary names when it was killed while writing the working tree.
 //!
-//! Owns: telling our content from somebody's work there, and giving the latter back. Never: removes what it cannot
-//! prove to be in the object store, whatever became of the landing.
+//! Owns: distinguishing our content from somebody's work there, and moving the latter back. Never: removes content of which
+//! it cannot prove that the object store has it, regardless of the outcome of the landing.
 //!
-//! Each file of a change has one temporary name in the journal, and a spare one that only systems without an exchange
-//! use ([`crate::exchange`]). `new` is the content of the change, `base` that of the base, `work` anything else; `part`
-//! is the beginning of `new`, as staging leaves it when it is killed.
+//! Each file of a change has one temporary name in the journal, and a spare one that is used only on systems that cannot
+//! exchange names ([`crate::exchange`]). `new` is the content of the change, `base` that of the base, `work` anything else;
+//! `part` is the beginning of `new`, as staging leaves it when it is killed.
 //!
 //! | Killed | In the path | Temporary name | Spare name | What is done |
 //! |---|---|---|---|---|
 //! | while staging | any | part | - | it is removed: the branch never moved |
 //! | staged, not exchanged | base or work | new | - | it is removed, and staged again if the change is made |
 //! | exchanged | new | base | - | it is removed |
-//! | exchanged, a save came out | new | work | - | the names are exchanged back; the path is kept |
-//! | given back | work | new | - | it is removed; the path is kept |
-//! | saved again, or another branch checked out since | work | work | - | what waited is saved under a name next to it |
-//! | new file named twice | same file | same file | - | the temporary name is removed |
-//! | moved aside to be removed | nothing | base | - | it is removed |
-//! | moved aside, a save came out | nothing | work | - | it is moved back; the path is kept |
+//! | exchanged, the file had been saved just before | new | work | - | the names are exchanged back; the path is kept |
+//! | moved back | work | new | - | it is removed; the path is kept |
+//! | saved again, or another branch checked out since | work | work | - | it gets a name next to the path |
+//! | new file with both names | same file | same file | - | the temporary name is removed |
+//! | renamed to be removed | nothing | base | - | it is removed |
+//! | renamed, the file had been saved just before | nothing | work | - | it is moved back; the path is kept |
 //! | between the steps of an exchange | nothing | new | any | the spare one is moved back to the path |
 //! | between the steps of an exchange | new | nothing | any | it is under the temporary name then; see above |
 //! | between the steps, and saved meanwhile | work | new | any | the spare one is removed if known, else saved |
 //!
-//! A loss of power can leave any of these as well, since names become durable together.
+//! A loss of power can leave each of these states too, since names of one folder become durable together.
 
 use std::path::Path;
 
@@ -37,10 +37,10 @@ use crate::splice::oid;
 use crate::worktree::safe;
 use crate::{ExecError, Repository};
 
-/// Clears the temporary names of a landing that was killed; returns the paths that hold somebody's work because of it.
+/// Clears the temporary names of a landing that was killed. Returns the paths that contain somebody's work.
 ///
 /// # Errors
-/// If a file cannot be moved or removed. Nothing is lost then; the next call tries again.
+/// When a file cannot be moved or removed. Nothing is lost then, and the next call tries again.
 pub(crate) fn clear(
     repository: &Repository,
     root: &Path,
@@ -51,7 +51,7 @@ pub(crate) fn clear(
         let Some(temp) = &entry.temp else {
             continue;
         };
-        // A folder above it is a link by now: what lies behind it is not ours.
+        // If a folder above has been replaced by a link, the files behind it are not ours.
         let (Ok(temp), Ok(place)) = (safe(root, temp), safe(root, entry.file.path.as_str())) else {
             continue;
         };
@@ -67,7 +67,7 @@ pub(crate) fn clear(
     Ok(displaced.kept)
 }
 
-/// One file of a landing that was killed.
+/// File of a landing that was killed.
 struct Leftover<'a> {
     repository: &'a Repository,
     entry: &'a JournalFile,
@@ -87,6 +87,8 @@ impl Leftover<'_> {
         if self.leads_to_the_path(spare)? {
             return remove(spare);
         }
+        // The spare name holds the original file. It goes back to the first name that is free: the path, or the temporary
+        // name, where `clear_temp` looks at it next.
         let to = match (look_at(self.place)?, look_at(temp)?) {
             (None, _) => self.place,
             (Some(_), None) => temp,
@@ -113,7 +115,7 @@ impl Leftover<'_> {
         displaced.rescue(self.entry, temp)
     }
 
-    /// Is it a second name of the file in the path?
+    /// Returns whether a name leads to the same file as the path.
     fn leads_to_the_path(&self, name: &Path) -> Result<bool, ExecError> {
         Ok(match (look_at(name)?, look_at(self.place)?) {
             (Some(one), Some(other)) => are_one_file(&one, &other),
@@ -121,17 +123,17 @@ impl Leftover<'_> {
         })
     }
 
-    /// Is it the beginning of the change's content, as a staging that was killed leaves it? The content is in the object
-    /// store before anything is staged, and on the disk before anything is exchanged: if it cannot be read there, nothing
-    /// was exchanged.
+    /// Returns whether a file is the beginning of the change's content, as staging leaves it when it is killed.
     fn is_begun(&self, temp: &Path) -> Result<bool, ExecError> {
         let Ok(bytes) = read_plain_file(temp, Links::Refused, u64::MAX - 1) else {
             return Ok(false);
         };
         let Some(new) = &self.entry.file.new else {
-            // The file by which a folder is tried before something is removed from it.
+            // The empty file by which staging tries whether files can be removed from a folder.
             return Ok(bytes.is_empty());
         };
+        // Objects are durable before anything is exchanged. So without the object nothing was exchanged, and the temporary
+        // name can only hold our own staged content.
         let Ok(blob) = self.repository.git.find_blob(oid(&new.oid)?) else {
             return Ok(true);
         };

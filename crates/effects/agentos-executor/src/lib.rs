@@ -1,8 +1,8 @@
-//! The only writer: reads and writes git, everything or nothing.
+//! The only writer: reads and writes git, and writes a change completely or not at all.
 //!
-//! Owns: opening repositories safely, resolving where to land, measuring, and landing an approved change. Never:
-//! decides whether a change may land (it takes nothing but an approval), runs a hook or a filter, prints, or
-//! applies a tool's own diff. Start at [`Repository::land`].
+//! Owns: opening repositories safely, resolving the target of a landing, measuring, and landing an approved change.
+//! Never: decides whether a change may land (it takes nothing but an approval), runs a hook or a filter, prints, or
+//! applies a tool's own diff. Start at [`Repository::land`]; `crash-states.md` explains the order of its writes.
 
 mod agentos_folder;
 mod base;

@@ -1,8 +1,11 @@
-//! Two independent opinions on the result, before anything visible is written.
+//! Computes the result a second time in an independent way, before anything visible is written.
 //!
-//! Owns: applying the approved diff's hunks through libgit2, and comparing the resulting tree with the change file by
-//! file. Never: feeds libgit2 anything but text hunks of our own canonical diff, under neutral names: its patch
-//! reader hangs on cut binary patches, drops modes and misreads some names.
+//! Owns: applying the approved diff's hunks by libgit2, and comparing the resulting tree with the change file by file.
+//! Never: passes anything to libgit2 but text hunks of our own canonical diff, under neutral names: its patch reader does
+//! not return for some truncated binary patches, ignores modes and misreads some names.
+//!
+//! A person and the policy approve the canonical diff, and landing writes whole contents. An error in the code that made
+//! the diff from the contents would therefore land something else than was approved.
 
 use agentos_landing::{Change, FileChange};
 use git2::{Diff, ObjectType, Odb, Oid, Repository, Tree};
@@ -12,8 +15,12 @@ use crate::splice::{mode_bits, oid};
 use crate::tree_diff::differences;
 use crate::{ExecError, ReceiptFile};
 
-/// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the
-/// change. What is tried is written to `memory`: [`in_memory`], or `git` where that keeps what is written in memory.
+/// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the change.
+/// Objects of the check are written to `memory`: a repository of [`in_memory`], or `git` itself if it keeps new objects in
+/// memory.
+///
+/// # Errors
+/// [`ExecError::SecondOpinion`] if the results differ; other errors as libgit2 reports them.
 pub(crate) fn check(
     git: &Repository,
     memory: &Repository,
@@ -26,18 +33,21 @@ pub(crate) fn check(
     check_tree(git, base, tree, files)
 }
 
-/// Files whose hunks libgit2 applies at a time. It keeps more than 600 bytes for each part of a diff until all of it is
-/// applied; as few as this cost no time that can be measured.
+/// Number of files whose hunks libgit2 applies in one call. It keeps more than 600 bytes for each file of a diff until all
+/// of it is applied; calls of this size take no measurable additional time.
 const AT_ONCE: usize = 1024;
 
-/// One file of a change, as the approved diff has it and as it is stored.
+/// File of a change: its part of the approved diff, its ids, and its content.
 struct Part<'a> {
     section: Section<'a>,
     file: &'a ReceiptFile,
     state: &'a FileChange,
 }
 
-/// The approved diff, applied by libgit2 to the old content, must give the new content.
+/// Checks that the approved diff, applied by libgit2 to the old content, gives the new content.
+///
+/// # Errors
+/// When it does not, or libgit2 fails.
 fn check_hunks(
     git: &Repository,
     memory: &Repository,
@@ -60,6 +70,7 @@ fn check_hunks(
 fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("compare the result");
     let there = memory.odb().map_err(failed())?;
+    // All files are put into one folder under the names f0, f1 and so on, so that libgit2 reads no name of the change.
     let mut patch = Vec::new();
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
@@ -100,7 +111,10 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
     Ok(())
 }
 
-/// A repository without a disk: what is tried here leaves nothing behind.
+/// Makes a repository that keeps its objects in memory, so that the check leaves no files.
+///
+/// # Errors
+/// When libgit2 cannot make one.
 pub(crate) fn in_memory() -> Result<Repository, ExecError> {
     let made = Odb::new().and_then(|objects| {
         objects.add_new_mempack_backend(1)?;
@@ -109,7 +123,10 @@ pub(crate) fn in_memory() -> Result<Repository, ExecError> {
     made.map_err(ExecError::git("compare the result"))
 }
 
-/// libgit2 ends a line at a NUL: such hunks are applied by our own few lines instead.
+/// Applies hunks that contain a NUL by our own code, since libgit2 ends a line at a NUL.
+///
+/// # Errors
+/// When the hunks do not fit or give other content than the change.
 fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(), ExecError> {
     let failed = ExecError::git("compare the result");
     let old = match &file.old {
@@ -130,7 +147,10 @@ fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(
     }
 }
 
-/// A part without text hunks: the content stays as it is, is empty, or is told as binary.
+/// Checks a part without text hunks: the content must be unchanged or empty, or the diff must call it binary.
+///
+/// # Errors
+/// When the content changes and the diff does not show it.
 fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
     let empty = Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
     let empty = empty.to_string();
@@ -143,7 +163,10 @@ fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), 
     ))
 }
 
-/// The new tree must differ from the base by the files of the change and nothing else.
+/// Checks that the new tree differs from the base by the files of the change and nothing else.
+///
+/// # Errors
+/// When it does not, or a tree cannot be read.
 pub(crate) fn check_tree(
     git: &Repository,
     base: &Tree<'_>,
@@ -173,15 +196,15 @@ pub(crate) fn check_tree(
     }
 }
 
-/// One file's part of the canonical diff.
+/// Part of the canonical diff about one file.
 struct Section<'a> {
-    /// From the first `@@` to the end of the part.
+    /// Text from the first `@@` to the end of the part. `None` if it has no hunks.
     hunks: Option<&'a [u8]>,
     binary: bool,
 }
 
-/// Splits a canonical diff. No line of a hunk can begin with `diff --git `: each begins with a blank, a plus, a
-/// minus or a backslash.
+/// Splits a canonical diff into the parts of its files. No line of a hunk can begin with `diff --git `, since each begins
+/// with a blank, a plus, a minus or a backslash.
 fn sections(diff: &[u8]) -> Vec<Section<'_>> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -223,7 +246,8 @@ fn section(text: &[u8]) -> Section<'_> {
     }
 }
 
-/// A header in the form that libgit2 reads right. Modes and names are compared elsewhere.
+/// Builds the header of a file's part in a form that libgit2 reads correctly. Modes and names are compared by
+/// [`check_tree`].
 fn header(name: &str, file: &ReceiptFile) -> String {
     let (kind, from, to) = match (&file.old, &file.new) {
         (None, _) => (
@@ -297,7 +321,7 @@ mod tests {
         ] {
             let said = judged(tree, &files).unwrap();
             assert!(
-                said.starts_with("the two ways to compute the result do not agree: "),
+                said.starts_with("two independent computations of the result differ: "),
                 "{said}"
             );
         }

@@ -1,6 +1,6 @@
-//! Looks at one place of the working tree, and compares it with a blob.
+//! Looks at one path of the working tree, and compares it with a blob.
 //!
-//! Owns: places and folders by name, modes, links and content. Never: writes, follows a link, or reads the index.
+//! Owns: paths and the folders above them, modes, links and content. Never: writes, follows a link, or reads the index.
 
 use std::cell::OnceCell;
 use std::fs::{self, Metadata};
@@ -26,7 +26,10 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
-/// Looks at a place without following a link. `None` if nothing is there.
+/// Looks at a path without following a link. `None` if nothing is there.
+///
+/// # Errors
+/// When the system does not permit the look.
 pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -58,13 +61,17 @@ pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
     None
 }
 
-/// Returns true if a regular file has this mode, as far as the repository lets the file system say.
+/// Returns whether a regular file has this mode. Any mode fits if the repository does not trust the file system's modes
+/// (`core.fileMode`), or the system has none.
 pub(crate) fn mode_fits(repository: &Repository, found: &Metadata, mode: FileMode) -> bool {
     let wanted = mode == FileMode::Executable;
     !repository.trusts_mode() || is_executable(found).is_none_or(|executable| executable == wanted)
 }
 
-/// Returns true for a symbolic link that leads where the blob says. It is not followed.
+/// Returns whether the path is a symbolic link whose target is the content of the blob. The link is not followed.
+///
+/// # Errors
+/// When the id is not valid.
 pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     let Ok(leads_to) = fs::read_link(path) else {
         return Ok(false);
@@ -72,7 +79,7 @@ pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     is_blob(leads_to.as_os_str().as_encoded_bytes(), id)
 }
 
-/// Content of a regular file, read once when it is first asked for.
+/// Content of a regular file, read at the first use and kept.
 pub(crate) struct Content<'a> {
     path: &'a Path,
     bytes: OnceCell<Vec<u8>>,
@@ -90,19 +97,25 @@ impl<'a> Content<'a> {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
         }
-        // It was a regular file a moment ago.
+        // It was a regular file a moment ago, but another program may have replaced it by a FIFO or a link since.
         let bytes = read_plain_file(self.path, Links::Refused, u64::MAX).map_err(RepoError::io(self.path))?;
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
-    /// Returns true if it is exactly this blob.
+    /// Returns whether it is exactly this blob.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the id is not valid.
     pub(crate) fn is(&self, id: &str) -> Result<bool, ExecError> {
         is_blob(self.bytes()?, id)
     }
 }
 
-/// Returns true if a regular file holds what a commit has in this blob, as git sees it: line ends that are not those of a checkout
-/// are nobody's work, unless the user wants none of them lost.
+/// Returns whether a regular file equals a blob of a commit as git compares them: different line ends alone are no change,
+/// unless `core.safecrlf` says that none may be lost.
+///
+/// # Errors
+/// When the file, the blob or a setting cannot be read.
 pub(crate) fn is_base_content(
     repository: &Repository,
     file: &Content<'_>,
@@ -124,7 +137,10 @@ pub(crate) fn is_base_content(
     Ok(comes_back && !repository.line_end_settings()?.safe)
 }
 
-/// Returns true if a regular file holds exactly what a checkout makes of this blob.
+/// Returns whether a regular file has exactly the content that a checkout of this blob writes.
+///
+/// # Errors
+/// When the file or the blob cannot be read.
 pub(crate) fn is_checked_out(
     repository: &Repository,
     file: &Content<'_>,

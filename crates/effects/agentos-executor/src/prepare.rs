@@ -1,7 +1,7 @@
-//! The objects of a change, made before anything visible is written.
+//! Writes the objects of a change, before anything visible is written.
 //!
-//! Owns: the blobs and trees of the result, in whichever store they are made. Never: moves a ref, or touches the work
-//! tree.
+//! Owns: the blobs and trees of the result, in the store that the caller chooses. Never: moves a ref, or touches the
+//! working tree.
 
 use std::path::PathBuf;
 
@@ -18,15 +18,18 @@ pub(crate) struct Prepared {
     pub files: Vec<ReceiptFile>,
     /// Tree of the result.
     pub tree: Oid,
-    /// Every object made.
+    /// Ids of all objects that were written.
     pub objects: Vec<Oid>,
-    /// What is to be synced for them to be on the disk.
+    /// Paths to be synced for the objects to be durable.
     pub unsynced: Vec<PathBuf>,
-    /// Of each file, where the work tree is written.
+    /// Line-end conversion of each file. Empty if no working tree is written.
     pub ends: Vec<Ends>,
 }
 
-/// Writes blobs and trees, which nothing refers to yet, and has the result checked, in `memory`.
+/// Writes blobs and trees, which nothing refers to yet, and checks the result. The check writes its objects to `memory`.
+///
+/// # Errors
+/// When an object cannot be written, or the second computation gives another result.
 pub(crate) fn prepare(
     git: &git2::Repository,
     memory: &git2::Repository,
@@ -36,14 +39,15 @@ pub(crate) fn prepare(
     fail: &FailPoints,
 ) -> Result<Prepared, ExecError> {
     let mut objects = Vec::new();
-    for (file, told) in change.files().iter().zip(&files) {
-        let (Some(state), Some(told)) = (&file.new, &told.new) else {
+    for (file, listed) in change.files().iter().zip(&files) {
+        let (Some(state), Some(listed)) = (&file.new, &listed.new) else {
             continue;
         };
         let id = git
             .blob(&state.content)
             .map_err(ExecError::git("write a file's content"))?;
-        if id != oid(&told.oid)? {
+        // The id in the receipt was computed with another implementation of SHA-1 (`blob_id`).
+        if id != oid(&listed.oid)? {
             return Err(opinion::disagree("a file's content is stored under another name"));
         }
         objects.push(id);

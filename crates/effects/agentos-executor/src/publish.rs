@@ -1,9 +1,9 @@
-//! Making a prepared change visible, in an order that a crash cannot break.
+//! Makes a prepared change visible, in an order that a crash cannot break.
 //!
-//! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
-//! after it, everything can be redone from the journal. Never: checks whether a change may land.
+//! Owns: the order of journal, staged files, ref, working tree, index, and the removal of the journal. Before the ref moves,
+//! nothing is visible; after it, everything can be repeated from the journal. Never: checks whether a change may land.
 //!
-//! The states that a crash can leave are a table in the documentation of `recover`.
+//! The steps, and a table of the states that a crash can leave, are in `crash-states.md`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,11 @@ use crate::worktree::{self, Settled};
 use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository};
 
 impl Repository {
-    /// Journal, staged files, both on the disk with objects and intent; then ref, work tree, index, receipt.
+    /// Writes journal and staged files and makes them durable with objects and intent; then moves the ref, and writes working
+    /// tree, index and receipt.
+    ///
+    /// # Errors
+    /// When nothing was written, or everything was removed again; [`ExecError::Unfinished`] after the ref moved.
     pub(crate) fn publish(
         &self,
         plan: &LandPlan,
@@ -74,8 +78,11 @@ impl Repository {
         completed.map_err(|error| ExecError::Unfinished(Box::new(error)))
     }
 
-    /// Journal and staged files; then everything that must be on the disk before the change is made, brought there at
-    /// once: nothing of it leads to anything else of it that a reader would miss.
+    /// Writes journal and staged files, and then makes everything durable that must be so before the change is made. One wait
+    /// is enough for all of it, in any order: no reader follows one of these files to another before the ref moves.
+    ///
+    /// # Errors
+    /// When something cannot be written or synced, or the intent is not durable.
     fn make_ready(
         &self,
         journal: &Journal,
@@ -99,10 +106,14 @@ impl Repository {
         Ok(())
     }
 
-    /// What follows once the change is made. Work tree and branch come to the disk in one wait: should a loss of power
-    /// take the branch alone, the next call finds the work tree changed, and moves it again. The journal stays until
-    /// index and receipt are there, too. That it is gone need not come there: the index tells the next call that nothing
-    /// is left to do.
+    /// Writes working tree, index and receipt after the ref has moved, and removes the journal.
+    ///
+    /// Working tree and branch become durable in one wait. If a loss of power takes the branch alone, the next call finds the
+    /// working tree changed and moves the branch again. The journal stays until index and receipt are durable. Its removal
+    /// need not be durable: if it reappears after a loss of power, the index shows that nothing is left to do.
+    ///
+    /// # Errors
+    /// When a file cannot be written or synced. The next call finishes the landing from the journal.
     fn complete(
         &self,
         journal: &Journal,
@@ -125,7 +136,8 @@ impl Repository {
         self.reach("settled");
         disk::beside(replaced, || self.tell(unsynced, receipt, records))?;
         self.reach("receipt durable");
-        // Before the journal: a lock of ours without a journal tells the next call that nothing was made.
+        // Unlocked before the journal is removed: recovery takes a lock of ours without a journal to mean that nothing was
+        // written.
         drop(held);
         self.reach("index let go");
         self.remove_journal()?;
@@ -133,9 +145,14 @@ impl Repository {
         Ok(())
     }
 
-    /// The same where only a ref was moved. The journal stays until ref and receipt are on the disk: should only the
-    /// receipt come there, the next call says that the change was not made. That it is gone need not come there: what
-    /// it tells is so.
+    /// Writes the receipt after a landing that moves a ref only, and removes the journal.
+    ///
+    /// The journal stays until ref and receipt are durable: if only the receipt survived a loss of power, the next call would
+    /// report that the change was not made. The removal of the journal need not be durable: if it reappears, its content is
+    /// still true.
+    ///
+    /// # Errors
+    /// When the ref cannot be synced or the journal cannot be removed.
     fn complete_ref(
         &self,
         journal: &Journal,
@@ -150,7 +167,10 @@ impl Repository {
         Ok(())
     }
 
-    /// Has the receipt recorded, and brings something to the disk with it.
+    /// Records the receipt, and syncs `unsynced` in the same wait.
+    ///
+    /// # Errors
+    /// When a path cannot be synced.
     fn tell(
         &self,
         unsynced: Vec<PathBuf>,
@@ -162,7 +182,10 @@ impl Repository {
         synced
     }
 
-    /// The one step after which the change is made.
+    /// Does the one step after which the change is made: moves the ref, or marks the journal as decided.
+    ///
+    /// # Errors
+    /// When the base has moved, or the step fails. The change is not made then.
     fn decide(
         &self,
         plan: &LandPlan,
@@ -180,11 +203,16 @@ impl Repository {
         let written = self.replace_journal(journal);
         let written = written.and_then(|()| self.sync_state_dir());
         if written.is_err() {
+            // The caller removes the staged files that this journal lists, and then the journal.
             journal.decided = false;
         }
         written
     }
 
+    /// Removes staged files and the journal of a landing that was not decided.
+    ///
+    /// # Errors
+    /// When one of them cannot be removed.
     fn take_back(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
         if let Some(root) = root {
             worktree::discard(root, &journal.files)?;
@@ -192,15 +220,22 @@ impl Repository {
         self.clear_journal()
     }
 
-    /// A ref that somebody else holds now is not ours to recover later.
+    /// Checks that no program has locked a ref.
+    ///
+    /// # Errors
+    /// [`ExecError::RefLocked`] if one has.
     pub(crate) fn check_ref_is_free(&self, refname: &str) -> Result<(), ExecError> {
+        // Recovery relies on this: an empty lock that is younger than the journal is taken to be ours.
         if fs::symlink_metadata(self.ref_lock_path(refname)).is_ok() {
             return Err(ExecError::RefLocked(refname.to_owned()));
         }
         Ok(())
     }
 
-    /// Moves the ref if it still stands at the base.
+    /// Moves the ref if it still leads to the base.
+    ///
+    /// # Errors
+    /// [`ExecError::BaseMoved`] or [`ExecError::RefLocked`]; other errors as libgit2 reports them.
     fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
         let target = &plan.target;
         let log = format!("agentos: {}", subject(&plan.message));
@@ -235,13 +270,13 @@ impl Repository {
         }
     }
 
-    /// Of a branch without a file of its own libgit2 makes the file by giving its lock a second name, and says nothing
-    /// when it cannot take the first one away.
+    /// Removes the lock of a branch that libgit2 may have left. For a branch without a file of its own, libgit2 creates the
+    /// file as a hard link to its lock, and reports no error if it then cannot remove the lock.
     fn let_go_of(&self, refname: &str, commit: Oid) {
         let path = self.ref_lock_path(refname);
         let is_ours = fs::read_to_string(&path).is_ok_and(|text| text.trim_end() == commit.to_string());
         if is_ours {
-            // What cannot be removed now is told by whoever wants the branch next.
+            // If it cannot be removed, the next program that wants the branch reports it as locked.
             let _ = fs::remove_file(&path);
         }
     }

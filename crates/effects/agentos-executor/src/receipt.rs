@@ -1,7 +1,6 @@
-//! What is about to be written, and what was written.
+//! The intent, recorded before a change is written, and the receipt, recorded after it.
 //!
-//! Owns: the intent, the receipt, and the way back from a receipt to a change. Never: holds content; object ids
-//! stand for it.
+//! Owns: their forms, and building a change from a receipt. Never: contains content, only object ids.
 
 use agentos_durable::SyncFile;
 use std::sync::Arc;
@@ -13,60 +12,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ExecError, RepoError, Repository, Signed, Writes};
 
-/// A file's object id and mode.
+/// Object id and mode of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileId {
-    /// The blob's id, in hexadecimal.
+    /// Id of the blob, in hexadecimal.
     pub oid: String,
-    /// Its mode.
+    /// Mode of the file.
     pub mode: FileMode,
 }
 
-/// One path of a change.
+/// Path of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptFile {
-    /// The path.
+    /// Path of the file.
     pub path: RepoPath,
-    /// Before; none for a new file.
+    /// File before the change. Left out for a new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<FileId>,
-    /// After; none for a deleted file.
+    /// File after the change. Left out for a deleted file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<FileId>,
 }
 
-/// What is about to be written. Recorded before anything visible is.
+/// Change that is about to be written. It is recorded before anything visible is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Intent {
-    /// The run.
+    /// Id of the run.
     pub run: String,
-    /// The ref that will move.
+    /// Ref that will move.
     pub refname: String,
-    /// What will be written.
+    /// Places that will be written to.
     pub writes: Writes,
-    /// The commit the change is made on.
+    /// Commit that the change is made on.
     pub parent: String,
-    /// The tree that will result.
+    /// Tree that will result.
     pub tree: String,
     /// SHA-256 of the canonical diff.
     pub diff_sha256: String,
     /// SHA-256 of the policy set.
     pub policy_sha256: String,
-    /// The files.
+    /// Files of the change.
     pub files: Vec<ReceiptFile>,
 }
 
-/// Takes what a landing does into the evidence.
+/// Recorder of a landing's intent and receipt in the evidence.
 pub trait IntentSink {
-    /// Records the intent and gives the record's hash, as in `sha256:…`. When this fails, nothing is written.
+    /// Records the intent and returns the record's hash, as in `sha256:…`.
     ///
     /// # Errors
-    /// The reason, for people.
+    /// The reason, for people. Then nothing is written.
     fn intent(&mut self, intent: &Intent) -> Result<String, String>;
 
-    /// Makes the intent durable, unless it is since [`IntentSink::intent`] returned. Nothing visible is written before.
-    /// `sync` brings the file of the record to the disk, together with objects that nothing leads to; it need not be
-    /// called.
+    /// Makes the intent durable, unless [`IntentSink::intent`] has done so. Nothing visible is written before. An
+    /// implementation may sync the file of the record by `sync`, which syncs the landing's objects in the same wait.
     ///
     /// # Errors
     /// The reason, for people. Then nothing is written.
@@ -74,74 +72,74 @@ pub trait IntentSink {
         Ok(())
     }
 
-    /// The change is made: the receipt, whose file `sync` brings to the disk, together with what makes the change
-    /// durable. What a loss of power then leaves of the two is put right by the next call, and told.
+    /// Records the receipt after the change was made. `sync` syncs the file of the record and the change in the same wait. If
+    /// a loss of power leaves only one of the two, the next call repairs and reports that.
     fn receipt(&mut self, _receipt: &Receipt, _sync: &mut SyncFile<'_>) {}
 }
 
-/// What was written.
+/// Change that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
-    /// The run.
+    /// Id of the run.
     pub run: String,
-    /// The commit; none for `--no-commit` and a dry run.
+    /// Commit that was made. Left out for a landing without a commit and for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The resulting tree.
+    /// Tree that resulted.
     pub tree: String,
-    /// The commit the change was made on.
+    /// Commit that the change was made on.
     pub parent: String,
-    /// The ref that moved, or would have.
+    /// Ref that moved, or would have moved.
     pub refname: String,
-    /// What was written.
+    /// Places that were written to.
     pub writes: Writes,
     /// SHA-256 of the canonical diff.
     pub diff_sha256: String,
-    /// The files.
+    /// Files of the change.
     pub files: Vec<ReceiptFile>,
-    /// Whether the commit is signed, and how; none where none is made.
+    /// Signature of the commit. Left out if no commit was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
-    /// Index and work tree hold the result.
+    /// True if index and working tree have the result.
     pub work_tree_updated: bool,
-    /// Paths of the work tree that were left alone because somebody edited them while the change landed.
+    /// Paths of the working tree that were left alone because somebody edited them while the change landed.
     pub kept: Vec<String>,
-    /// What an earlier landing left behind and this one finished or took back first.
+    /// Earlier landing that was interrupted, and that this one finished or rolled back first. Left out if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Recovered>,
 }
 
-/// What was found of a landing that did not come to its end, and what became of it.
+/// Landing that was interrupted, and the result of its recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovered {
-    /// The run that was cut short.
+    /// Run that was interrupted.
     pub run: String,
-    /// What was done.
+    /// Result of the recovery.
     pub outcome: RecoveryOutcome,
-    /// Its commit, if it was made.
+    /// Commit of the run. Left out if it made none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Paths that were left alone because somebody edited them meanwhile.
     pub kept: Vec<String>,
 }
 
-/// How a landing that was cut short was brought to an end.
+/// Result of the recovery of a landing that was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryOutcome {
-    /// Nothing visible had been written: what was prepared is gone.
+    /// Nothing visible had been written, and the prepared files were removed.
     RolledBack,
-    /// The change had been made: index and work tree hold it now.
+    /// The change had been made, and index and working tree have it now.
     Finished,
-    /// The branch moved on since, or is not checked out any more: work tree and index were left alone.
+    /// The branch has moved since or is not checked out any more. Working tree and index were left alone.
     Superseded,
 }
 
 impl Repository {
-    /// The change that a receipt tells of, with its content read back from the object store.
+    /// Builds the change of a receipt, with its content from the object store.
     ///
     /// # Errors
-    /// When an object is gone.
+    /// When an object is missing.
     pub fn change_of(&self, files: &[ReceiptFile]) -> Result<Change, ExecError> {
         let mut states = Vec::with_capacity(files.len());
         for file in files {

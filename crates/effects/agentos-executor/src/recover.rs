@@ -1,8 +1,8 @@
-//! Finishing or rolling back what a killed landing left.
+//! Finishes or rolls back a landing that was interrupted.
 //!
-//! Owns: the decision, from the journal and where the ref stands, and removing locks that a dead process of ours
-//! holds. Never: overwrites what somebody edited since, writes where
-//! another branch is checked out by now, or removes a lock that may be another program's.
+//! Owns: the decision, from the journal and the ref, and removing locks of a process of ours that has ended. Never:
+//! overwrites a file that was edited since, writes where another branch is checked out by now, or removes a lock that may
+//! belong to another program.
 #![doc = include_str!("crash-states.md")]
 
 use std::fs::{self, OpenOptions};
@@ -18,14 +18,15 @@ use crate::splice::oid;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
 use crate::{disk, index, leftovers, opinion, worktree};
 
-/// What the log of a branch says of a landing whose move of it was lost.
+/// Entry in the log of a branch that is moved again because a loss of power undid the move.
 const RESTORED: &str = "agentos: moved again after a loss of power";
 
 impl Repository {
-    /// The run whose landing has not come to its end: cut short, or under way in another process. Looks only.
+    /// Returns the run whose landing has not ended: interrupted, or under way in another process. `None` if there is none.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// When what it left cannot be read.
+    /// When the journal cannot be read.
     pub fn unfinished(&self) -> Result<Option<String>, ExecError> {
         let journal = self.read_journal()?;
         Ok(journal
@@ -33,10 +34,10 @@ impl Repository {
             .or_else(|| self.abandoned_index_lock()))
     }
 
-    /// Finishes or takes back a landing that did not come to its end. None when there is nothing to do.
+    /// Finishes or rolls back a landing that was interrupted. `None` if there is none.
     ///
     /// # Errors
-    /// When it cannot be finished; the journal stays, and the next call tries again.
+    /// When it cannot be finished. The journal stays then, and the next call tries again.
     pub fn recover(&self) -> Result<Option<Recovered>, ExecError> {
         if self.unfinished()?.is_none() {
             return Ok(None);
@@ -45,13 +46,16 @@ impl Repository {
         self.recover_locked()
     }
 
-    /// The same, for a caller that holds the lock.
+    /// Does the work of [`Self::recover`] for a caller that holds the repository's lock.
+    ///
+    /// # Errors
+    /// [`ExecError::Blocked`] if the landing can be neither finished nor rolled back now.
     pub(crate) fn recover_locked(&self) -> Result<Option<Recovered>, ExecError> {
         let abandoned = self.release_abandoned_index()?;
         let Some(mut journal) = self.read_journal()? else {
-            // Nothing, or one that was never durable: then nothing that rests on it was done.
+            // There is no journal, or one that was never durable, on which nothing rests.
             self.remove_journal()?;
-            // It died before it had written anything but objects.
+            // A lock of the index without a journal: the process ended before it had written anything but objects.
             return Ok(abandoned.map(|run| Recovered {
                 run,
                 outcome: RecoveryOutcome::RolledBack,
@@ -76,13 +80,17 @@ impl Repository {
         }))
     }
 
-    /// What became of it, and the paths that hold somebody's later work; the journal is cleared then.
+    /// Finishes or rolls back the landing of a journal, and removes the journal. Returns the outcome and the paths that
+    /// contain somebody's later work.
+    ///
+    /// # Errors
+    /// When a step fails. The journal stays then.
     fn bring_to_an_end(&self, journal: &mut Journal) -> Result<(RecoveryOutcome, Vec<String>), ExecError> {
         let owner = self.work_tree_of(journal);
         if journal.commit.is_some() {
             self.check_no_links(&journal.refname)?;
         }
-        // A branch that is to be moved again must be free.
+        // The branch may have to be moved again below, which its lock would prevent.
         self.release_abandoned_ref(journal)?;
         let mut outcome = self.outcome(journal, owner.as_ref())?;
         let mut kept = Vec::new();
@@ -107,7 +115,8 @@ impl Repository {
             }
         }
         if journal.commit.is_some() {
-            // Who moved the branch may have died before it was on the disk: without the journal nobody would move it again.
+            // The process that moved the branch may have ended before that was durable. Without the journal, nothing would
+            // move the branch again after a loss of power.
             self.sync(&disk::ref_files(self.common_dir(), &journal.refname))?;
         }
         self.reach("recovered");
@@ -116,8 +125,11 @@ impl Repository {
         Ok((outcome, kept))
     }
 
-    /// Brings work tree and index to the landed state; gives the paths that hold somebody's later work. The caller
-    /// holds the index.
+    /// Brings working tree and index to the landed state, and returns the paths that contain somebody's later work. The
+    /// caller holds the lock of the index.
+    ///
+    /// # Errors
+    /// When a file or the index cannot be written or synced. The next call tries again.
     fn finish(
         &self,
         owner: &Repository,
@@ -125,12 +137,14 @@ impl Repository {
         journal: &mut Journal,
         index: &mut HeldIndex,
     ) -> Result<Vec<String>, ExecError> {
+        // The index is replaced last, after the working tree was durable. Whatever the files contain now, the user wrote.
         if index::is_brought_up(&index.index, &journal.files) {
             let folder = agentos_durable::folder(owner.git.path().to_owned());
             owner.sync(&Vec::from_iter(folder))?;
             return find_others(owner, root, &journal.files);
         }
-        // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
+        // Folders may have been created or removed since, so temporary names may have to lie in other folders. They are
+        // written to the journal first, so that a second crash finds the files.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
         self.replace_journal(journal)?;
         let mut unsynced = worktree::stage(
@@ -147,6 +161,10 @@ impl Repository {
         Ok(settled.kept)
     }
 
+    /// Decides from journal and ref whether the change was made, and moves the branch again if a loss of power undid that.
+    ///
+    /// # Errors
+    /// When the branch or its history cannot be read, or the branch cannot be moved.
     fn outcome(&self, journal: &Journal, owner: Option<&Repository>) -> Result<RecoveryOutcome, ExecError> {
         let Some(commit) = &journal.commit else {
             return Ok(if journal.decided {
@@ -171,7 +189,7 @@ impl Repository {
             now = Some(commit);
         }
         let head = owner.and_then(Self::head_id);
-        // A branch that was renamed since is checked out under its new name.
+        // HEAD is compared too: the user may have renamed the branch, and then the old name leads nowhere.
         if now == Some(commit) || head == Some(commit) {
             return Ok(RecoveryOutcome::Finished);
         }
@@ -184,7 +202,7 @@ impl Repository {
         let Some(now) = now else {
             return Ok(RecoveryOutcome::RolledBack);
         };
-        // The branch moves only to a commit that is on the disk: one that a loss of power took it never moved to.
+        // The branch is moved only to a durable commit. A commit that a loss of power took was never in the branch.
         if self.git.find_commit(commit).is_err() {
             return Ok(RecoveryOutcome::RolledBack);
         }
@@ -199,18 +217,21 @@ impl Repository {
         })
     }
 
-    /// Where a ref stands.
+    /// Returns the commit that a ref leads to. `None` if the ref does not exist.
+    ///
+    /// # Errors
+    /// When it cannot be read.
     fn at(&self, refname: &str) -> Result<Option<Oid>, ExecError> {
         match self.git.find_reference(refname) {
             Ok(reference) => Ok(reference.target()),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            // What cannot be read may have been made all the same.
+            // A ref that cannot be read must not count as one that never moved: the change may have been made.
             Err(error) => Err(RepoError::git("read the branch")(error).into()),
         }
     }
 
-    /// Did a loss of power leave the branch's file without its content? That it was moved to another commit since is in
-    /// its log.
+    /// Returns whether a loss of power left the branch's file without its content. The log of the branch shows whether it
+    /// was moved to another commit since.
     fn is_torn(&self, journal: &Journal, commit: Oid) -> bool {
         let path = self.common_dir().join(&journal.refname);
         let is_empty = || {
@@ -225,8 +246,11 @@ impl Repository {
             && self.is_the_change(journal, commit)
     }
 
-    /// Gives a branch whose file has no content the commit that was to be in it, as git replaces such a file; libgit2
-    /// does not move a branch that it cannot read. The lock is known as ours by its content, should we die here.
+    /// Writes the commit into a branch's file that has no content, through a lock file as git does. libgit2 does not move a
+    /// branch that it cannot read. If this process is killed here, the content of the lock shows that it is ours.
+    ///
+    /// # Errors
+    /// [`ExecError::RefLocked`] if another program holds the lock; other errors as the system reports them.
     fn fill_ref(&self, journal: &Journal, commit: Oid) -> Result<(), ExecError> {
         let lock = self.ref_lock_path(&journal.refname);
         let path = self.common_dir().join(&journal.refname);
@@ -235,7 +259,7 @@ impl Repository {
             io::ErrorKind::AlreadyExists => ExecError::RefLocked(journal.refname.clone()),
             _ => ExecError::write("make", &lock)(error),
         })?;
-        // Who held the lock a moment ago may have moved it.
+        // Another program may have held the lock until a moment ago and moved the branch.
         let filled = if self.is_torn(journal, commit) {
             writeln!(file, "{commit}")
                 .and_then(|()| agentos_durable::sync_alone(&lock))
@@ -246,8 +270,8 @@ impl Repository {
         filled.map_err(ExecError::write("replace", &path))
     }
 
-    /// Is this commit the change that the journal tells of, and all of it there? The journal may be another's, and may
-    /// have come to the disk without the rest: then the branch never moved.
+    /// Returns whether this commit is the change of the journal and all its objects exist. The journal may come from another
+    /// repository; or it may be durable while the objects are not, and then the branch never moved.
     fn is_the_change(&self, journal: &Journal, commit: Oid) -> bool {
         let failed = || ExecError::git("read the change");
         let check = || {
@@ -267,13 +291,13 @@ impl Repository {
         check().is_ok()
     }
 
-    /// Where a ref went last, as its log says.
+    /// Returns the commit that a ref was moved to last, according to its log. `None` if there is no log.
     fn last_move(&self, refname: &str) -> Option<Oid> {
         let log = self.git.reflog(refname).ok()?;
         log.get(0).map(|last| last.id_new())
     }
 
-    /// Was a ref moved away from a commit, as its log says?
+    /// Returns whether a ref was moved away from a commit, according to its log.
     fn was_left(&self, refname: &str, commit: Oid) -> bool {
         let log = self.git.reflog(refname);
         log.is_ok_and(|log| {
@@ -282,8 +306,11 @@ impl Repository {
         })
     }
 
-    /// Did a loss of power take back that the branch moved, but not its log, or what was written to the work tree after it?
-    /// Somebody who moved it back has left word of that.
+    /// Returns whether a loss of power undid the move of the branch, but not the later writes to its log or to the working
+    /// tree. If somebody moved the branch back on purpose, its log shows that.
+    ///
+    /// # Errors
+    /// When the working tree cannot be read.
     fn lost_the_branch(
         &self,
         journal: &Journal,
@@ -298,17 +325,22 @@ impl Repository {
         let (Some(owner), Some(root)) = (owner, owner.and_then(Repository::work_dir)) else {
             return Ok(false);
         };
-        let is_told = self.last_move(&journal.refname) == Some(commit);
+        let is_logged = self.last_move(&journal.refname) == Some(commit);
         let is_checked_out = owner.head_ref().as_deref() == Some(journal.refname.as_str());
         let may_be =
             is_checked_out && !self.was_left(&journal.refname, commit) && self.is_the_change(journal, commit);
         let holds_any =
             || Ok::<_, ExecError>(find_others(owner, root, &journal.files)?.len() < journal.files.len());
-        Ok(may_be && (is_told || holds_any()?))
+        // The log may be lost too. Then a single file of the change in the working tree proves the move, since the files are
+        // put in place after it.
+        Ok(may_be && (is_logged || holds_any()?))
     }
 
-    /// Returns whether the log says that the branch moved, and nothing else does. libgit2 writes the log before the ref, so
-    /// a landing can die in between. Whoever moves a branch back adds to its log, and who deletes one deletes its log.
+    /// Returns whether only the log says that the branch moved. libgit2 writes the log before the ref, so a landing can be
+    /// killed in between. Moving a branch back adds to its log, and deleting a branch deletes its log.
+    ///
+    /// # Errors
+    /// When the working tree cannot be read.
     fn is_only_logged(
         &self,
         journal: &Journal,
@@ -328,23 +360,26 @@ impl Repository {
         }
     }
 
-    /// Did the branch ever lead to this commit? It may have been renamed, amended or reset since.
+    /// Returns whether the branch led to this commit at any time. It may have been renamed, amended or reset since.
     fn was_made(&self, journal: &Journal, owner: Option<&Repository>, commit: Oid) -> bool {
-        let told = |repository: &Repository, name: &str| {
+        let is_logged = |repository: &Repository, name: &str| {
             let log = repository.git.reflog(name);
             log.is_ok_and(|log| log.iter().any(|entry| entry.id_new() == commit))
         };
-        told(self, &journal.refname) || owner.is_some_and(|owner| told(owner, "HEAD"))
+        is_logged(self, &journal.refname) || owner.is_some_and(|owner| is_logged(owner, "HEAD"))
     }
 
-    /// The commit that is checked out.
+    /// Returns the commit that is checked out. `None` if there is none.
     fn head_id(&self) -> Option<Oid> {
         self.git.head().ok()?.target()
     }
 
-    /// Removes the lock of a process that died while it moved the ref. Two things are known to be of its making: a
-    /// lock that names its commit, which nobody else knew, and one that is still empty and younger than its journal,
-    /// since the ref was free when the journal was written.
+    /// Removes the lock of a ref if it belongs to the interrupted landing. That is known in two cases: the lock contains the
+    /// commit of the journal, which no other program knew; or it is still empty and younger than the journal, since the ref
+    /// was not locked when the journal was written.
+    ///
+    /// # Errors
+    /// When the lock cannot be removed.
     fn release_abandoned_ref(&self, journal: &Journal) -> Result<(), ExecError> {
         let Some(commit) = &journal.commit else {
             return Ok(());
@@ -371,8 +406,8 @@ impl Repository {
         Ok(())
     }
 
-    /// The work tree a journal names, if it is one of this repository's. A journal is a file that a repository from
-    /// elsewhere may bring along: it must not lead us out.
+    /// Opens the working tree that a journal names. `None` if it names none, or one that does not belong to this repository:
+    /// a journal may come with an unpacked repository, and must not lead our writes to another one.
     fn work_tree_of(&self, journal: &Journal) -> Option<Repository> {
         let root = journal.work_dir.as_deref()?;
         let git = git2::Repository::open(root).ok()?;
@@ -391,13 +426,16 @@ impl Repository {
     }
 }
 
-/// A journal is a file like any other: a name that it holds need not be one.
+/// Returns whether a name from a journal is a valid branch. Anybody may have written the journal.
 fn is_branch(refname: &str) -> bool {
     refname.starts_with("refs/heads/") && git2::Reference::is_valid_name(refname)
 }
 
-/// Is what the journal tells of still checked out there, under whatever name? Another commit's work tree is not ours to
-/// write.
+/// Returns whether the working tree still has the journal's commit or branch checked out, even if the branch was renamed.
+/// Otherwise it must not be written.
+///
+/// # Errors
+/// When an id in the journal is not valid.
 fn is_still_at(owner: &Repository, journal: &Journal) -> Result<bool, ExecError> {
     let at = owner.head_id();
     if let Some(commit) = &journal.commit {

@@ -1,8 +1,8 @@
-//! Does the user want commits signed, and how.
+//! Configuration of signed commits.
 //!
-//! Owns: reading the wish from git's configuration, and the door through which a signature comes. Never: starts a
-//! program, or takes one from a repository's own configuration: a repository may come from anywhere, and must not
-//! name what is started.
+//! Owns: reading git's configuration of signatures, and the trait by which a signature is made. Never: starts a program, or
+//! takes the name of one from a repository's own configuration: a repository may come from anywhere, and must not choose
+//! which program is started.
 
 use git2::{Config, ConfigLevel};
 use schemars::JsonSchema;
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ExecError, RepoError, Repository};
 
-/// Whether a commit is signed, and by which kind of signature.
+/// Kind of a commit's signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signed {
-    /// It is not signed.
+    /// No signature.
     No,
-    /// By OpenPGP.
+    /// OpenPGP signature.
     Openpgp,
-    /// By an SSH key.
+    /// Signature by an SSH key.
     Ssh,
-    /// By an X.509 certificate.
+    /// Signature by an X.509 certificate.
     X509,
 }
 
 impl Signed {
-    /// As git's `gpg.format` calls it.
+    /// Returns the value of git's `gpg.format` for this kind.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,44 +37,44 @@ impl Signed {
     }
 }
 
-/// What the configuration says about signing commits.
+/// Request for signed commits in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signing {
-    /// Nobody asks for it.
+    /// No configuration requests signatures.
     NotAsked,
-    /// Only the repository's own configuration asks for it, which is not followed.
+    /// Only the repository's own configuration requests signatures, which is not followed.
     AskedByRepositoryAlone,
-    /// The user asks for it in general, and the repository's own configuration says no.
+    /// The user requests signatures, and the repository's own configuration turns them off.
     TurnedOffHere,
-    /// The user asks for it.
+    /// The user requests signatures.
     Asked {
-        /// The kind; never [`Signed::No`].
+        /// Kind of signature; never [`Signed::No`].
         format: Signed,
-        /// The program, from the user's configuration; the usual one if none is named.
+        /// Program from the user's configuration. `None` if it names none; then the usual one is used.
         program: Option<String>,
-        /// `user.signingkey`.
+        /// Value of `user.signingkey`. `None` if it is not set.
         key: Option<String>,
     },
 }
 
-/// Signs commits. The one door: nothing here knows how.
+/// Maker of commit signatures. No other code here knows how a signature is made.
 pub trait CommitSigner {
-    /// The kind of signature.
+    /// Returns the kind of signature.
     fn format(&self) -> Signed;
 
-    /// An armoured signature over a commit object, without its last line end.
+    /// Makes an armoured signature over a commit object, without its last line feed.
     ///
     /// # Errors
-    /// Why there is none. Then nothing visible is written.
+    /// The reason why there is no signature. Then nothing visible is written.
     fn sign(&self, commit: &str) -> Result<String, NotSigned>;
 }
 
-/// Why there is no signature.
+/// Reason why there is no signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotSigned {
-    /// It failed; the reason, for people.
+    /// Signing failed; the text is the reason, for people.
     Failed(String),
-    /// The user stopped it.
+    /// The user stopped the signing.
     Stopped,
 }
 
@@ -88,12 +88,12 @@ impl From<NotSigned> for ExecError {
 }
 
 impl Repository {
-    /// Does the user want commits signed? The wish and the program are the user's: from the machine's, the XDG and the
-    /// global configuration. The repository's own may turn signing off and choose key and format, as git lets it,
+    /// Reads whether commits are to be signed. The request and the program are read from the system-wide, the XDG and the
+    /// global configuration. The repository's own configuration may turn signing off and choose key and format, as in git,
     /// since none of these names a program.
     ///
     /// # Errors
-    /// When the format is unknown, or the wish is neither yes nor no.
+    /// When the format is unknown, or `commit.gpgsign` is no boolean.
     pub fn signing(&self) -> Result<Signing, RepoError> {
         let Ok(config) = self.git.config() else {
             return Ok(Signing::NotAsked);
@@ -140,8 +140,9 @@ impl Repository {
     }
 }
 
-/// A setting as the user's own configuration has it: the nearest file to the user wins.
+/// Reads a setting from the configuration outside the repository. `None` if no file there has it.
 fn of_user(config: &Config, name: &str) -> Option<String> {
+    // In the order of git: a user's file overrides the system's.
     [
         ConfigLevel::Global,
         ConfigLevel::XDG,

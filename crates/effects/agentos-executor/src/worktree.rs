@@ -1,9 +1,9 @@
-//! Writing the work tree: each file under a temporary name first, then brought to its place.
+//! Writes the working tree: each file under a temporary name first, which is then moved to its path.
 //!
-//! Owns: files, folders and modes of the work tree. Never: follows a link, writes into a file that is there, so that
-//! content that another name shares stays as it is, or replaces a file unseen (`displaced` does it). Every part of a path
-//! is looked at right before it is used; a link that another program plants in between is a race that cannot be closed
-//! with path names alone, and that program could have written the same file itself.
+//! Owns: files, folders and modes of the working tree. Never: follows a link, writes into an existing file, whose content
+//! may have a second name elsewhere, or replaces a file without a look at what it replaced (`displaced` does it). Every part
+//! of a path is looked at directly before it is used. A link that another program creates in between is a race that cannot
+//! be prevented with path names alone; and that program could have written the same file itself.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -24,9 +24,13 @@ use crate::preflight::{ancestors, look_at};
 use crate::splice::oid;
 use crate::{ExecError, Repository};
 
-/// Names where the new content of each file will wait: in the innermost folder that is already there. For a deleted
-/// file it is the name by which its folder is tried.
+/// Chooses a temporary name for the new content of each file, in the innermost folder that exists already. For a deleted
+/// file it is the name of an empty file by which its folder is tried.
+///
+/// # Errors
+/// When a folder cannot be looked at.
 pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> Result<(), ExecError> {
+    // A run is part of a file name here, so only letters that no file system treats specially are kept.
     let run: String = run
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
@@ -49,9 +53,12 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file, as `contents` has it in their order, under its temporary name; gives what is to be
-/// synced. A folder that a file is to be deleted from is tried: one that cannot be written is found before the branch
-/// moves.
+/// Writes the new content of each file, from `contents` in the same order, under its temporary name. Returns the paths to be
+/// synced. Each folder that a file will be deleted from is tried, so that one that cannot be written is noticed before the
+/// branch moves.
+///
+/// # Errors
+/// When a file cannot be written or a folder does not permit deletions.
 pub(crate) fn stage<'a>(
     repository: &Repository,
     root: &Path,
@@ -86,7 +93,7 @@ pub(crate) fn stage<'a>(
     Ok(written)
 }
 
-/// The new content of files, from the object store.
+/// Reads the new content of files from the object store, one at a time. An item is `None` for a deleted file.
 pub(crate) fn stored<'a>(
     repository: &'a Repository,
     files: &'a [JournalFile],
@@ -101,20 +108,23 @@ pub(crate) fn stored<'a>(
     })
 }
 
-/// What is left to do once work tree and index hold the change.
+/// Result of writing working tree and index.
 pub(crate) struct Settled {
-    /// Paths that hold somebody's later work.
+    /// Paths that contain somebody's later work.
     pub kept: Vec<String>,
-    /// The folder that holds the index; its names are not on the disk yet.
+    /// Folder of the index, whose names are not durable yet.
     pub unsynced: Vec<PathBuf>,
-    /// What was replaced, to be let go of beside that wait.
+    /// Replaced files, to be closed while that folder is synced.
     pub replaced: Replaced,
 }
 
-/// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
-/// yet as the change has it, holds somebody's later work: it is left alone and named. Each is looked at right before
-/// its own step, since the steps before it take their time, and after it, under the name that its content has then. All
-/// of it, and `also`, is on the disk before the index is replaced.
+/// Moves staged files to their paths and updates the index. A file that equals neither the base nor the change contains
+/// somebody's later work: it is left alone and reported. Each file is looked at directly before its own step, since the
+/// steps before it take time, and again after it, under the temporary name that it has then. All files, and `also`, are
+/// durable before the index is replaced.
+///
+/// # Errors
+/// When a file or the index cannot be written or synced.
 pub(crate) fn settle_unless_edited(
     repository: &Repository,
     held: &mut HeldIndex,
@@ -131,7 +141,7 @@ pub(crate) fn settle_unless_edited(
         folders: BTreeSet::new(),
     };
     let settled = settling.settle(files);
-    // What came out is not left behind if a later file cannot be written.
+    // Even if a later file failed: files of the user that wait under temporary names must go back to their paths.
     let finished = settling.displaced.finish();
     settled.and(finished)?;
     let left = std::mem::take(&mut settling.left);
@@ -148,7 +158,7 @@ pub(crate) fn settle_unless_edited(
     }
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     let mut unsynced = also;
-    // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
+    // A folder may have been removed after it was noted; then the folder above it was noted too, and syncing skips it.
     unsynced.extend(folders.into_iter().filter_map(agentos_durable::folder));
     index::update(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
     Ok(Settled {
@@ -158,10 +168,10 @@ pub(crate) fn settle_unless_edited(
     })
 }
 
-/// Files of a change that are in their places, with the stamp that each had then.
+/// Files of a change that are at their paths, with the stamp that each had there.
 pub(crate) type Placed<'a> = HashMap<&'a str, FileStamp>;
 
-/// The work tree on its way to the landed state. Can be repeated after a crash.
+/// State while the working tree is brought to the landed state. All of it can be repeated after a crash.
 struct Settling<'a> {
     repository: &'a Repository,
     root: &'a Path,
@@ -174,7 +184,11 @@ struct Settling<'a> {
 }
 
 impl<'a> Settling<'a> {
-    /// Removes the deleted files, which makes room, and brings the staged ones to their places.
+    /// Removes the deleted files first, since a new file may need the place of a folder, and then moves the staged ones to
+    /// their paths.
+    ///
+    /// # Errors
+    /// When a file cannot be moved or removed.
     fn settle(&mut self, files: &'a [JournalFile]) -> Result<(), ExecError> {
         let mut removed = Vec::new();
         for entry in files.iter().filter(|entry| entry.file.new.is_none()) {
@@ -184,7 +198,7 @@ impl<'a> Settling<'a> {
                 removed.push(entry);
             }
         }
-        // What was moved aside lies in the folders that are to go.
+        // The renamed files lie in the folders that are to be removed next.
         self.displaced.finish()?;
         for entry in removed {
             self.folders.insert(prune(self.root, entry.file.path.as_str()));
@@ -197,11 +211,14 @@ impl<'a> Settling<'a> {
         Ok(())
     }
 
-    /// Returns whether the path is as the base has it. Somebody's later work is noted.
+    /// Returns whether the path still equals the base, so that the step is to be done. Notes a path with somebody's work.
+    ///
+    /// # Errors
+    /// When the path cannot be read.
     fn is_open(&mut self, entry: &'a JournalFile) -> Result<bool, ExecError> {
         let path = entry.file.path.as_str();
         let place = self.root.join(path);
-        // The stamp is taken before the content is read: what is written after that has another one.
+        // The stamp is taken before the content is read, so that a write in between shows as a difference later.
         let found = look_at(&place)?;
         Ok(match read_state(self.repository, &place, entry)? {
             OnDisk::Old => true,
@@ -219,7 +236,11 @@ impl<'a> Settling<'a> {
         })
     }
 
-    /// Who brought a file to its place, or made room for it, may have died before the names were on the disk.
+    /// Notes the folders above a file to be synced. The process that moved the file there may have ended before the names
+    /// were durable.
+    ///
+    /// # Errors
+    /// When a folder cannot be looked at.
     fn note_folders(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
         self.folders.insert(self.root.to_owned());
         for above in ancestors(entry.file.path.as_str()) {
@@ -232,7 +253,10 @@ impl<'a> Settling<'a> {
         Ok(())
     }
 
-    /// Returns whether the file was taken away.
+    /// Removes a file of the working tree. Returns false if it was left alone.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
     fn remove(&mut self, entry: &'a JournalFile, temp: &str) -> Result<bool, ExecError> {
         let place = safe(self.root, entry.file.path.as_str())?;
         if !self.is_open(entry)? {
@@ -244,6 +268,10 @@ impl<'a> Settling<'a> {
         Ok(true)
     }
 
+    /// Moves a staged file to its path.
+    ///
+    /// # Errors
+    /// When it cannot be moved.
     fn put(&mut self, entry: &'a JournalFile, name: &'a str) -> Result<(), ExecError> {
         let path = entry.file.path.as_str();
         if !self.is_open(entry)? {
@@ -260,7 +288,7 @@ impl<'a> Settling<'a> {
             self.displaced.replace(entry, temp, place)?;
         } else {
             match move_to_free_name(self.repository, &temp, &place) {
-                // It came in this moment; unless it happens to be the same, it is theirs.
+                // Another program created the file in this moment. Unless it has the same content, it is that program's.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     if self.is_open(entry)? {
                         self.displaced.keep(path);
@@ -279,20 +307,27 @@ impl<'a> Settling<'a> {
     }
 }
 
-/// Removes what was staged, as far as it is there.
+/// Removes the staged files that exist.
+///
+/// # Errors
+/// When one of them cannot be removed.
 pub(crate) fn discard(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
     let mut temps = files.iter().filter_map(|file| file.temp.as_deref());
     temps.try_for_each(|temp| discard_one(root, temp))
 }
 
 fn discard_one(root: &Path, temp: &str) -> Result<(), ExecError> {
+    // If a folder above is a link by now, the file behind it is not the one that was staged.
     let Ok(temp) = safe(root, temp) else {
         return Ok(());
     };
     remove(&temp)
 }
 
-/// The full path, after every folder above it was seen to be no link.
+/// Returns the full path, after a look at every folder above it.
+///
+/// # Errors
+/// [`ExecError::SymlinkTraversal`] if one of them is a link.
 pub(crate) fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
     for above in ancestors(path) {
         if look_at(&root.join(above))?.is_some_and(|found| found.is_symlink()) {
@@ -302,7 +337,10 @@ pub(crate) fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
     Ok(root.join(path))
 }
 
-/// Makes the folders above a path, and takes away an empty folder in its place.
+/// Creates the folders above a path, and removes an empty folder in its place.
+///
+/// # Errors
+/// When a link or a file is in the way, or a folder cannot be created or removed.
 fn make_room(root: &Path, path: &str, folders: &mut BTreeSet<PathBuf>) -> Result<PathBuf, ExecError> {
     for above in ancestors(path) {
         let folder = root.join(above);
@@ -323,7 +361,10 @@ fn make_room(root: &Path, path: &str, folders: &mut BTreeSet<PathBuf>) -> Result
     Ok(place)
 }
 
-/// Removes a folder that holds nothing but folders.
+/// Removes a folder that contains nothing but folders.
+///
+/// # Errors
+/// When it contains a file, or cannot be removed.
 fn remove_empty(folder: &Path) -> io::Result<()> {
     let mut order = vec![folder.to_owned()];
     let mut at = 0;
@@ -339,7 +380,7 @@ fn remove_empty(folder: &Path) -> io::Result<()> {
     order.iter().rev().try_for_each(fs::remove_dir)
 }
 
-/// Removes the folders above a deleted file that are empty now; gives the innermost that stays.
+/// Removes the folders above a deleted file that are empty now, and returns the innermost one that stays.
 fn prune(root: &Path, path: &str) -> PathBuf {
     let above: Vec<&str> = ancestors(path).collect();
     for folder in above.iter().rev() {
@@ -358,11 +399,11 @@ fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // The user's umask takes its share, as it does for git.
+        // The system removes the bits of the user's umask, as it does for git.
         options.mode(match mode {
             FileMode::Regular => 0o666,
             FileMode::Executable => 0o777,
-            // A change cannot make one.
+            // A change cannot create a link.
             FileMode::Symlink => return Err(io::ErrorKind::InvalidInput.into()),
         });
     }

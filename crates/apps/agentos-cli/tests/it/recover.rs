@@ -87,7 +87,7 @@ fn what_cannot_be_finished_now_stops_every_verb_that_lands_and_is_named() {
     exit: 8
     --- stdout
     --- stderr
-    error [recovery-blocked] run `[RUN]` was cut short, and cannot be brought to its end: the index is locked by `[REPO]/.git/index.lock`
+    error [recovery-blocked] run `[RUN]` was interrupted and cannot be finished now: the index is locked by `[REPO]/.git/index.lock`
       next: wait for the other program; if there is none, remove the file
     ");
     for args in [&["--branch", "topic"][..], &["--no-commit"], &["--dry-run"]] {

@@ -1,28 +1,28 @@
-//! What stands in the way of a landing: formats, and what git is in the middle of.
+//! Obstacles to a landing: repository formats, and operations of git that are in progress.
 //!
-//! Owns: their names and codes. Never: finds out which one it is, but from libgit2's words.
+//! Owns: their names and codes. Never: looks at a repository; it only recognises formats in libgit2's messages.
 
-/// A repository format that is refused.
+/// Repository format that is not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
     /// `extensions.refStorage = reftable`.
     Reftable,
     /// `extensions.objectFormat = sha256`.
     Sha256,
-    /// An index in two files.
+    /// Index in two files.
     SplitIndex,
-    /// An index with folders in it.
+    /// Index that contains folders.
     SparseIndex,
     /// Objects that are fetched when they are needed.
     PartialClone,
-    /// A work tree with parts left out.
+    /// Working tree without some of the files.
     SparseCheckout,
-    /// Anything newer.
+    /// Any other format extension.
     Extension,
 }
 
 impl Unsupported {
-    /// The format that libgit2's words are about, if they are about one.
+    /// Recognises a format in a message of libgit2. `None` if the message is about something else.
     pub(crate) fn named_in(message: &str) -> Option<Self> {
         let message = message.to_ascii_lowercase();
         let has = |words: &str| message.contains(words);
@@ -70,7 +70,7 @@ impl std::fmt::Display for Unsupported {
     }
 }
 
-/// What git is in the middle of.
+/// Operation of git that is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// `git merge`.
@@ -88,7 +88,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// As git calls it.
+    /// Returns git's word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! Places that cannot be written: by which reason, and what to do about it.
+//! Failures to write a file or folder: their codes, and what to do about them.
 //!
-//! Owns: the codes and hints of such failures. Never: tries to write.
+//! Owns: the codes and hints of such failures. Never: writes anything.
 
 use std::io;
 
-/// The stable code for a place that cannot be written; none where the system had another reason.
+/// Returns the stable code of a failure to write. `None` if the system reported another reason.
 #[must_use]
 pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
@@ -15,21 +15,24 @@ pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// What makes a place that cannot be written writable.
+/// Returns what to do about a failure to write.
 #[must_use]
 pub fn mend(kind: io::ErrorKind) -> &'static str {
     match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and run it again",
-        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable and run it again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, and run the command again"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, and run the command again",
         io::ErrorKind::PermissionDenied => {
-            "make the folder writable for you, or run it as its owner: `ls -ld` shows who that is"
+            "make the folder writable for you, or run the command as its owner: `ls -ld` shows who that is"
         }
         _ => "free some space, or make the folder writable",
     }
 }
 
-/// libgit2 passes on the system's words and nothing else.
+/// Recognises the kind of a failure in a message of libgit2.
 pub(super) fn kind_of(why: &str) -> io::ErrorKind {
+    // libgit2 passes the system's message on, but not its error number.
     let kinds = [
         ("No space left on device", io::ErrorKind::StorageFull),
         ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),

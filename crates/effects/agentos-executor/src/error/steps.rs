@@ -1,13 +1,13 @@
-//! What a person can do next about a repository or a landing that failed, as data.
+//! Next steps after a failure to read a repository or to land, as data.
 //!
-//! Owns: the steps for each error. Never: words one: flags and verbs are a front end's.
+//! Owns: the steps for each error. Never: puts one into words: flags and verbs belong to a front end.
 
 use agentos_api::{BranchChoice, NextStep};
 
 use super::{ExecError, RepoError, Unsupported};
 
 impl RepoError {
-    /// Returns what can be done next, as alternatives that a front end words.
+    /// Returns what can be done next, as alternatives that a front end puts into words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
         let git = |command: &str| NextStep::RunGit {
@@ -54,7 +54,7 @@ impl RepoError {
 }
 
 impl ExecError {
-    /// Returns what can be done next, as alternatives that a front end words.
+    /// Returns what can be done next, as alternatives that a front end puts into words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
         let branch = |choice| NextStep::NameBranch { choice };

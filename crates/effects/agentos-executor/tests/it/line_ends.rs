@@ -179,7 +179,7 @@ fn a_commit_whose_line_ends_git_would_not_keep_is_refused() {
         for path in ["f", "new"] {
             let error = land(&repo, &HERE, &[(path, bytes(b"one\r\ntwo\r\n"))]).unwrap_err();
             let said = format!(
-                "`{path}` would be committed with line ends that git does not keep: it is text by its attributes"
+                "`{path}` has line ends that git would change with the next `git add`: its attributes make it text"
             );
             assert_eq!((error.code(), error.to_string()), ("line-ends", said));
             assert!(error.hint().unwrap().contains("-text"));

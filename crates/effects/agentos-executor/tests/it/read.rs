@@ -132,26 +132,26 @@ fn policy_that_cannot_be_read_is_not_passed_over() {
         }),
         ("`.agentos` is not a folder", |r| r.write(".agentos", "x")),
         (
-            "is a symbolic link, not a folder: the rules behind it would not count",
+            "is a symbolic link, not a folder: the rules behind it would not be read",
             |r| {
                 r.write("other/policy/x.toml", "version = 1\n");
                 make_link(&r.path().join(".agentos"), "other");
             },
         ),
         (
-            "`.AgentOS` is spelled in other letters: rename it, or the rules in it would not count",
+            "`.AgentOS` is spelled in other letters: rename it, or the rules in it would not be read",
             |r| {
                 r.write(".AgentOS/policy/x.toml", "version = 1\n");
             },
         ),
         (
-            "`.agentos/Policy` is spelled in other letters: rename it, or the rules in it would not count",
+            "`.agentos/Policy` is spelled in other letters: rename it, or the rules in it would not be read",
             |r| {
                 r.write(".agentos/Policy/x.toml", "version = 1\n");
             },
         ),
         (
-            "`.agentos` is a submodule, not a folder: the rules in it would not count",
+            "`.agentos` is a submodule, not a folder: the rules in it would not be read",
             |r| {
                 r.git(&["init", "--quiet", ".agentos"]);
                 let there = r.path().join(".agentos");

@@ -179,7 +179,7 @@ fn a_branch_that_cannot_be_read_is_no_landing_taken_back() {
     let error = open(&repo).recover().unwrap_err();
     assert_eq!(error.code(), "recovery-blocked");
     let said = error.to_string();
-    let lead = "run `run-1` was cut short, and cannot be brought to its end: cannot read the branch: ";
+    let lead = "run `run-1` was interrupted and cannot be finished now: cannot read the branch: ";
     assert!(said.starts_with(lead), "{said}");
     assert!(repo.has(".git/agentos/journal.json"));
     repo.write(".git/refs/heads/main", head);

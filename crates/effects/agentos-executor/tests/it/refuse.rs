@@ -200,7 +200,7 @@ fn a_branch_is_not_made_where_its_name_is_a_folder_of_branches_or_the_reverse() 
         for (name, other) in [("a", "a/b/c"), ("a/b", "a/b/c"), ("x/y", "x"), ("x/y/z", "x")] {
             let error = land(&repo, &branch(name), &edits).unwrap_err();
             assert_eq!(error.code(), "branch-conflict", "{name} {packed}");
-            let expected = format!("the branch `{name}` cannot be made beside the branch `{other}`");
+            let expected = format!("the branch `{name}` cannot be created while the branch `{other}` exists");
             assert_eq!(error.to_string(), expected);
         }
         assert_eq!(repo.git(&["count-objects", "-v"]), objects);
