@@ -1,7 +1,7 @@
-//! The name of content, as git gives it.
+//! Computes the object id of a blob.
 //!
-//! Owns: SHA-1 over a blob, as fast as the processor can. Never: has the last word on a name under which something is
-//! written; libgit2 has, and looks for made collisions on the way, which takes five times as long.
+//! Owns: SHA-1 over a blob, with the processor's own instructions. Never: decides the id under which an object is written:
+//! libgit2 computes that, and checks for constructed SHA-1 collisions, which takes five times as long.
 
 use git2::Oid;
 use sha1::{Digest, Sha1};
@@ -9,19 +9,26 @@ use sha1::{Digest, Sha1};
 use crate::ExecError;
 use crate::splice::oid;
 
-/// Is this the content of a blob?
+/// Returns whether this is the content of a blob.
+///
+/// # Errors
+/// When the id is not valid.
 pub(crate) fn is_blob(content: &[u8], id: &str) -> Result<bool, ExecError> {
     Ok(digest(content) == oid(id)?.as_bytes())
 }
 
-/// The name of a blob with this content.
+/// Returns the id of a blob with this content.
+///
+/// # Errors
+/// When libgit2 does not accept the digest as an id.
 pub(crate) fn of(content: &[u8]) -> Result<Oid, ExecError> {
     Oid::from_bytes(&digest(content)).map_err(ExecError::git("hash a file"))
 }
 
-/// A blob's header is `blob`, its length and a NUL (gitformat-loose).
+/// Hashes content as a blob.
 fn digest(content: &[u8]) -> [u8; 20] {
     let mut hash = Sha1::new();
+    // The id covers a header: `blob`, the length and a NUL (gitformat-loose(5)).
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
     hash.finalize().into()

@@ -1,6 +1,6 @@
-//! Which files git's configuration comes from.
+//! Chooses the files of git's configuration.
 //!
-//! Owns: `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` and `GIT_CONFIG_NOSYSTEM`, which libgit2 does not know. Never: reads
+//! Owns: `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` and `GIT_CONFIG_NOSYSTEM`, which libgit2 does not support. Never: reads
 //! the environment itself, or writes a configuration.
 
 use std::path::{Path, PathBuf};
@@ -9,32 +9,37 @@ use git2::{Config, ConfigLevel, ErrorCode};
 
 use crate::{RepoError, Repository};
 
-/// What the environment says about the files.
+/// Files of the configuration that the environment selects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigEnv {
-    /// `GIT_CONFIG_GLOBAL`: read instead of the user's own files; an empty path stands for no file.
+    /// Value of `GIT_CONFIG_GLOBAL`, a file that is read instead of the user's own; an empty path means no file. `None` if it
+    /// is not set.
     pub global: Option<PathBuf>,
-    /// `GIT_CONFIG_SYSTEM`: read instead of the machine's.
+    /// Value of `GIT_CONFIG_SYSTEM`, a file that is read instead of the system's. `None` if it is not set.
     pub system: Option<PathBuf>,
-    /// `GIT_CONFIG_NOSYSTEM`: the machine's is not read.
+    /// True if `GIT_CONFIG_NOSYSTEM` is set: the system's file is not read.
     pub no_system: bool,
-    /// Where the user's own attributes are, if no setting names another file; it need not be there. Where this is not
-    /// known, every landing takes a little longer.
+    /// File of the user's own attributes, if no setting names another; it need not exist. `None` if it is not known; then
+    /// every landing takes a little longer, because libgit2 is asked about each path.
     pub attributes: Option<PathBuf>,
 }
 
 impl Repository {
-    /// The same repository, with its configuration from the files that the environment names.
+    /// Reads the configuration from the files that the environment selects.
     ///
     /// # Errors
-    /// When one of them cannot be read, or includes others on a condition.
+    /// When one of them cannot be read, or includes another file on a condition.
     pub fn with_config(mut self, env: ConfigEnv) -> Result<Self, RepoError> {
         self.config_env = env;
         self.config_env.apply(&self.git)?;
         Ok(self)
     }
 
-    /// Another handle on the same repository and configuration, for what uses up a handle.
+    /// Opens another handle on the same repository and configuration, for calls after which a handle cannot be used for
+    /// anything else.
+    ///
+    /// # Errors
+    /// When the repository or its configuration cannot be read.
     pub(crate) fn another_handle(&self) -> Result<git2::Repository, RepoError> {
         let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
         self.config_env.apply(&git)?;
@@ -70,7 +75,7 @@ impl ConfigEnv {
             let own = git.path().join("config.worktree");
             add(&mut config, Some(own), ConfigLevel::Worktree)?;
         }
-        // libgit2 decides these only for the files that it finds by itself.
+        // libgit2 evaluates conditions only in the files that it finds itself. Here it would silently leave out the file.
         let mut conditions = config.entries(Some("^includeif\\.")).map_err(failed())?;
         if let Some(entry) = conditions.next() {
             let name = entry
@@ -84,14 +89,18 @@ impl ConfigEnv {
         git.set_config(&config).map_err(failed())
     }
 
-    /// Where there is no file of the machine's, it need not be left out.
+    /// Returns whether the environment selects the files that libgit2 finds itself.
     fn changes_nothing(&self) -> bool {
+        // If the system has no file, leaving it out changes nothing.
         let leaves_out = self.no_system && Config::find_system().is_ok();
         self.global.is_none() && (self.no_system || self.system.is_none()) && !leaves_out
     }
 }
 
-/// Adds a file if it is there.
+/// Adds a file to a configuration, if it exists.
+///
+/// # Errors
+/// When it exists and cannot be read.
 fn add(config: &mut Config, file: Option<PathBuf>, level: ConfigLevel) -> Result<(), RepoError> {
     let Some(file) = file.filter(|file| *file != Path::new("")) else {
         return Ok(());

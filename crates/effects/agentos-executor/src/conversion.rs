@@ -1,7 +1,7 @@
-//! What stands between a file's content in a commit and its bytes in the work tree.
+//! Determines how git converts a file's content between a commit and the working tree.
 //!
-//! Owns: the look at attributes and settings, and the refusal of what only a program or a table could convert. Never:
-//! runs a filter.
+//! Owns: reading attributes and settings, and the refusal of conversions by a filter program, an encoding or `ident`.
+//! Never: runs a filter.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::line_ends::{Attribute, AutoCrlf, LineEnds, Settings};
 use crate::mentions::Mentions;
 use crate::{ExecError, RepoError, Repository};
 
-/// Who knows the attributes of a path.
+/// Source of the attributes of a path.
 pub(crate) enum Attributes<'a> {
-    /// Nobody need be asked: no file speaks of one that is to be known.
+    /// No source: no file mentions an attribute that matters.
     None,
-    /// libgit2, of those that are mentioned.
+    /// Questions to libgit2 about the attributes that are mentioned.
     Ask {
         git: &'a git2::Repository,
         from: AttrCheckFlags,
@@ -23,17 +23,20 @@ pub(crate) enum Attributes<'a> {
     },
 }
 
-/// The attributes by which git converts a file.
+/// Attributes by which git converts a file.
 pub(crate) const NAMES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "text", "crlf", "eol"];
 
-/// The attributes and settings that hold for a work tree.
+/// Attributes and settings that apply to a working tree.
 pub(crate) struct Conversion<'a> {
     pub attributes: Attributes<'a>,
     pub settings: Settings,
 }
 
 impl Conversion<'_> {
-    /// What happens to the line ends of a file; everything else that a checkout might convert is refused.
+    /// Returns the line-end conversion of a file.
+    ///
+    /// # Errors
+    /// [`ExecError::FilteredPath`] if a checkout converts the file in another way; others if an attribute cannot be read.
     pub(crate) fn of(&self, path: &str) -> Result<LineEnds, ExecError> {
         for name in ["filter", "working-tree-encoding", "ident"] {
             self.refuse(path, name)?;
@@ -47,7 +50,10 @@ impl Conversion<'_> {
         Ok(LineEnds::choose(&text, &crlf, &eol, self.settings))
     }
 
-    /// Refuses a file for which an attribute says that its content is converted.
+    /// Refuses a file whose content is converted because of this attribute.
+    ///
+    /// # Errors
+    /// [`ExecError::FilteredPath`] if the attribute is set.
     pub(crate) fn refuse(&self, path: &str, name: &str) -> Result<(), ExecError> {
         let by = match self.attribute(path, name)? {
             Attribute::Unspecified | Attribute::Off => return Ok(()),
@@ -80,22 +86,25 @@ impl Conversion<'_> {
 }
 
 impl Repository {
-    /// What the configuration says about line ends.
+    /// Reads the settings about line ends.
+    ///
+    /// # Errors
+    /// When a setting has a value that is not valid.
     pub(crate) fn line_end_settings(&self) -> Result<Settings, RepoError> {
         let config = self.git.config().and_then(|mut config| config.snapshot());
         let config = config.map_err(RepoError::git("read the configuration"))?;
-        let told = |name| config.get_string(name).unwrap_or_default().to_ascii_lowercase();
+        let value_of = |name| config.get_string(name).unwrap_or_default().to_ascii_lowercase();
         let flag = |name: &'static str, value: String| match value.as_str() {
             "" => Ok(false),
             text => Config::parse_bool(text).map_err(|_| RepoError::BadSetting { name, value }),
         };
-        let auto = match told("core.autocrlf") {
+        let auto = match value_of("core.autocrlf") {
             value if value == "input" => AutoCrlf::Input,
             value if flag("core.autocrlf", value.clone())? => AutoCrlf::On,
             _ => AutoCrlf::Off,
         };
-        let eol = told("core.eol");
-        let safe = told("core.safecrlf");
+        let eol = value_of("core.eol");
+        let safe = value_of("core.safecrlf");
         Ok(Settings {
             auto,
             eol_is_crlf: eol == "crlf" || (cfg!(windows) && eol != "lf"),

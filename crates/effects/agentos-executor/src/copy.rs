@@ -1,14 +1,15 @@
 //! A copy of a commit's files for tools to work on, kept and shared between runs.
 //!
-//! Owns: which copy a run gets, its locks, and a git directory for a tool's own use. Never: shows a file that was
-//! withheld, writes into a copy that is in use, or reads back what a tool did there. `folder` says where copies lie and why
-//! what is found there is ours; `fill` writes the files, `objects` the object store, `history` a tool's git directory.
+//! Owns: the choice of a run's copy, its locks, and a git directory for a tool's own use. Never: shows a file that policy
+//! withholds, writes into a copy that is in use, or reads the changes that a tool made there. `folder` explains where copies
+//! lie and why they can be trusted; `fill` writes the files, `objects` the object store, `history` a tool's git directory.
 //!
-//! A copy is made whole once. When the base moves on, a copy that nobody uses is turned into that of the new base, which
-//! costs what differs. A run over a base that was copied before lists no files and asks policy nothing.
+//! A copy is written completely only once. When the base moves on, a copy that nobody uses is changed into that of the new
+//! base, which takes time only for the files that differ. A run on a base that was copied before lists no files and asks the
+//! policy nothing.
 //!
-//! Of a copy only `files` and what is in it belongs to the tool's user: an overlay keeps the owner of what it shows, and the tool
-//! writes over its own files. Everything else is ours, in folders that no other user may enter.
+//! Only `files` and its content belongs to the tool's user: an overlay keeps the owner of the files that it shows, and the
+//! tool overwrites its own files. Everything else belongs to us, in folders that no other user may enter.
 
 mod fill;
 mod folder;
@@ -35,14 +36,14 @@ pub use folder::CopyFolder;
 
 use history::FirstCommit;
 
-/// A file's content, read only where it is asked for.
+/// Function that reads a file's content, called only if the content is needed.
 pub type Content<'a> = &'a dyn Fn() -> Vec<u8>;
 
-/// Which files may be shown.
+/// Decision which files a tool may see.
 pub struct Shown<'a> {
-    /// Names the answers: under the same key `may` says the same of the same path and content.
+    /// Name of the decision: under the same key, `may` returns the same for the same path and content.
     pub key: &'a str,
-    /// From a file's path and, where that is not enough, its content.
+    /// Decides from a file's path and, if that is not enough, its content.
     pub may: &'a dyn Fn(&str, Content<'_>) -> bool,
 }
 
@@ -50,21 +51,21 @@ pub struct Shown<'a> {
 const LOCK: &str = "lock";
 /// Extension of a copy that is being made.
 const BUILDING: &str = "new";
-/// File of a copy: the paths of the base that are not among its files.
+/// File of a copy that lists the paths of the base that are not shown.
 const WITHHELD: &str = "withheld";
-/// File of a copy: the id of the tree of what is shown.
+/// File of a copy with the id of the tree of the shown files.
 const ROOT: &str = "root";
-/// Folder of a copy: the packs of what is shown.
+/// Folder of a copy with the packs of the shown files.
 const OBJECTS: &str = "objects";
 
-/// The files of one commit in a folder that nobody writes to. It stays as long as this value lives.
+/// Files of one commit in a folder that nobody writes to. The folder is not removed while this value exists.
 pub struct BaseCopy {
     folder: PathBuf,
     first: FirstCommit,
     withheld: Vec<String>,
     rules: git2::Repository,
     owner: Option<u32>,
-    /// Held, shared with other users of the same copy.
+    /// Lock, shared with other users of the same copy.
     _lock: File,
 }
 
@@ -75,11 +76,11 @@ impl std::fmt::Debug for BaseCopy {
 }
 
 impl Repository {
-    /// Returns the files of the target's base that `shown` lets through. Made once for each tree, key and owner; later calls find
-    /// it. `owner` is the user that the files shall belong to, `None` if that is ours.
+    /// Returns a copy of the files of the target's base that `shown` permits. It is made once for each tree, key and owner,
+    /// and later calls find it. `owner` is the user to whom the files shall belong; `None` means our own user.
     ///
     /// # Errors
-    /// When the base cannot be read, holds a name that must not be written, or the copy cannot be made.
+    /// When the base cannot be read, contains a name that must not be written, or the copy cannot be made.
     pub fn copy(
         &self,
         copies: &CopyFolder,
@@ -103,7 +104,7 @@ impl Repository {
                 lock.unlock().map_err(ExecError::write("unlock", &folder))?;
             }
             lock.lock_shared().map_err(ExecError::write("lock", &folder))?;
-            // Between the two locks another run may have taken it for one that nobody uses.
+            // Between the two locks, another run may have removed the copy as one that nobody uses. Then all begins again.
             if is_folder(&folder) && is_current(&lock, &folder) {
                 break lock;
             }
@@ -119,7 +120,7 @@ impl Repository {
         target: &Target,
         owner: Option<u32>,
     ) -> Result<BaseCopy, ExecError> {
-        // A mount of the one and of the other would follow a link, and git2 a third.
+        // The mounts of `files` and `objects` would follow a link, and libgit2 one in the place of `rules`.
         for name in ["files", OBJECTS, "rules"] {
             let place = folder.join(name);
             let opened = OpenFolder::open_root(&place);
@@ -156,21 +157,21 @@ impl BaseCopy {
         self.folder.join("files")
     }
 
-    /// Returns the files of the base that are not in it.
+    /// Lists the files of the base that are not shown.
     #[must_use]
     pub fn withheld(&self) -> &[String] {
         &self.withheld
     }
 
-    /// Returns the objects of the files that are shown, and of no others: a tool that [`BaseCopy::give_history`] made a git
-    /// directory for must be able to read them.
+    /// Returns the folder with the objects of the shown files, and of no others. A tool with a git directory of
+    /// [`BaseCopy::give_history`] must be able to read it.
     #[must_use]
     pub fn objects(&self) -> PathBuf {
         self.folder.join(OBJECTS)
     }
 
-    /// Returns true if the base's own rules ignore this path. A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
-    /// ignored: git follows none there, and libgit2 would.
+    /// Returns whether the base's `.gitignore` files ignore this path. A folder's name ends in `/`. If a `.gitignore` is a
+    /// link, nothing is ignored: git does not follow it, and libgit2 would.
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
         let folders = [""].into_iter().chain(ancestors(path));
@@ -188,7 +189,7 @@ fn owner_name(owner: Option<u32>) -> String {
     owner.map_or_else(|| "own".to_owned(), |owner| owner.to_string())
 }
 
-/// Returns true if this is a folder, no link.
+/// Returns whether this is a folder and not a link.
 fn is_folder(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_dir())
 }
@@ -205,12 +206,13 @@ fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension(LOCK)
 }
 
-/// Where a copy is made before it has its name.
+/// Returns the path at which a copy is made before it gets its name.
 fn building_of(folder: &Path) -> PathBuf {
     folder.with_extension(BUILDING)
 }
 
-/// Is what is held still the lock of that copy? Whoever takes a copy away takes its lock's file along.
+/// Returns whether an open lock is still the lock of that copy. A run that removes a copy also removes its lock file, and
+/// another run may have created a new one with the same name.
 #[cfg(unix)]
 fn is_current(lock: &File, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -219,25 +221,25 @@ fn is_current(lock: &File, folder: &Path) -> bool {
     matches!((held, there), (Ok(held), Ok(there)) if named(&held) == named(&there))
 }
 
-/// A file that is open is not taken away.
+/// Returns true: on Windows a file that is open cannot be removed.
 #[cfg(not(unix))]
 fn is_current(_lock: &File, _folder: &Path) -> bool {
     true
 }
 
-/// Returns the copies that are none of `but` and that nobody uses, with their locks held; also what is left of those
-/// that are gone, or were never made to the end.
+/// Lists the copies that nobody uses, except those that `but` selects, with their locks held. Remains of removed or unfinished
+/// copies are listed too.
 fn idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
     let Ok(entries) = fs::read_dir(copies) else {
         return Vec::new();
     };
     let of_a_copy = |place: &PathBuf| {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let beside = place.extension().is_none_or(|end| end == LOCK || end == BUILDING);
-        name.starts_with("base-") && beside
+        let is_part = place.extension().is_none_or(|end| end == LOCK || end == BUILDING);
+        name.starts_with("base-") && is_part
     };
     let places = entries.flatten().map(|entry| entry.path()).filter(of_a_copy);
-    // A copy and what lies beside it are one.
+    // A copy, its lock and an unfinished copy have one name with different extensions.
     let folders: BTreeSet<PathBuf> = places.map(|place| place.with_extension("")).collect();
     let free = |folder: PathBuf| {
         let lock = hold(&folder).ok()?;
@@ -250,8 +252,8 @@ fn idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
     others.filter_map(free).collect()
 }
 
-/// Removes copies that nobody uses but those of the present base, which differ in their owner. What cannot be removed now is tried
-/// again by the next run.
+/// Removes copies that nobody uses, except those of the present base, which differ only in their owner. A copy that cannot be
+/// removed now is tried again by the next run.
 fn discard_others(copies: &Path, shared_name: &str) {
     let is_present = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -264,12 +266,15 @@ fn discard_others(copies: &Path, shared_name: &str) {
     }
 }
 
-/// Removes the lock of a copy that is gone, and lets go of it: whoever waited for it sees that it is none any more.
+/// Removes the lock file of a removed copy and then releases the lock. A run that waited for it notices by [`is_current`].
 fn let_go(folder: &Path, _lock: File) {
     let _ = fs::remove_file(lock_of(folder));
 }
 
-/// Removes a folder and all that is in it; one that is not there is removed already.
+/// Removes a folder and everything in it. A missing folder is no error.
+///
+/// # Errors
+/// When something cannot be removed.
 fn remove(folder: &Path) -> Result<(), ExecError> {
     let (above, name) = split(folder);
     match OpenFolder::open_root(above).and_then(|above| above.remove_tree(name)) {
@@ -284,19 +289,28 @@ fn split(place: &Path) -> (&Path, &OsStr) {
     (above, place.file_name().unwrap_or_default())
 }
 
-/// Makes a folder that only we may enter.
+/// Creates a folder that only we may enter.
+///
+/// # Errors
+/// When it cannot be created.
 fn make_private(folder: &Path) -> Result<(), ExecError> {
     fs::create_dir(folder).map_err(ExecError::write("make", folder))?;
     set_mode(folder, 0o700)
 }
 
-/// Makes a folder of ours that others may read in, as far as they reach it.
+/// Creates a folder of ours that others may read, if the folders above let them reach it.
+///
+/// # Errors
+/// When it cannot be created.
 fn make_readable(folder: &Path) -> Result<(), ExecError> {
     fs::create_dir(folder).map_err(ExecError::write("make", folder))?;
     set_mode(folder, 0o755)
 }
 
-/// Sets the mode of a folder that was just made, whatever the umask left of it.
+/// Sets the mode of a folder that was just created, since the umask may have removed some bits.
+///
+/// # Errors
+/// When the system refuses.
 fn set_mode(folder: &Path, mode: u32) -> Result<(), ExecError> {
     #[cfg(unix)]
     {
@@ -311,12 +325,18 @@ fn set_mode(folder: &Path, mode: u32) -> Result<(), ExecError> {
     Ok(())
 }
 
-/// Writes a new file of ours. What has its name already, a link too, is an error.
+/// Writes a new file of ours.
+///
+/// # Errors
+/// When the name is taken, also by a link, or the file cannot be written.
 fn put(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
     put_for(place, bytes, None)
 }
 
-/// Writes a new file, which belongs to `owner` then. What has its name already, a link too, is an error.
+/// Writes a new file that belongs to `owner`.
+///
+/// # Errors
+/// When the name is taken, also by a link, or the file cannot be written.
 fn put_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecError> {
     let file = OpenOptions::new().write(true).create_new(true).open(place);
     file.and_then(|mut file| {
@@ -326,7 +346,10 @@ fn put_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecErr
     .map_err(ExecError::write("write", place))
 }
 
-/// Gives an open file to the tool's user.
+/// Changes the owner of an open file to the tool's user. Does nothing for `None`.
+///
+/// # Errors
+/// When the system refuses.
 fn give_open(file: &File, owner: Option<u32>) -> io::Result<()> {
     #[cfg(unix)]
     if owner.is_some() {
@@ -337,7 +360,10 @@ fn give_open(file: &File, owner: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file, a folder or a link itself to the tool's user.
+/// Changes the owner of a file, a folder or a link itself to the tool's user. Does nothing for `None`.
+///
+/// # Errors
+/// When the system refuses.
 fn give(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     #[cfg(unix)]
     if owner.is_some() {

@@ -1,8 +1,7 @@
-//! A folder of the work tree that a landing would make a git directory, together with files that are there already.
+//! Refuses a change that, together with existing files of the working tree, would make a folder a git directory.
 //!
-//! Owns: looking for git's names in the folders above changed paths. Never: judges the base; policy has done that by the
-//! base commit's tree. This look is for what no commit shows: files that an earlier landing without a commit left in the
-//! work tree, and untracked ones.
+//! Owns: looking for git's names in the folders above changed paths. Never: judges the base commit; the policy has done that.
+//! This look finds files that no commit contains: untracked ones, and those of an earlier landing without a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -12,18 +11,21 @@ use agentos_landing::{Change, ListedName, ResultFacts};
 
 use crate::ExecError;
 
-/// The names by which git knows a git directory. Git opens exactly these, so asking the disk for them is asking as git
-/// does, whether the file system knows case or not, and costs the same in a folder of any size.
+/// Names by which git recognises a git directory. git opens exactly these names. Opening them here too gives the same answer
+/// on file systems with and without case, and takes the same time in a folder of any size.
 const GIT_NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
 
-/// Refuses a change that completes or edits a git directory in the work tree below `root`.
+/// Refuses a change that completes or edits a git directory in the working tree below `root`.
+///
+/// # Errors
+/// [`ExecError::GitDirectory`] with the first such path.
 pub(crate) fn check(root: &Path, change: &Change) -> Result<(), ExecError> {
     let wanted = names_on_the_way(change);
     let facts = ResultFacts::read_with(change, |folder| {
         let at = root.join(folder);
         let names = wanted.get(folder).into_iter().flatten().copied();
         let listed = names.filter_map(|name| {
-            // Nothing there, or nothing that git could look at either.
+            // Nothing has this name, or nothing that git could open either.
             let metadata = at.join(name).symlink_metadata().ok()?;
             Some(ListedName {
                 name: name.to_owned(),
@@ -39,7 +41,7 @@ pub(crate) fn check(root: &Path, change: &Change) -> Result<(), ExecError> {
     }
 }
 
-/// For each folder above a changed path: git's names, and the folders in it that lead to changed paths.
+/// Lists, for each folder above a changed path, git's names and the folders in it that lead to changed paths.
 fn names_on_the_way(change: &Change) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut wanted: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in change.files() {

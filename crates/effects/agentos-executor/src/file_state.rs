@@ -1,4 +1,4 @@
-//! Whether a file of the working tree is as the base has it, as the change has it, or somebody's work.
+//! Compares a file of the working tree with the base and the change.
 //!
 //! Owns: the comparison of one path with both sides of a change, and the stamp by which a later write is noticed.
 //! Never: follows a link, or writes.
@@ -15,18 +15,21 @@ use crate::preflight::{
 };
 use crate::{ExecError, FileId, Repository};
 
-/// One side of a change that a file of the working tree equals.
+/// Side of a change that a file of the working tree equals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnDisk {
-    /// As the change has it.
+    /// The file equals the change.
     New,
-    /// As the base has it.
+    /// The file equals the base.
     Old,
-    /// Somebody's work.
+    /// The file equals neither: it is somebody's work.
     Other,
 }
 
-/// Returns the paths that are not as the change has them.
+/// Lists the paths that do not equal the change.
+///
+/// # Errors
+/// When a path cannot be read.
 pub(crate) fn find_others(
     repository: &Repository,
     root: &Path,
@@ -43,11 +46,14 @@ pub(crate) fn find_others(
     Ok(others)
 }
 
-/// Compares what stands at `place` with both sides of a change of one file. `place` is the file's own path, or a name
-/// of ours that its content was moved to.
+/// Compares the file at `place` with both sides of a change of one file. `place` is the file's own path, or a temporary name
+/// to which the file was renamed.
 ///
-/// Where modes are not trusted, a change of mode alone is still to be made: only then a mode that does not fit counts
-/// as before.
+/// Exact modes are compared first: if the repository does not trust modes, the two sides of a change of mode alone would
+/// otherwise be equal, and the change would never be made.
+///
+/// # Errors
+/// When the file cannot be read.
 pub(crate) fn read_state(
     repository: &Repository,
     place: &Path,
@@ -74,7 +80,7 @@ pub(crate) fn read_state(
     })
 }
 
-/// Does the path hold exactly this file, or no file?
+/// Returns whether the path has exactly this file, or no file if `id` is `None`.
 fn holds(
     place: &Path,
     id: Option<&FileId>,
@@ -83,7 +89,7 @@ fn holds(
 ) -> Result<bool, ExecError> {
     match (look_at(place)?, id) {
         (None, None) => Ok(true),
-        // A folder is no file: one that came instead, or one that must still make room.
+        // A folder counts as no file: another program may have created it, or it is to be removed for a new file.
         (Some(found), None) => Ok(found.is_dir()),
         (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(place, &id.oid),
         (Some(found), Some(id)) if found.is_file() => {
@@ -93,11 +99,11 @@ fn holds(
     }
 }
 
-/// Identity, size and time of last write of a file: a later write changes one of them. The time of last status change
-/// is no part of it, since a rename changes that one.
+/// Inode, size and time of the last write of a file. A later write changes one of them. The time of the last status change
+/// (ctime) is not included, since our own rename changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
-    /// Zero where the system has no such number.
+    /// Number of the inode; 0 on a system without inodes.
     inode: u64,
     length: u64,
     /// `None` if the file system does not keep it.
@@ -114,7 +120,7 @@ impl FileStamp {
     }
 }
 
-/// Returns whether two names lead to one file; false where the system cannot say.
+/// Returns whether two names lead to one file. Returns false on a system without inodes.
 pub(crate) fn are_one_file(one: &Metadata, other: &Metadata) -> bool {
     cfg!(unix) && inode_of(one) == inode_of(other) && device_of(one) == device_of(other)
 }

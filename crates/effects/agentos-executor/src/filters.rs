@@ -1,7 +1,7 @@
-//! What the attributes of the resulting tree say about a change's files.
+//! Checks a change's files against the attributes of the resulting tree.
 //!
-//! Owns: the refusal of content that a filter makes, as that of Git LFS is, whatever is written to; and the line ends
-//! that a work tree gets. Never: runs a filter, or looks at the work tree; `overlap` does that.
+//! Owns: the refusal of files whose content a filter produces, as Git LFS does, for every kind of target; and the line ends
+//! for the working tree. Never: runs a filter, or looks at the working tree; `overlap` does that.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,18 @@ use crate::prepare::Prepared;
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
-/// Looks at the attributes of the resulting tree, and gives what is done to line ends in the work tree, with `before` as
-/// they are treated now; nothing, where `before` is empty.
+/// Checks the files of a change, and returns their line-end conversions in the working tree. `before` has their present
+/// conversions. If it is empty, no working tree is written and the result is empty too.
+///
+/// # Errors
+/// When a filter or another conversion is set for a file, or its line ends would not be kept.
 pub(crate) fn check(
     repository: &Repository,
     prepared: &Prepared,
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
     let mut found = Found::of(&repository.git, repository, prepared)?;
-    // A handle is used up by asking: it answers from the attributes of this tree from then on.
+    // libgit2 is asked through another handle, because that handle answers from the attributes of this tree from then on.
     if found.is_asked(prepared, before) {
         found.ask(&repository.another_handle()?, repository, prepared, before)
     } else {
@@ -32,7 +35,10 @@ pub(crate) fn check(
     }
 }
 
-/// The same on a handle that has the new objects, and is used up by this.
+/// Checks as [`check`] does, on a handle that has the new objects. The handle cannot be used for anything else afterwards.
+///
+/// # Errors
+/// Those of [`check`].
 pub(crate) fn check_in(
     git: &git2::Repository,
     repository: &Repository,
@@ -42,7 +48,7 @@ pub(crate) fn check_in(
     Found::of(git, repository, prepared)?.ask(git, repository, prepared, before)
 }
 
-/// The files of attributes that hold for a change's files in the resulting tree.
+/// Files of attributes in the resulting tree that apply to a change's files.
 struct Found {
     index: Index,
     mentions: Mentions,
@@ -61,7 +67,7 @@ impl Found {
         for folder in folders {
             let path = attributes_in(folder);
             let found = lookup(&tree, &path).map_err(failed())?;
-            // Git follows no link here either.
+            // git reads no attributes through a link (gitattributes(5)).
             if let Some(found) = found.filter(|found| found.kind() == Some(ObjectType::Blob))
                 && found.filemode() != 0o120_000
             {
@@ -72,7 +78,7 @@ impl Found {
         Ok(Self { index, mentions })
     }
 
-    /// Is there anything that libgit2 must say?
+    /// Returns whether libgit2 must be asked: a file mentions an attribute that matters.
     fn is_asked(&self, prepared: &Prepared, before: &[LineEnds]) -> bool {
         let names = if before.is_empty() || !change_attributes(&prepared.files) {
             ["filter"].as_slice()
@@ -82,7 +88,10 @@ impl Found {
         names.iter().any(|name| self.mentions.hold(name))
     }
 
-    /// Has libgit2 answer, on a handle that is used up by this.
+    /// Checks with the answers of libgit2. The handle cannot be used for anything else afterwards.
+    ///
+    /// # Errors
+    /// Those of [`check`].
     fn ask(
         &mut self,
         git: &git2::Repository,
@@ -130,15 +139,18 @@ fn written(files: &[ReceiptFile]) -> impl Iterator<Item = &ReceiptFile> {
     files.iter().filter(|file| file.new.is_some())
 }
 
-/// Else the attributes stay as they are.
+/// Returns whether a change edits attributes.
 fn change_attributes(files: &[ReceiptFile]) -> bool {
     files
         .iter()
         .any(|file| file.path.as_str().rsplit('/').next() == Some(".gitattributes"))
 }
 
-/// What is done to line ends. A commit whose line ends git would replace by itself with the next `git add` is refused,
-/// unless the base has such already.
+/// Determines the conversion of each file before and after the change. Refuses content whose line ends git would change with
+/// the next `git add`, unless the file in the base has such already.
+///
+/// # Errors
+/// [`ExecError::LineEnds`] for such a file; others if an attribute or a blob cannot be read.
 fn line_ends(
     git: &git2::Repository,
     conversion: &Conversion<'_>,

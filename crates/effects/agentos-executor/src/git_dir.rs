@@ -1,15 +1,21 @@
-//! The git directory itself: whose it is, and that nothing in it leads elsewhere.
+//! Checks that a git directory belongs to its working tree, and that nothing in it leads writes elsewhere.
 //!
-//! Owns: the refusal of a directory that does not point back to its work tree, and of symbolic links where a landing
-//! writes. Never: follows what it judges, or changes anything. `objects/info/alternates` is only read, and may lead out.
+//! Owns: the refusal of a directory that does not point back to its working tree, and of symbolic links at paths that a
+//! landing writes. Never: follows a link that it judges, or changes anything. `objects/info/alternates` is only read, and may
+//! lead out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{RepoError, Repository};
 
-/// A `.git` that is a link or a file, and a `commondir`, can name anybody's repository: the other side must agree. Git
-/// writes its half into `worktrees/*/gitdir` for a linked work tree, and `core.worktree` for a submodule.
+/// Checks that the git directory points back to its working tree.
+///
+/// A `.git` that is a link or a file, and a `commondir`, can name any repository. So the other side must name this working
+/// tree: git writes its path into `worktrees/*/gitdir` for a linked working tree, and into `core.worktree` for a submodule.
+///
+/// # Errors
+/// [`RepoError::ForeignGitDir`] if it does not.
 pub(crate) fn check_owner(git: &git2::Repository) -> Result<(), RepoError> {
     let canonical = |path: &Path| path.canonicalize().map_err(RepoError::io(path));
     let (own, common) = (canonical(git.path())?, canonical(git.commondir())?);
@@ -39,7 +45,11 @@ pub(crate) fn check_owner(git: &git2::Repository) -> Result<(), RepoError> {
     }
 }
 
-/// A `.git` file that names the git directory of a linked work tree leads to that work tree, wherever it stands.
+/// Checks that the folder from which a repository was found lies in its working tree or git directory. A copied `.git` file
+/// still names the working tree that it was copied from, and a landing would write there.
+///
+/// # Errors
+/// [`RepoError::ForeignGitDir`] if it does not.
 pub(crate) fn check_reached(git: &git2::Repository, from: &Path) -> Result<(), RepoError> {
     let canonical = |path: &Path| path.canonicalize().map_err(RepoError::io(path));
     let from = canonical(from)?;
@@ -53,8 +63,11 @@ pub(crate) fn check_reached(git: &git2::Repository, from: &Path) -> Result<(), R
 }
 
 impl Repository {
-    /// Refuses a symbolic link at each place in the git directory that a landing on this ref writes, or above one: it
-    /// would be written through. Git itself makes none of them.
+    /// Refuses a symbolic link at or above each path in the git directory that a landing on this ref writes: a write through
+    /// the link would change files elsewhere. git itself creates no links there.
+    ///
+    /// # Errors
+    /// [`RepoError::LinkInGitDir`] if there is one.
     pub(crate) fn check_no_links(&self, refname: &str) -> Result<(), RepoError> {
         let (own, common) = (self.git.path(), self.common_dir());
         let mut places = vec![own.join("HEAD"), own.join("logs"), own.join("logs/HEAD")];
@@ -63,7 +76,7 @@ impl Repository {
             places.extend(above.chain([refname]).map(|part| root.join(part)));
             places.push(root);
         }
-        // The common directory itself was followed when the repository was found.
+        // The common directory itself may be a link, which was followed when the repository was found.
         places.retain(|place| place != common);
         places.push(common.join("objects"));
         if let Some(link) = places.into_iter().find(is_link) {

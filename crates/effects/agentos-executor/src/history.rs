@@ -1,35 +1,35 @@
-//! Commits that carry our trailers.
+//! Reads commits with our trailers.
 //!
-//! Owns: reading them back from the history. Never: judges them; the evidence does.
+//! Owns: finding them in the history. Never: judges them; the evidence does.
 
 use git2::{Oid, Sort};
 
 use crate::{RepoError, Repository};
 
-/// The trailer that ties a commit to its intent record.
+/// Trailer with the hash of the commit's intent record.
 pub const EVIDENCE_TRAILER: &str = "AgentOS-Evidence";
-/// The trailer that names the run.
+/// Trailer with the run that made the commit.
 pub const RUN_TRAILER: &str = "AgentOS-Run";
 
-/// What a commit says of itself.
+/// Facts about one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// Its id.
+    /// Id of the commit.
     pub id: String,
-    /// Its tree.
+    /// Id of its tree.
     pub tree: String,
-    /// Who made it and when: the address, and seconds since 1970.
+    /// E-mail address of the author, and the time in seconds since 1970.
     pub author: String,
-    /// Its parents, in order.
+    /// Ids of the parents, in order.
     pub parents: Vec<String>,
-    /// The first line of its message.
+    /// First line of the message.
     pub subject: String,
-    /// Its trailers, in order.
+    /// Trailers, in order.
     pub trailers: Vec<(String, String)>,
 }
 
 impl CommitInfo {
-    /// The last value of a trailer; names do not depend on case.
+    /// Returns the last value of a trailer. `None` if the commit has no such trailer. Upper and lower case count as equal.
     #[must_use]
     pub fn trailer(&self, name: &str) -> Option<&str> {
         let found = self
@@ -41,15 +41,15 @@ impl CommitInfo {
 }
 
 impl Repository {
-    /// A commit by its full id, wherever it is in the object store; none when it is not there.
+    /// Finds a commit by its full id, anywhere in the object store. `None` if there is none.
     #[must_use]
     pub fn commit(&self, id: &str) -> Option<CommitInfo> {
         let id = Oid::from_str(id).ok()?;
         self.git.find_commit(id).ok().map(|commit| info(&commit))
     }
 
-    /// The commits with the evidence trailer that can be reached from HEAD or a branch, newest first, looking at no
-    /// more than `limit` commits.
+    /// Lists the commits with the evidence trailer that can be reached from HEAD or a branch, newest first. Looks at no more
+    /// than `limit` commits.
     ///
     /// # Errors
     /// When the history cannot be read.
@@ -61,6 +61,7 @@ impl Repository {
                 .git
                 .find_commit(id)
                 .map_err(RepoError::git("read the history"))?;
+            // Most commits have no such trailer, and searching for its name is much cheaper than parsing the trailers.
             let message = commit.message_bytes();
             let named = EVIDENCE_TRAILER.as_bytes();
             if !message
@@ -77,7 +78,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Every commit that can be reached from HEAD or a branch, newest first, no more than `limit`.
+    /// Lists the commits that can be reached from HEAD or a branch, newest first, at most `limit`.
     ///
     /// # Errors
     /// When the history cannot be read.
@@ -90,7 +91,10 @@ impl Repository {
         Ok(found)
     }
 
-    /// A walk from HEAD and every branch, newest first.
+    /// Starts a walk from HEAD and every branch, newest first.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
     fn walk_of_branches(&self) -> Result<git2::Revwalk<'_>, RepoError> {
         let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
         walk.set_sorting(Sort::TIME)
@@ -103,11 +107,11 @@ impl Repository {
         Ok(walk)
     }
 
-    /// The commits of a range as git understands it (`A..B`), or the one that a name means; newest first, no more
-    /// than `limit`.
+    /// Lists the commits of a range as git understands it (`A..B`), or the single commit of a revision; newest first, at most
+    /// `limit`.
     ///
     /// # Errors
-    /// When it means no commits, or the history cannot be read.
+    /// When the range is not valid, or the history cannot be read.
     pub fn commits_in(&self, range: &str, limit: usize) -> Result<Vec<CommitInfo>, RepoError> {
         let unknown = |_| RepoError::UnknownRevision(range.to_owned());
         if !range.contains("..") {

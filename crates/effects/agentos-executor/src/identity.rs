@@ -1,48 +1,48 @@
-//! Who is named as author and committer.
+//! Chooses author and committer of a commit.
 //!
-//! Owns: git's own order (environment, then the configuration for the one or the other, then the user's), and the
-//! refusal when there is nobody. Never: invents a name from the machine's.
+//! Owns: git's order (environment, then the configuration of author or committer, then that of the user), and the refusal
+//! if a name is missing. Never: makes up a name from those of user and machine, as git may do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{RepoError, Repository};
 
-/// A name and an e-mail address.
+/// Name and e-mail address of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// The name.
+    /// Name as it is written to a commit.
     pub name: String,
-    /// The e-mail address.
+    /// E-mail address.
     pub email: String,
 }
 
-/// Both names of a commit.
+/// Author and committer of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorship {
-    /// Who answers for the change.
+    /// Person who is responsible for the change.
     pub author: Identity,
-    /// Who makes the commit, and signs it.
+    /// Person who makes the commit and signs it.
     pub committer: Identity,
 }
 
-/// What the environment says, as values.
+/// Values of environment variables. Each is `None` if the variable is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityEnv {
-    /// `GIT_AUTHOR_NAME`.
+    /// Value of `GIT_AUTHOR_NAME`.
     pub author_name: Option<String>,
-    /// `GIT_AUTHOR_EMAIL`.
+    /// Value of `GIT_AUTHOR_EMAIL`.
     pub author_email: Option<String>,
-    /// `GIT_COMMITTER_NAME`.
+    /// Value of `GIT_COMMITTER_NAME`.
     pub committer_name: Option<String>,
-    /// `GIT_COMMITTER_EMAIL`.
+    /// Value of `GIT_COMMITTER_EMAIL`.
     pub committer_email: Option<String>,
-    /// `EMAIL`: the address of whoever has none in the configuration.
+    /// Value of `EMAIL`, the address if the configuration has none.
     pub email: Option<String>,
 }
 
 impl Repository {
-    /// Who lands: each part from the environment if it is there, else from git's configuration.
+    /// Chooses author and committer. Each part is taken from the environment, else from git's configuration.
     ///
     /// # Errors
     /// When a part is in neither.
@@ -77,7 +77,8 @@ fn choose(env: &IdentityEnv, setting: &dyn Fn(&str) -> Option<String>) -> Result
     })
 }
 
-/// The first that says something, as it may stand in a commit.
+/// Returns the first candidate that is not blank, without the characters that a commit cannot contain. `None` if nothing is
+/// left.
 fn first(candidates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let mut said = candidates.into_iter().flatten();
     let chosen = said.find(|text| !text.trim().is_empty())?;

@@ -139,7 +139,7 @@ pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
     })
 }
 
-/// Refuses an index of a kind that is not supported, before anybody is asked for a change.
+/// Refuses an index of a kind that is not supported, before a tool is called.
 ///
 /// # Errors
 /// When the index is of such a kind, or cannot be read.

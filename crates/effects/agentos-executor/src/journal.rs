@@ -82,7 +82,7 @@ impl JournalFile {
     }
 }
 
-/// Lock that is held while a landing is under way. The system releases it when its holder ends, even by a kill.
+/// Lock of a landing that is under way. The system releases it when its holder ends, even by a kill.
 pub(crate) struct Lock {
     _file: File,
 }

@@ -1,30 +1,30 @@
-//! What git does to the line ends of a file between a commit and the work tree.
+//! Converts line ends between a commit and the working tree, as git does.
 //!
-//! Owns: the choice by attributes and settings, and the way there and back, byte for byte as git's `convert.c` has
-//! them. Never: reads a file or a setting by itself.
+//! Owns: the choice by attributes and settings, and the conversion in both directions, byte for byte as in git's
+//! `convert.c`. Never: reads a file or a setting itself.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// What is done to the line ends of one file.
+/// Conversion of the line ends of one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LineEnds {
-    /// Nothing: both sides hold the same bytes.
+    /// No conversion: both sides have the same bytes.
     #[default]
     Kept,
-    /// It is text: LF in the commit, and in the work tree what is there.
+    /// Text: LF in the commit; a checkout writes LF too.
     TextLf,
-    /// It is text: LF in the commit, CRLF in the work tree.
+    /// Text: LF in the commit, CRLF in the working tree.
     TextCrlf,
-    /// As [`LineEnds::TextLf`], if it looks like text and the commit has no CRLF yet.
+    /// Like [`LineEnds::TextLf`], if the content looks like text and the commit has no CRLF yet.
     AutoLf,
-    /// As [`LineEnds::TextCrlf`], if it looks like text and the commit has no CR yet.
+    /// Like [`LineEnds::TextCrlf`], if the content looks like text and the commit has no CR yet.
     AutoCrlf,
 }
 
-/// What is done to the line ends of one file before a change and after it, which may change the attributes itself.
+/// Conversion of one file before and after a change. They differ if the change edits `.gitattributes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ends {
@@ -38,7 +38,7 @@ impl Ends {
     }
 }
 
-/// `core.autocrlf`.
+/// Value of `core.autocrlf`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum AutoCrlf {
     #[default]
@@ -47,17 +47,17 @@ pub(crate) enum AutoCrlf {
     Input,
 }
 
-/// The settings that line ends depend on.
+/// Settings that determine line ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub auto: AutoCrlf,
-    /// What `core.eol` says, or the system where it says nothing.
+    /// True if `core.eol` is `crlf`, or is not set and the system uses CRLF.
     pub eol_is_crlf: bool,
-    /// `core.safecrlf`: nothing may be lost by a conversion.
+    /// True if `core.safecrlf` forbids a conversion that loses something.
     pub safe: bool,
 }
 
-/// The value of one attribute.
+/// Value of one attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Attribute {
     Unspecified,
@@ -73,7 +73,7 @@ impl Attribute {
 }
 
 impl LineEnds {
-    /// From the attributes `text`, its older name `crlf`, and `eol`.
+    /// Chooses the conversion from the attributes `text`, `crlf` (the older name of `text`) and `eol`.
     pub(crate) fn choose(text: &Attribute, crlf: &Attribute, eol: &Attribute, settings: Settings) -> Self {
         enum Said {
             Text,
@@ -131,7 +131,7 @@ impl LineEnds {
         matches!(self, Self::AutoLf | Self::AutoCrlf)
     }
 
-    /// What the work tree gets for this content of a commit.
+    /// Converts content of a commit to that of the working tree.
     pub(crate) fn to_work_tree(self, content: &[u8]) -> Cow<'_, [u8]> {
         let stats = match self {
             Self::Kept | Self::TextLf | Self::AutoLf => return Cow::Borrowed(content),
@@ -153,7 +153,8 @@ impl LineEnds {
         Cow::Owned(bytes)
     }
 
-    /// What git would take from the work tree into the index, where the index has `indexed` now.
+    /// Converts content of the working tree to that of a commit. `indexed` is the present content in the index. `None` if there
+    /// is none.
     pub(crate) fn to_git<'a>(self, content: &'a [u8], indexed: Option<&[u8]>) -> Cow<'a, [u8]> {
         let stats = match self {
             Self::Kept => return Cow::Borrowed(content),
@@ -163,6 +164,7 @@ impl LineEnds {
             let stats = Stats::of(content);
             stats.crlf > 0 && !stats.is_binary()
         };
+        // With automatic conversion git keeps CRLF in a file that was committed with it, so that old files do not change.
         let is_left = self.is_auto() && (stats.is_binary() || indexed.is_some_and(has_crlf));
         if stats.crlf == 0 || is_left {
             return Cow::Borrowed(content);
@@ -177,14 +179,14 @@ impl LineEnds {
         Cow::Owned(bytes)
     }
 
-    /// Would git take the same content back from what it wrote into the work tree?
+    /// Returns whether content of a commit is unchanged after a conversion to the working tree and back.
     pub(crate) fn come_back(self, content: &[u8]) -> bool {
         let written = self.to_work_tree(content);
         *self.to_git(&written, Some(content)) == *content
     }
 }
 
-/// What git counts to tell text from other content.
+/// Counts by which git distinguishes text from binary content.
 #[derive(Default)]
 struct Stats {
     lone_cr: usize,
@@ -208,13 +210,13 @@ impl Stats {
                     stats.nul += 1;
                     stats.unprintable += 1;
                 }
-                // Backspace, tab, form feed and escape are found in texts.
+                // Backspace, tab, form feed and escape occur in texts.
                 0x08 | b'\t' | 0x0c | 0x1b => stats.printable += 1,
                 0x7f | 0x01..=0x1f => stats.unprintable += 1,
                 _ => stats.printable += 1,
             }
         }
-        // An end-of-file character of old systems.
+        // Ctrl-Z at the end, which DOS wrote as an end-of-file mark.
         if content.last() == Some(&0x1a) {
             stats.unprintable -= 1;
         }

@@ -1,7 +1,7 @@
-//! The state of a repository at one moment, so that a tool's boundary is measured and not claimed.
+//! Measures the state of a repository before and after a tool's run, so that a change by the tool is noticed.
 //!
-//! Owns: what is looked at (HEAD, refs, index, work tree, git's own files) and naming what differs. Never: follows
-//! a link, reads a work-tree file's content, or looks at our own state folder.
+//! Owns: looking at HEAD, refs, index, working tree and git's own files, and naming the differences. Never: follows a link,
+//! reads the content of a file in the working tree, or looks at our own state folder.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -19,20 +19,22 @@ use crate::{RepoError, Repository};
 
 mod account;
 
-/// `info/refs`, and the names it has before it is in place.
+/// Beginning of `info/refs`, and of the temporary names that it has while it is written.
 const SERVER_LIST: &[u8] = b"refs";
 
-/// A measurement that can be compared with a later one.
+/// Measurement that can be compared with a later one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
     state: StateMeasurement,
     /// Each ref as one line, sorted: name, target, symbolic target.
     refs: Vec<String>,
-    /// The index file. `None` if there is none.
+    /// Content of the index file. `None` if there is none.
     index: Option<Vec<u8>>,
-    /// In the order of the walk, which is the same for the same paths.
+    /// Entries of the working tree in the order of the walk, which is the same for the same paths.
     seen: Vec<Seen>,
 }
+
+/// Entry of the working tree.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
@@ -40,7 +42,7 @@ struct Seen {
     stamp: Stamp,
 }
 
-/// What a change to a file cannot leave as it was.
+/// Properties of a file of which every change to it changes at least one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Stamp {
     mode: u32,
@@ -51,17 +53,18 @@ struct Stamp {
 }
 
 impl Measurement {
-    /// The digests.
+    /// Returns the digests.
     #[must_use]
     pub fn state(&self) -> &StateMeasurement {
         &self.state
     }
 
-    /// Work-tree paths that are not the same in both, at most `limit`. A folder is named only if nothing in it is.
+    /// Lists at most `limit` paths of the working tree that differ. A folder is listed only if nothing in it is.
     #[must_use]
     pub fn changed_paths(&self, other: &Self, limit: usize) -> Vec<String> {
         let mut changed: Vec<&[u8]> = Vec::new();
         let (mut ours, mut theirs) = (self.seen.iter().peekable(), other.seen.iter().peekable());
+        // Both lists have the same order, so one pass over both finds the differences without a map.
         loop {
             let path = match (ours.peek(), theirs.peek()) {
                 (None, None) => break,
@@ -98,10 +101,10 @@ impl Measurement {
 }
 
 impl Repository {
-    /// Measures HEAD, refs, index, work tree and git's own files.
+    /// Measures HEAD, refs, index, working tree and git's own files.
     ///
     /// # Errors
-    /// When git's files cannot be read. A folder of the work tree that cannot be read is measured as such.
+    /// When git's files cannot be read. A folder of the working tree that cannot be read is measured as unreadable.
     pub fn measure(&self) -> Result<Measurement, RepoError> {
         let mut seen = Vec::new();
         if let Some(root) = self.work_dir() {
@@ -157,7 +160,7 @@ impl Repository {
         Ok(lines)
     }
 
-    /// Configuration, hooks and `info/`: what git runs or obeys.
+    /// Hashes configuration, hooks and `info/`: the files that make git run programs or change what it does.
     fn git_files_digest(&self) -> Result<String, RepoError> {
         let mut digest = Sha256::new();
         let (own, common) = (self.git.path(), self.common_dir());
@@ -172,7 +175,8 @@ impl Repository {
             let mut seen = Vec::new();
             walk(&folder, &mut Vec::new(), &|_| false, &mut seen);
             if folder.ends_with("info") {
-                // A list for servers that know nothing of git: it writes that by itself, with every `git gc`.
+                // `info/refs` is a list for file servers (git-update-server-info(1)). Every `git gc` writes it, and a tool
+                // need not have run for that.
                 seen.retain(|entry| !entry.path.starts_with(SERVER_LIST));
             }
             digest.update(worktree_digest(&seen));
@@ -181,13 +185,14 @@ impl Repository {
     }
 }
 
-/// A name in a folder.
+/// Name in a folder, with its facts. They are `None` if the system does not report them.
 type Named = (OsString, Option<Metadata>);
 
-/// Folders for which helpers are worth their coming and going.
-const WORTH: usize = 16;
+/// Number of folders from which on several threads are faster than one.
+const WORTH_THREADS: usize = 16;
 
-/// As [`walk`] from a root, with the folders in it shared out among as many helpers as there are processors.
+/// Walks from a root as [`walk`] does, in as many threads as there are processors. Each takes one folder of the root at a
+/// time.
 fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
     let mut seen = Vec::new();
     let found = names(root).unwrap_or_default();
@@ -195,7 +200,7 @@ fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
         .iter()
         .filter(|(_, found)| is_folder(found.as_ref()))
         .count();
-    if folders < WORTH {
+    if folders < WORTH_THREADS {
         walk(root, &mut Vec::new(), skip, &mut seen);
         return seen;
     }
@@ -218,7 +223,7 @@ fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
     std::thread::scope(|scope| {
         let hands = std::thread::available_parallelism().map_or(1, NonZero::get);
         for _ in 1..hands {
-            // Without a helper the others do its part.
+            // If a thread cannot be started, the others take its folders.
             let _ = Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -244,7 +249,7 @@ fn walk(folder: &Path, prefix: &mut Vec<u8>, skip: &dyn Fn(&Path) -> bool, seen:
     }
 }
 
-/// What is in a folder, sorted by name; none if it cannot be read.
+/// Lists a folder, sorted by name. `None` if it cannot be read.
 fn names(folder: &Path) -> Option<Vec<Named>> {
     let mut found: Vec<Named> = fs::read_dir(folder)
         .ok()?
@@ -259,7 +264,7 @@ fn is_folder(found: Option<&Metadata>) -> bool {
     found.is_some_and(Metadata::is_dir)
 }
 
-/// One name of a folder, and what is below it.
+/// Looks at one name of a folder and everything below it.
 fn look(
     folder: &Path,
     (name, found): &Named,
@@ -289,7 +294,7 @@ impl Stamp {
     fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-        // A folder's size depends on the file system's moods; its times do not.
+        // Some file systems change the size of a folder without a change in it. Its times change with every change.
         let size = if metadata.is_dir() { 0 } else { metadata.size() };
         Self {
             mode: metadata.mode(),
@@ -352,12 +357,12 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RepoError> {
     }
 }
 
-/// The order of the walk: by name within a folder, a folder before what is in it.
+/// Compares two paths in the order of the walk: by name within a folder, and a folder before its content.
 fn order(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
     a.split(|byte| *byte == b'/').cmp(b.split(|byte| *byte == b'/'))
 }
 
-/// Leaves out a folder that differs only because something in it does.
+/// Lists paths without the folders that differ only because something in them does.
 fn name_the_innermost(changed: &[&[u8]], limit: usize) -> Vec<String> {
     let followed = changed.iter().skip(1).map(Some).chain([None]);
     changed
@@ -374,7 +379,7 @@ fn name_the_innermost(changed: &[&[u8]], limit: usize) -> Vec<String> {
         .collect()
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

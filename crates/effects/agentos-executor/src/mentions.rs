@@ -1,7 +1,7 @@
-//! Which attributes any file of attributes speaks of at all.
+//! Finds out which attributes are mentioned in files of attributes.
 //!
-//! Owns: reading those files as bytes, so that a question whose answer is known need not be asked for every file of a
-//! change: libgit2 looks at a dozen places for each. Never: says what an attribute is; libgit2 does.
+//! Owns: reading those files as bytes. libgit2 looks at a dozen files for each attribute of each path; if no file mentions
+//! an attribute, it need not be asked. Never: determines the value of an attribute; libgit2 does.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use crate::{RepoError, Repository};
 
 const SETTING: &str = "core.attributesFile";
 
-/// Longer ones are libgit2's to read, in bytes.
+/// Maximum bytes of a file that is read here. A longer one counts as mentioning every attribute.
 const LONGEST: u64 = 1 << 20;
 
-/// What the files hold, or that not all of them are known.
+/// Text of the files of attributes.
 #[derive(Debug)]
 pub(crate) enum Mentions {
-    /// A file cannot be read, or nobody knows where it is.
+    /// Unknown text: a file cannot be read, or its path is not known. Every attribute may be mentioned.
     Anything,
-    /// All of their bytes.
+    /// Bytes of all files.
     Only(Vec<u8>),
 }
 
 impl Mentions {
-    /// In the files that are no part of the work tree: the machine's, the user's, the repository's.
+    /// Reads the files outside the working tree: the system's, the user's, and the repository's own.
     ///
     /// # Errors
-    /// If one of them is a FIFO: libgit2 would wait for somebody to open its other end.
+    /// When one of them is a FIFO: libgit2 would wait until another program opens its other end.
     pub(crate) fn outside(repository: &Repository) -> Result<Self, RepoError> {
         let mut mentions = Self::Only(Vec::new());
-        // Where libgit2 looks for the machine's on Unix.
+        // The system's file, where libgit2 looks for it on Unix.
         let machines = cfg!(unix).then(|| PathBuf::from("/etc/gitattributes"));
         let own = Some(repository.common_dir().join("info/attributes"));
         for file in [machines, users(repository), own] {
@@ -45,7 +45,7 @@ impl Mentions {
         Ok(mentions)
     }
 
-    /// And in this file, if it is there.
+    /// Adds a file, if it exists.
     pub(crate) fn add_file(&mut self, path: &Path, links: Links) {
         match read_plain_file(path, links, LONGEST) {
             Ok(text) => self.add(&text),
@@ -54,7 +54,7 @@ impl Mentions {
         }
     }
 
-    /// And in this text.
+    /// Adds a text.
     pub(crate) fn add(&mut self, text: &[u8]) {
         match self {
             Self::Anything => {}
@@ -65,25 +65,26 @@ impl Mentions {
         }
     }
 
-    /// Could one of them say something of this attribute? A macro's own definition is in one of them, too, but for
-    /// `binary`, which every git knows as `-diff -merge -text`.
+    /// Returns false if none of the files can set this attribute.
     pub(crate) fn hold(&self, attribute: &str) -> bool {
         let Self::Only(text) = self else {
             return true;
         };
+        // A macro that sets the attribute is defined in one of these files too. Only `binary` is built into git, as
+        // `-diff -merge -text` (gitattributes(5)).
         let holds = |word: &str| memmem(text, word.as_bytes());
         holds(attribute) || (attribute == "text" && holds("binary"))
     }
 }
 
-/// Refuses what libgit2 cannot be let read.
+/// Returns the error for a file that libgit2 must not read.
 pub(crate) fn refused(file: &Path) -> RepoError {
-    let told = "it is not a regular file, and git follows no link there";
-    RepoError::io(file)(io::Error::new(ErrorKind::InvalidInput, told))
+    let message = "it is not a regular file, and git follows no link there";
+    RepoError::io(file)(io::Error::new(ErrorKind::InvalidInput, message))
 }
 
-/// Is it a FIFO, or a link to one? A device is none: libgit2 reads as many bytes of it as its size says, which is 0, and
-/// `/dev/null` is a usual way to have no attributes.
+/// Returns whether the path is a FIFO or a link to one. A device is accepted: libgit2 reads as many bytes as its size, which
+/// is 0, and `/dev/null` is a usual way to have no attributes.
 #[cfg(unix)]
 fn is_fifo(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -95,15 +96,14 @@ fn is_fifo(_path: &Path) -> bool {
     false
 }
 
-/// Does something that git would not read lie where a file of a work tree is looked for that configures it, such as
-/// `.gitattributes`? Git follows no link there (gitattributes(5)); libgit2 does, and waits at a FIFO. A folder is passed
-/// over by both.
+/// Returns whether a path such as that of `.gitattributes` has something that git would not read. git follows no link there
+/// (gitattributes(5)); libgit2 does, and waits at a FIFO. Both skip a folder.
 pub(crate) fn is_odd(place: &Path) -> bool {
     let found = place.symlink_metadata();
     found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Where the user's own are; none where only libgit2 knows.
+/// Returns the path of the user's own attributes. `None` if only libgit2 can determine it.
 fn users(repository: &Repository) -> Option<PathBuf> {
     let config = repository.git.config().and_then(|mut config| config.snapshot());
     let config = config.ok()?;

@@ -1,8 +1,8 @@
-//! What a user has in index and work tree is never lost: everything a change touches must be as the base has it.
+//! Refuses a change of paths with uncommitted work, so that no work of the user is lost.
 //!
-//! Owns: finding uncommitted work, links and conversions at or above a touched path. Never: writes. Another program
-//! can still change a file between this look and the write; each file is looked at again right before it is
-//! replaced, and what came out is looked at afterwards (`displaced`).
+//! Owns: finding uncommitted work, links and conversions at or above a path of the change. Never: writes. Another program
+//! can still change a file between this look and the write: each file is looked at again directly before it is replaced, and
+//! once more afterwards, under a temporary name (`displaced`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -21,10 +21,14 @@ use crate::preflight::{Content, ancestors, attributes_in, is_base_content, link_
 use crate::splice::mode_bits;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
-/// Paths named in one refusal.
+/// Maximum number of paths in one refusal.
 const MAX_NAMED: usize = 50;
 
-/// Looks at every path of a change, and gives what is done to its line ends now. The caller holds the index.
+/// Checks every path of a change in index and working tree, and returns its present line-end conversion. The caller holds
+/// the lock of the index.
+///
+/// # Errors
+/// [`ExecError::DirtyOverlap`] if a path has uncommitted work; others if it cannot be written safely.
 pub(crate) fn check(
     repository: &Repository,
     index: &IndexFile,
@@ -66,13 +70,14 @@ pub(crate) fn check(
     ))
 }
 
-/// Where attributes are looked up.
+/// Source of attributes.
 enum Asked {
-    /// Nowhere.
+    /// No source: no file mentions an attribute that matters.
     Nobody,
-    /// In the work tree, then in the index, which libgit2 reads again for it.
+    /// Working tree, then index, which libgit2 reads again for that.
     Staged,
-    /// In the work tree: with an index that names no attributes, the answer is the same.
+    /// Working tree and an empty index. Used if the real index has no attributes for these paths, since the answer is then
+    /// the same.
     OnDisk(git2::Repository, Mentions),
 }
 
@@ -91,8 +96,12 @@ impl Asked {
     }
 }
 
-/// Git asks the index for attributes where the work tree has no such file. Where no path of the change can be meant,
-/// the index need not be read for it; where no file can mean anything, nobody is asked.
+/// Chooses the source of attributes for the paths of a change. git takes attributes from the index if the working tree has
+/// no such file. libgit2 takes long to read a large index, so it is asked only if the index has attributes for these paths,
+/// and not at all if no file mentions an attribute that matters.
+///
+/// # Errors
+/// When a file of attributes is a link or a FIFO and libgit2 would have to read it.
 fn asked(
     repository: &Repository,
     index: &IndexFile,
@@ -118,7 +127,7 @@ fn asked(
         return Ok(Asked::Nobody);
     }
     if let Some(place) = odd {
-        // Only libgit2 knows the answer, and would follow it.
+        // libgit2 would have to be asked, and it would follow the link or wait at the FIFO.
         return Err(refused(&place).into());
     }
     if is_staged {
@@ -131,6 +140,7 @@ fn asked(
     Ok(Asked::OnDisk(git, mentions))
 }
 
+/// Checks of one change.
 struct Look<'a> {
     repository: &'a Repository,
     root: &'a Path,
@@ -139,7 +149,10 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Staged work: the index must hold what the base holds.
+    /// Finds staged work: the entry in the index must equal the base. `None` if it does.
+    ///
+    /// # Errors
+    /// When the entry belongs to a sparse checkout.
     fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
@@ -165,7 +178,7 @@ impl Look<'_> {
         }
     }
 
-    /// For a new path: a staged file above it, or staged files below it, that this change does not delete.
+    /// Finds, for a new path, a staged file above it or below it that this change does not delete. `None` if there is none.
     fn staged_around(&self, path: &str) -> Option<String> {
         let stays = |path: &str| !self.deleted.contains(path);
         let above = ancestors(path).find(|above| self.index.find_entry(above, 0).is_some() && stays(above));
@@ -178,7 +191,10 @@ impl Look<'_> {
         below.find(|found| stays(found))
     }
 
-    /// Work that is not staged, and files that git does not know.
+    /// Lists paths with work that is not staged, and files that git does not track.
+    ///
+    /// # Errors
+    /// When the path leads through a link or lies in another repository, or cannot be read.
     fn on_disk(&self, file: &ReceiptFile, ends: LineEnds) -> Result<Vec<String>, ExecError> {
         let path = file.path.as_str();
         for above in ancestors(path) {
@@ -225,7 +241,10 @@ impl Look<'_> {
             && is_base_content(self.repository, &Content::of(full), &old.oid, ends)?)
     }
 
-    /// Files below a folder that must make room and that this change does not delete.
+    /// Lists files below a folder that a new file needs the place of, and that this change does not delete.
+    ///
+    /// # Errors
+    /// When a folder cannot be read.
     fn unknown_below(&self, path: &str) -> Result<Vec<String>, ExecError> {
         let mut unknown = Vec::new();
         let mut folders = vec![path.to_owned()];

@@ -1,6 +1,6 @@
-//! The objects of a change with many files, written as one pack: two files to be synced instead of hundreds.
+//! Writes the objects of a change with many files as one pack, so that two files are synced instead of hundreds.
 //!
-//! Owns: preparing in memory, and the pack. Never: is used for few files, since every pack is one more to look into.
+//! Owns: preparing in memory, and the pack. Never: is used for few files, since git searches every pack for an object.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,11 +13,14 @@ use crate::journal::remove_if_there;
 use crate::prepare::{Prepared, prepare};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
-/// Files of a change from which on its objects become a pack: git keeps what it fetches as a pack from 100 objects on
+/// Number of files of a change from which on its objects become a pack. git has the same limit for objects that it fetches
 /// (`fetch.unpackLimit`).
 pub(crate) const FROM: usize = 100;
 
-/// Prepares a change; what is to be synced are a pack, its index and their folder.
+/// Prepares a change as [`prepare`] does, with its objects in a new pack.
+///
+/// # Errors
+/// Those of [`prepare`], and when the pack cannot be written.
 pub(crate) fn prepare_packed(
     repository: &Repository,
     base: &Tree<'_>,
@@ -25,7 +28,7 @@ pub(crate) fn prepare_packed(
     files: Vec<ReceiptFile>,
 ) -> Result<Prepared, ExecError> {
     let failed = || ExecError::git("write a pack");
-    // A repository of its own, whose new objects stay in memory.
+    // Another handle on the repository, whose new objects stay in memory until they are packed.
     let git = repository.another_handle()?;
     let store = git.odb().map_err(RepoError::git("open the object store"))?;
     let _memory = store.add_new_mempack_backend(1000).map_err(failed())?;
@@ -48,17 +51,22 @@ pub(crate) fn prepare_packed(
     Ok(Prepared { unsynced, ..prepared })
 }
 
-/// Looks for no likeness between objects, which would take longer than all the rest: git does that when it packs anew.
-/// libgit2 takes the size from which on it does not look from the first of these settings; the second is its name in
-/// git. It reads settings from files alone.
+/// Makes a pack builder that does not search for similar objects. That search would take longer than the rest of the
+/// landing, and `git gc` does it when it packs again.
+///
+/// # Errors
+/// When the settings cannot be written or read.
 fn without_deltas<'a>(
     repository: &Repository,
     git: &'a git2::Repository,
 ) -> Result<PackBuilder<'a>, ExecError> {
+    // libgit2 reads settings from files only.
     let path = repository.state_dir().join("pack.config");
     let write = || -> io::Result<()> {
         remove_if_there(&path)?;
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        // libgit2 searches only objects up to a size that it takes from the first setting; git takes that size from the
+        // second.
         file.write_all(b"[pack]\n\tdeltaCacheSize = 1\n[core]\n\tbigFileThreshold = 1\n")
     };
     write().map_err(ExecError::write("write", &path))?;

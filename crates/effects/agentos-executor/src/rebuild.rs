@@ -1,8 +1,8 @@
-//! Applies hunks of our own canonical diff to the content they were made from, and to nothing else.
+//! Applies hunks of our own canonical diff to the content that they were made from.
 //!
-//! Owns: the strict reading of such hunks. Never: searches, repairs or guesses: one byte off is a refusal.
+//! Owns: the strict parser of such hunks. Never: searches, repairs or guesses: one different byte is a refusal.
 
-/// The content that results; none if the hunks do not fit exactly.
+/// Applies hunks and returns the new content. `None` if they do not fit exactly.
 pub(crate) fn rebuild(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
     let mut old_lines = old.split_inclusive(|byte| *byte == b'\n');
     let mut taken = 0;
@@ -18,6 +18,7 @@ pub(crate) fn rebuild(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
             continue;
         }
         let (mark, mut text) = line.split_first()?;
+        // `\ No newline at end of file` is about the line before it.
         if lines.next_if(|next| next.starts_with(b"\\")).is_some() {
             text = text.strip_suffix(b"\n")?;
         }
@@ -39,12 +40,14 @@ pub(crate) fn rebuild(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
     Some(new)
 }
 
-/// How many lines of the old content stand before a hunk, from its header `@@ -start[,count] +…`.
+/// Returns the number of lines of the old content before a hunk, from its header `@@ -start[,count] +…`. `None` if the
+/// header is not valid.
 fn lines_before(header: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(header).ok()?.strip_prefix("@@ -")?;
     let (range, _) = text.split_once(' ')?;
     let (start, count) = range.split_once(',').unwrap_or((range, "1"));
     let start: usize = start.parse().ok()?;
+    // A hunk without old lines names the line after which it inserts; every other hunk names its first line.
     if count == "0" {
         Some(start)
     } else {

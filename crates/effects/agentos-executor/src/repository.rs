@@ -1,7 +1,7 @@
-//! Opening a repository, safely: what we can keep whole, and nothing else.
+//! Opens a repository, if it is of a format that a landing cannot damage.
 //!
-//! Owns: discovery and the refusal of formats. Never: runs a hook or
-//! a filter, or trusts another user's configuration (libgit2's check of the owner stays on).
+//! Owns: discovery and the refusal of formats. Never: runs a hook or a filter, or trusts another user's configuration
+//! (libgit2's check of the owner stays on).
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::error::Unsupported;
 use crate::journal::Lock;
 use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, git_dir};
 
-/// A repository that can be read and landed on.
+/// Repository that can be read and landed on.
 pub struct Repository {
     pub(crate) git: git2::Repository,
     common: PathBuf,
@@ -27,11 +27,11 @@ pub struct Repository {
     pub(crate) config_env: ConfigEnv,
 }
 
-/// What is done when the base moved.
+/// Behaviour after a landing failed because the base moved.
 pub(crate) enum Queue {
-    /// Nothing: a person may be asked before it is landed again, and nobody shall wait for that.
+    /// Takes no turn: a person may be asked before the change is landed again, and others must not wait for that.
     Never,
-    /// Others whose base moved wait until this one has landed again.
+    /// Takes a turn: other landings whose base moved wait until this one has landed again.
     Willing(RefCell<Option<Lock>>),
 }
 
@@ -45,10 +45,10 @@ impl std::fmt::Debug for Repository {
 }
 
 impl Repository {
-    /// The repository that holds a folder.
+    /// Opens the repository that contains a folder.
     ///
     /// # Errors
-    /// When there is none, it is another user's, or of a format that is not supported.
+    /// When there is none, it belongs to another user, or its format is not supported.
     pub fn discover(path: &Path) -> Result<Self, RepoError> {
         let none: [&OsStr; 0] = [];
         let git =
@@ -64,6 +64,10 @@ impl Repository {
         Ok(repository)
     }
 
+    /// Checks that a repository can be landed on safely.
+    ///
+    /// # Errors
+    /// When its directories lead elsewhere, or its format is not supported.
     pub(crate) fn checked(git: git2::Repository) -> Result<Self, RepoError> {
         let common = git.commondir().to_owned();
         let work = git.workdir().map(Path::to_owned);
@@ -89,14 +93,14 @@ impl Repository {
         Ok(repository)
     }
 
-    /// The same repository, with the places where a kill test ends the process.
+    /// Sets the place at which a kill test ends the process.
     #[must_use]
     pub fn with_fail_points(self, fail: FailPoints) -> Self {
         Self { fail, ..self }
     }
 
-    /// The same repository, where landers whose base moved come one after the other. Not for one that asks a person:
-    /// the others would wait for the answer.
+    /// Makes landings whose base moved take turns. Not for a caller that asks a person before it lands again: the others
+    /// would wait for the answer.
     #[must_use]
     pub fn queueing(self) -> Self {
         Self {
@@ -105,8 +109,8 @@ impl Repository {
         }
     }
 
-    /// What a landing that then failed had brought to its end before: it happened all the same, and is to be recorded.
-    /// A landing that succeeded tells it in its receipt.
+    /// Returns the recovery that a landing did before it failed itself, so that the caller can record it. `None` if there was
+    /// none. The receipt of a landing that succeeds contains it.
     #[must_use]
     pub fn take_recovered(&self) -> Option<Recovered> {
         self.recovered.take()
@@ -126,13 +130,16 @@ impl Repository {
         &self.fail
     }
 
-    /// Makes files and folders durable. One that is not there is passed over: an object may lie in a pack.
+    /// Makes files and folders durable. A missing one is skipped, since an object may lie in a pack.
+    ///
+    /// # Errors
+    /// When the system does not confirm that they are on the disk.
     pub(crate) fn sync(&self, paths: &[PathBuf]) -> Result<(), ExecError> {
         self.disk.sync_where_there(paths).map_err(ExecError::not_synced)
     }
 
-    /// The same, with the one file that `main` has to bring there, in one wait; gives what `main` gives, and what became
-    /// of the others.
+    /// Makes files durable together with the one file that `main` syncs, in one wait. Returns the result of `main`, and that of
+    /// syncing `paths`.
     pub(crate) fn sync_together<T>(
         &self,
         paths: Vec<PathBuf>,
@@ -140,22 +147,22 @@ impl Repository {
     ) -> (T, Result<(), ExecError>) {
         let mut synced = None;
         let given = main(&mut |path| {
-            // Of the others one may be missing.
+            // The others may be missing, this one may not.
             fs::metadata(path)?;
-            // A folder after the files is on the disk with them, as often as not.
+            // Files before folders: a file system often makes a folder durable together with a file in it.
             let all = [&[path.to_owned()], paths.as_slice()].concat();
             let done = self.disk.sync_where_there(&all);
             let failed = done.as_ref().err().map(|SyncError { path, source }| {
                 io::Error::new(source.kind(), format!("`{}`: {source}", path.display()))
             });
-            // Its own is told by itself.
+            // A failure of its own file is reported by `main`.
             synced = Some(match done {
                 Err(error) if error.path != *path => Err(ExecError::not_synced(error)),
                 Ok(()) | Err(_) => Ok(()),
             });
             failed.map_or(Ok(()), Err)
         });
-        // Where it had none, the others are still to be brought there.
+        // If `main` synced nothing, the others are still to be synced.
         (given, synced.unwrap_or_else(|| self.sync(&paths)))
     }
 
@@ -163,39 +170,39 @@ impl Repository {
         self.fail.reach(place);
     }
 
-    /// The git directory that all work trees share.
+    /// Returns the git directory that all working trees share.
     #[must_use]
     pub fn common_dir(&self) -> &Path {
         &self.common
     }
 
-    /// The folder for our own state: evidence, journal, lock.
+    /// Returns the folder for our own state: evidence, journal, lock.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.common.join("agentos")
     }
 
-    /// The work tree; none for a bare repository.
+    /// Returns the working tree. `None` for a bare repository.
     #[must_use]
     pub fn work_dir(&self) -> Option<&Path> {
         self.work.as_deref()
     }
 
-    /// The folder from which git runs hooks, relative to the work tree, where the configuration puts it inside: what
-    /// is committed there will be run.
+    /// Returns the folder from which git runs hooks, relative to the working tree. `None` if it lies outside. git will run the
+    /// files that are committed to such a folder.
     #[must_use]
     pub fn hooks_path(&self) -> Option<String> {
         let root = self.work_dir()?;
         let named = self.setting("core.hooksPath")?;
         let root = root.canonicalize().ok()?;
-        // A folder that is not there yet has no links to follow.
+        // A folder that does not exist yet cannot be resolved and needs no resolving.
         let place = root.join(&named);
         let place = place.canonicalize().unwrap_or(place);
         let inside = place.strip_prefix(&root).ok()?;
         inside.to_str().map(|path| path.replace('\\', "/"))
     }
 
-    /// True when there is no work tree.
+    /// Returns whether there is no working tree.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.work.is_none()
@@ -206,7 +213,7 @@ impl Repository {
         self.git.find_tree(id).map_err(RepoError::git("read a tree"))
     }
 
-    /// A setting that is on; settings that cannot be read count as off.
+    /// Returns whether a boolean setting is on. A setting that cannot be read counts as off.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.git
             .config()
@@ -214,7 +221,8 @@ impl Repository {
             .unwrap_or(false)
     }
 
-    /// Does the executable bit of a file mean anything here? `core.fileMode` says no where the disk cannot keep it.
+    /// Returns whether the executable bit of files counts (`core.fileMode`). git turns that off on a file system that does not
+    /// keep the bit.
     pub(crate) fn trusts_mode(&self) -> bool {
         let config = self.git.config();
         config
@@ -222,6 +230,7 @@ impl Repository {
             .unwrap_or(true)
     }
 
+    /// Returns the value of a setting. `None` if it is not set or cannot be read.
     pub(crate) fn setting(&self, name: &str) -> Option<String> {
         self.git
             .config()
@@ -229,7 +238,8 @@ impl Repository {
             .ok()
     }
 
-    /// Does a remote promise objects that are not here yet? Reading one would mean to fetch it.
+    /// Returns whether a remote promises objects that are not in this repository (a partial clone). Reading such an object
+    /// would fetch it over the network.
     fn has_promisor(&self) -> bool {
         let Ok(config) = self.git.config() else {
             return false;
@@ -241,8 +251,8 @@ impl Repository {
     }
 }
 
-/// Is the git directory the one that `.git` in the work tree is or names? A configuration that says otherwise
-/// would make us write somewhere else.
+/// Returns whether `.git` in the working tree is the git directory or names it. Otherwise `core.worktree` would make us write
+/// to another folder.
 fn holds(work: &Path, git_dir: &Path) -> bool {
     let Ok(git_dir) = git_dir.canonicalize() else {
         return false;

@@ -1,7 +1,7 @@
-//! Puts blobs into a tree: only the folders on the way to a touched path are read and written.
+//! Inserts blobs into a tree. Only the folders above a changed path are read and written.
 //!
-//! Owns: the resulting tree, a file that becomes a folder and a folder that becomes a file included. Never: lets one
-//! path silently replace another.
+//! Owns: the resulting tree, also if a file becomes a folder or a folder becomes a file. Never: lets one path silently
+//! replace another.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,23 @@ use crate::{ExecError, ReceiptFile};
 
 const FOLDER: i32 = 0o040_000;
 
-/// A path relative to the folder at hand, and what shall stand there: nothing, or a blob with its mode.
+/// Path relative to the folder that is built, and its new blob with mode. `None` if the path is deleted.
 type Edit<'a> = (&'a str, Option<(Oid, i32)>);
 
-/// What happens to one name of a folder.
+/// Edits of one name of a folder.
 #[derive(Default)]
 struct Named<'a> {
+    /// Edit of the name itself. `None` if there is none.
     leaf: Option<Option<(Oid, i32)>>,
+    /// Edits of paths below the name.
     below: Vec<Edit<'a>>,
 }
 
-/// The tree that results. Every tree written is added to `written`.
+/// Builds the tree that results from a change. Adds the id of every tree that it writes to `written`.
+///
+/// # Errors
+/// [`ExecError::BaseDiffers`] if a new path needs the place of something that the change does not delete; others as libgit2
+/// reports them.
 pub(crate) fn splice(
     git: &Repository,
     base: &Tree<'_>,
@@ -48,7 +54,7 @@ pub(crate) fn splice(
     }
 }
 
-/// A mode as git's trees and indexes hold it.
+/// Returns a mode as it is written in git's trees and indexes.
 pub(crate) fn mode_bits(mode: FileMode) -> i32 {
     match mode {
         FileMode::Regular => 0o100_644,
@@ -61,7 +67,10 @@ pub(crate) fn oid(text: &str) -> Result<Oid, ExecError> {
     Oid::from_str(text).map_err(ExecError::git("read an object id"))
 }
 
-/// The folder that results; none if nothing is left in it.
+/// Builds one folder. `None` if nothing is left in it, since git has no empty folders.
+///
+/// # Errors
+/// Those of [`splice`].
 fn folder(
     git: &Repository,
     base: Option<&Tree<'_>>,
@@ -111,9 +120,9 @@ fn resolve(
             let tree = git.find_tree(id).map_err(ExecError::git("read a tree"))?;
             folder(git, Some(&tree), &named.below, written)?
         }
-        // A folder with nothing of it deleted cannot make room for a file.
+        // No file in this folder is deleted, so it cannot become a file.
         Some((_, Some(ObjectType::Tree))) => return Err(differs()),
-        // Something else stands here: it must go before a folder can come.
+        // A file has this name: the change must delete it before the name can become a folder.
         Some(_) if !named.below.is_empty() && named.leaf != Some(None) => return Err(differs()),
         Some(_) | None => folder(git, None, &named.below, written)?,
     };

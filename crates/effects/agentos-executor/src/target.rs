@@ -1,7 +1,6 @@
-//! Where a change shall land: the branch, the commit it is judged against, and what will be written.
+//! The target of a landing: the branch, the base commit, and the places that will be written to.
 //!
-//! Owns: resolving what the user asked for, and every refusal that follows from the repository's state. Never:
-//! changes anything.
+//! Owns: resolving the user's request, and every refusal that follows from the repository's state. Never: changes anything.
 
 use git2::{ErrorCode, ReferenceType, RepositoryState};
 use schemars::JsonSchema;
@@ -11,28 +10,28 @@ use crate::error::{Operation, Unsupported};
 use crate::splice::splice;
 use crate::{ReceiptFile, RepoError, Repository, index, work_trees};
 
-/// What the user asked for.
+/// Target that the user requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetSpec {
-    /// The checked-out branch, with index and work tree.
+    /// The checked-out branch, with index and working tree.
     CurrentBranch,
-    /// A branch by its name; made from HEAD if it is not there.
+    /// A branch by its name. It is created from HEAD if it does not exist.
     Branch(String),
-    /// Index and work tree, no commit.
+    /// Index and working tree, without a commit.
     WorkTreeOnly,
-    /// The same, on a work tree and index that still hold these files of an earlier landing without a commit.
+    /// Index and working tree, without a commit, where both still have these files of an earlier landing without a commit.
     WorkTreeWith {
-        /// The files as they were landed.
+        /// Files of the earlier landing.
         files: Vec<ReceiptFile>,
     },
-    /// Nothing: what would happen to this target. Refused where the real call would be.
+    /// Nothing is written; everything else is done as for this target, and refused where the real landing would be.
     DryRun(Box<TargetSpec>),
-    /// Nothing, on HEAD's commit, whatever state the repository is in: a change is only looked at.
+    /// Nothing is written. The base is HEAD's commit in any state of the repository, since the change is only looked at.
     AtHead,
 }
 
 impl TargetSpec {
-    /// Does landing here make a commit, or would it without the dry run?
+    /// Returns whether landing here makes a commit, or would make one without the dry run.
     #[must_use]
     pub fn commits(&self) -> bool {
         match self {
@@ -43,22 +42,22 @@ impl TargetSpec {
     }
 }
 
-/// What landing writes.
+/// Places that a landing writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writes {
-    /// A commit on the checked-out branch, index and work tree.
+    /// A commit on the checked-out branch, index and working tree.
     CommitAndWorkTree,
     /// A commit on another branch.
     CommitOnly,
-    /// Index and work tree, no commit.
+    /// Index and working tree, without a commit.
     WorkTreeOnly,
-    /// Nothing.
+    /// Nothing at all.
     Nothing,
 }
 
 impl Writes {
-    /// The word in JSON, on the tape and in what a consent is bound to.
+    /// Returns the word in JSON, on the tape and in the text that a consent is bound to.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,43 +68,43 @@ impl Writes {
         }
     }
 
-    /// Is a commit made?
+    /// Returns whether a commit is made.
     #[must_use]
     pub fn commits(self) -> bool {
         matches!(self, Self::CommitAndWorkTree | Self::CommitOnly)
     }
 
-    /// Are index and work tree written?
+    /// Returns whether index and working tree are written.
     #[must_use]
     pub fn touches_work_tree(self) -> bool {
         matches!(self, Self::CommitAndWorkTree | Self::WorkTreeOnly)
     }
 }
 
-/// Where a change shall land, resolved at one moment.
+/// Target of a landing, resolved at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The ref, as in `refs/heads/main`; `HEAD` where no branch moves and none is checked out.
+    /// Ref, as in `refs/heads/main`; `HEAD` if no branch moves and none is checked out.
     pub refname: String,
-    /// The commit the change is judged against, and will be the parent.
+    /// Commit that the change is made for, and the parent of a new commit.
     pub base_commit: String,
-    /// Its tree; with files that are in index and work tree alone, where those are the base.
+    /// Tree that the change is made for: that of the base commit, or one with files that were landed without a commit.
     pub base_tree: String,
-    /// The branch is not there yet.
+    /// True if the branch does not exist yet.
     pub creates_branch: bool,
-    /// What will be written.
+    /// Places that will be written to.
     pub writes: Writes,
 }
 
 impl Repository {
-    /// Resolves a target. Called again after the branch moved, it gives the new base.
+    /// Resolves a target. Called again after the branch moved, it returns the new base.
     ///
     /// # Errors
-    /// When the repository is not in a state to land there.
+    /// When nothing can be landed there in the present state of the repository.
     pub fn resolve(&self, spec: &TargetSpec) -> Result<Target, RepoError> {
         let target = self.resolve_ref(spec)?;
         if *spec != TargetSpec::AtHead {
-            // Before anybody is asked for a change that cannot land.
+            // Checked here already, so that no tool is called for a change that cannot land.
             self.check_no_links(&target.refname)?;
         }
         Ok(target)
@@ -143,7 +142,7 @@ impl Repository {
         }
         self.check_direct(&target.refname)?;
         if let Some(at) = work_trees::checked_out_at(self, &target.refname)? {
-            // It would be seen there as if all of the change had been taken back.
+            // `git status` in that working tree would show the whole change as reverted.
             return Err(RepoError::BranchCheckedOut {
                 branch: target.refname.trim_start_matches("refs/heads/").to_owned(),
                 at,
@@ -199,7 +198,11 @@ impl Repository {
         }
     }
 
-    /// A branch is a file and its name's parts are folders: `a` and `a/b` cannot both be.
+    /// Checks that no other branch prevents the creation of this one. A branch is a file, and the parts of its name are
+    /// folders, so `a` and `a/b` cannot both exist.
+    ///
+    /// # Errors
+    /// [`RepoError::BranchConflict`] if one does.
     fn check_room(&self, name: &str) -> Result<(), RepoError> {
         let conflict = |other: &str| RepoError::BranchConflict {
             branch: name.to_owned(),
@@ -237,20 +240,23 @@ impl Repository {
         head.peel_to_commit().map_err(RepoError::git("read HEAD"))
     }
 
-    /// Does a landing on this target write the work tree here, or would it without the dry run?
+    /// Returns whether a landing on this target writes the working tree, or would write it without the dry run.
     pub(crate) fn concerns_work_tree(&self, target: &Target) -> bool {
         let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
         target.writes.touches_work_tree()
             || (target.writes == Writes::Nothing && !self.is_bare() && target.refname == head)
     }
 
-    /// The ref that HEAD names; none when it is detached.
+    /// Returns the ref that HEAD names. `None` if HEAD is detached.
     pub(crate) fn head_ref(&self) -> Option<String> {
         let head = self.git.find_reference("HEAD").ok()?;
         head.symbolic_target().ok().flatten().map(str::to_owned)
     }
 
-    /// The ref must hold a commit itself: moving a symbolic one would move another.
+    /// Checks that the ref is not symbolic: moving a symbolic ref would move another one.
+    ///
+    /// # Errors
+    /// [`RepoError::SymbolicBranch`] if it is.
     fn check_direct(&self, refname: &str) -> Result<(), RepoError> {
         let reference = self
             .git

@@ -1,26 +1,29 @@
-//! The files that two trees do not have in common.
+//! Compares two trees and lists the files that differ.
 //!
-//! Owns: the comparison, which reads only folders that differ: libgit2's own reads every folder of both trees.
+//! Owns: the comparison, which reads only folders that differ. libgit2's comparison reads every folder of both trees.
 //! Never: looks at content.
 
 use std::collections::BTreeMap;
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
-/// Id and mode of a file.
+/// Id and mode of a file in a tree.
 pub(crate) type Leaf = (Oid, i32);
 
-/// A path as git's trees have it, with what stands there in the one tree and in the other; sorted.
+/// Path as bytes, with the file that each of the two trees has there. `None` if a tree has none.
 pub(crate) type Difference = (Vec<u8>, Option<Leaf>, Option<Leaf>);
 
-/// One name of two folders.
+/// Name in two folders, with the file or folder that each has under it.
 #[derive(Default)]
 struct Name {
     files: [Option<Leaf>; 2],
     folders: [Option<Oid>; 2],
 }
 
-/// Compares two trees.
+/// Compares two trees and lists the differences, sorted by path.
+///
+/// # Errors
+/// When a tree cannot be read.
 pub(crate) fn differences(
     git: &Repository,
     old: &Tree<'_>,
@@ -29,6 +32,7 @@ pub(crate) fn differences(
     let mut found = Vec::new();
     let mut open = vec![(Vec::new(), [Some(old.id()), Some(new.id())])];
     while let Some((prefix, folders)) = open.pop() {
+        // Equal ids mean equal content, with everything below.
         if folders[0] == folders[1] {
             continue;
         }

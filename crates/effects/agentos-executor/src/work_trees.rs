@@ -1,6 +1,6 @@
-//! What the work trees of a repository hold: a branch that one of them uses is not moved behind its back.
+//! Finds the working trees of a repository that use a branch. Such a branch must not be moved without them.
 //!
-//! Owns: reading each one's HEAD and the state of what it is in the middle of. Never: changes anything.
+//! Owns: reading HEAD and the operations in progress of each working tree. Never: changes anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::error::Operation;
 use crate::{RepoError, Repository};
 
-/// The work tree, other than this one, whose HEAD names a branch.
+/// Finds another working tree whose HEAD names a branch. `None` if there is none.
+///
+/// # Errors
+/// When the list of working trees cannot be read.
 pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<Option<PathBuf>, RepoError> {
     let main_is_bare = repository.is_on("core.bare");
     let named = format!("ref: {refname}");
@@ -23,8 +26,11 @@ pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<O
     Ok(found.map(|place| place.at))
 }
 
-/// A rebase or bisect, in any work tree, that ends with this branch moved or checked out. Where git keeps the names
-/// is told by its own `wt-status.c` and `branch.c`.
+/// Finds a rebase or bisect, in any working tree, that will move this branch or check it out when it ends. `None` if there
+/// is none. The files that are read are those of git's `wt-status.c` and `branch.c`.
+///
+/// # Errors
+/// When the list of working trees cannot be read.
 pub(crate) fn moved_by(
     repository: &Repository,
     refname: &str,
@@ -50,7 +56,7 @@ pub(crate) fn moved_by(
     Ok(None)
 }
 
-/// The git directory of one work tree, and where the work tree is.
+/// Git directory of a working tree, and the path of that tree.
 struct Place {
     folder: PathBuf,
     at: PathBuf,
@@ -78,7 +84,7 @@ fn folders(repository: &Repository) -> Result<Vec<Place>, RepoError> {
     Ok(found)
 }
 
-/// Where the work tree of a folder in `worktrees/` is.
+/// Returns the working tree of a folder in `worktrees/`; the folder itself if it does not name one.
 fn work_tree_of(folder: &Path) -> PathBuf {
     let dot_git = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
     let dot_git = PathBuf::from(dot_git.trim_end());

@@ -1,7 +1,7 @@
-//! The files of a copy: made whole, or turned from those of another base into those of this one.
+//! Makes the files of a copy, from nothing or from the copy of another base.
 //!
-//! Owns: which of them are written, and the index and git directory beside them; `write` writes them. Never: leaves a
-//! copy half done under its name: everything is written beside its place and renamed there at the end.
+//! Owns: the choice of the files to write, and the index and git directory of the copy; `write` writes the files. Never:
+//! leaves an unfinished copy under its name: everything is written under another name, which is changed at the end.
 
 use std::collections::HashMap;
 use std::fs;
@@ -32,7 +32,7 @@ impl Repository {
         remove(&building)?;
         let built = self.build(folder, &tree, owner, shown);
         if built.is_err() {
-            // What is left of it may fill the disk.
+            // The disk may be full, and the unfinished copy takes space.
             let _ = remove(&building);
         }
         built
@@ -52,7 +52,7 @@ impl Repository {
             .unwrap_or_default();
         let reused = others.into_iter().find_map(|(other, lock)| {
             let kept = Listing::read(&other, owner)?;
-            // From now on it is no copy any more, whatever happens.
+            // Renamed first: if this process is killed now, nobody takes the half changed files for a copy.
             fs::rename(&other, &building).ok()?;
             let_go(&other, lock);
             Some(kept)
@@ -79,7 +79,10 @@ impl Repository {
         fs::rename(&building, folder).map_err(ExecError::write("rename", &building))
     }
 
-    /// Makes the files and their objects those of `listing`, and returns the files that were written.
+    /// Changes files and objects to those of `listing`, and returns the files that were written.
+    ///
+    /// # Errors
+    /// When a file cannot be removed, read or written.
     fn turn<'l>(
         &self,
         building: &Path,
@@ -115,7 +118,10 @@ impl Repository {
     }
 }
 
-/// An empty copy.
+/// Creates an empty copy.
+///
+/// # Errors
+/// When it cannot be created.
 fn begin(building: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     make_private(building)?;
     let files = building.join("files");
@@ -130,7 +136,10 @@ fn begin(building: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     template(&building.join("template"))
 }
 
-/// Removes what a copy says of the base that it was of.
+/// Removes the files of a copy that describe its earlier base.
+///
+/// # Errors
+/// When one of them cannot be removed.
 fn forget_records(building: &Path) -> Result<(), ExecError> {
     for name in [WITHHELD, ROOT, LISTING] {
         let place = building.join(name);
@@ -140,9 +149,12 @@ fn forget_records(building: &Path) -> Result<(), ExecError> {
 }
 
 /// Removes a file, and the folders that are empty then.
+///
+/// # Errors
+/// When something cannot be removed.
 fn take_away(root: &OpenFolder, path: &Path) -> Result<(), TreeError> {
     let mut place = path;
-    // Of a repository inside this one there is an empty folder.
+    // `remove_tree` and not `remove_entry`, since a submodule is shown as an empty folder.
     root.open_path(parent_of(place))?
         .remove_tree(place.file_name().unwrap_or_default())?;
     loop {
@@ -150,7 +162,7 @@ fn take_away(root: &OpenFolder, path: &Path) -> Result<(), TreeError> {
         let Some(name) = place.file_name() else {
             return Ok(());
         };
-        // One name is enough to know.
+        // With a limit of one name, a folder of any size is checked in one read.
         if !root
             .open_path(place)?
             .read_names(1)
@@ -166,11 +178,13 @@ fn parent_of(place: &Path) -> &Path {
     place.parent().unwrap_or(Path::new(""))
 }
 
-/// The index that a tool's git begins with: it knows size and time of each file, so that `git status` need not read all
-/// of them.
+/// Writes the index for a tool's git. It contains size and time of each file, so that `git status` need not read the files.
+///
+/// # Errors
+/// When the index cannot be written.
 fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's index");
-    // Only what the tool may see is in these objects, so that nothing else can come into its index.
+    // Read from the copy's own objects, which contain only shown files, so that nothing else can get into the index.
     let objects = git2::Odb::new().map_err(failed())?;
     let folder = building.join(OBJECTS);
     let folder = folder
@@ -182,7 +196,7 @@ fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), Exec
     let git = git2::Repository::from_odb(objects).map_err(failed())?;
     let tree = git.find_tree(root).map_err(failed())?;
     let mut index = Index::open(&building.join("index")).map_err(failed())?;
-    // Entries that stay the same keep what is known of their files.
+    // `read_tree` keeps the stat data of entries that do not change.
     index.read_tree(&tree).map_err(failed())?;
     for file in written {
         let Some(mut entry) = index.get_path(Path::new(file.path), 0) else {
@@ -194,7 +208,7 @@ fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), Exec
             .ok()
             .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
             .unwrap_or_default();
-        // What does not fit is not known, and git reads the file.
+        // A number that does not fit becomes 0. Then git reads the file.
         entry.mtime = IndexTime::new(
             i32::try_from(modified.as_secs()).unwrap_or(0),
             modified.subsec_nanos(),
@@ -205,7 +219,11 @@ fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), Exec
     index.write().map_err(failed())
 }
 
-/// A git directory as each run gets one: made here, in a folder of ours, because libgit2 makes none in another user's.
+/// Creates a template of the git directory for tools, in a folder of ours, because libgit2 creates none in a folder of another
+/// user.
+///
+/// # Errors
+/// When it cannot be created.
 fn template(folder: &Path) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's git directory");
     let mut options = RepositoryInitOptions::new();
@@ -216,7 +234,8 @@ fn template(folder: &Path) -> Result<(), ExecError> {
         .no_reinit(true);
     let git = git2::Repository::init_opts(folder, &options).map_err(failed())?;
     let mut config = git.config().map_err(failed())?;
-    // Who commits in the copy does not matter; files look changed through an overlay if all is compared.
+    // It does not matter who makes commits in the copy. Through an overlay, a file may show another inode and ctime than when
+    // the index was written, so git must not compare them: it would take every file for changed.
     for (name, value) in [
         ("user.name", "tool"),
         ("user.email", "tool@localhost"),

@@ -1,22 +1,28 @@
-//! The folder in which the copies of one repository, and the folders of runs over them, lie.
+//! The folder that contains the copies of one repository, and the folders of runs on them.
 //!
-//! Owns: where it is, and the check that nobody but us can have put anything into it. Never: follows a link below the
-//! user's cache, or reads what lies below a repository's git directory.
+//! Owns: its path, and the check that nobody else can have put anything into it. Never: follows a link below the user's
+//! cache, or reads a copy below a repository's git directory.
 //!
-//! A kept copy is shown to tools without asking anybody again, so what is found under a copy's name must be ours. Below the
-//! git directory nothing can be known to be: a repository that was unpacked from an archive brings its whole `.git` along, and the
-//! names of copies can be computed by whoever made it. So copies lie in the user's cache, `agentos/copies/<id>`, where
-//! the id is a hash of the git directory's real path, device and inode. Each of these folders must be a folder, owned by us, and
-//! closed to others; the folders above must belong to us or to root, and nobody else may rename what is in them (the rule
-//! of `StrictModes` in sshd_config(5)). They are opened one below the other, so that a link is never followed.
+//! # The problem
 //!
-//! Where there is no such cache, a folder below the git directory is made for this process alone: `mkdir(2)` fails if the name
-//! exists, so it is new, and nothing in it is kept. The overlay of a run has lower and upper directories in one
-//! of these folders; they may be on another file system than the repository. Where that one cannot hold an upper
-//! directory (NFS, another overlay: overlayfs.rst, "upperdir"), mounting fails and the tool works in a whole copy.
+//! A kept copy is shown to tools without asking the policy again, so a folder with a copy's name must be one that we wrote.
+//! Below the git directory that cannot be known: a repository that was unpacked from an archive brings its whole `.git`, and
+//! whoever made the archive can compute the names of copies.
 //!
-//! Copies of earlier versions lie at `agentos/copies` below the git directory. They are never read; they are removed if they are a folder
-//! of ours.
+//! # The place
+//!
+//! Copies lie in the user's cache, `agentos/copies/<id>`, where the id is a hash of the git directory's real path, device and
+//! inode. Each of these folders must be a folder, owned by us and closed to others; the folders above must belong to us or to
+//! root, and nobody else may rename entries in them (the rule of `StrictModes` in sshd_config(5)). They are opened one below
+//! the other, so that a link is never followed.
+//!
+//! Without such a cache, a folder below the git directory is created for this process alone: `mkdir(2)` fails if the name
+//! exists, so the folder is new, and nothing in it is kept. The overlay of a run has its lower and upper directories in one of
+//! these folders, which may be on another file system than the repository. If that file system cannot have an upper directory
+//! (NFS, another overlay: overlayfs.rst, "upperdir"), mounting fails, and the tool works in a whole copy.
+//!
+//! Copies of earlier versions lie at `agentos/copies` below the git directory. They are never read, and are removed if the
+//! folder belongs to us.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -30,40 +36,40 @@ use sha2::{Digest, Sha256};
 use super::remove;
 use crate::{ExecError, Repository};
 
-/// Below the user's cache, and below our state folder in earlier versions.
+/// Name of the folder of all copies, below the user's cache; in earlier versions below our state folder.
 const COPIES: &str = "copies";
-/// Names the git directory that a folder of copies belongs to.
+/// File that names the git directory to which a folder of copies belongs.
 const OWNER: &str = "repository";
-/// File with which the names of copies are salted.
+/// File with the salt of the copies' names.
 const SALT: &str = "salt";
-/// Bytes of it.
+/// Number of bytes of the salt.
 const SALT_LENGTH: usize = 16;
-/// Beginning of the name of a folder for one process, below our state folder.
+/// Beginning of the name of a temporary folder for one process, below our state folder.
 const PASSING: &str = "copies.";
-/// File of such a folder that its process holds.
+/// Lock file of such a folder, which its process holds.
 const PASSING_LOCK: &str = "lock";
-/// Tries to find a name that is free.
+/// Maximum number of names tried for such a folder.
 const MOST_PASSING: usize = 10_000;
 
-/// A folder that only we can write to, for the copies of one repository and for the folders of its runs.
+/// Folder that only we can write to, for the copies of one repository and for the folders of its runs.
 #[derive(Debug)]
 pub struct CopyFolder {
     path: PathBuf,
     salt: [u8; SALT_LENGTH],
-    /// Held as long as the process lives. `None` if the folder outlives the process.
+    /// Lock of a temporary folder. `None` if the folder is kept when the process ends.
     passing: Option<File>,
 }
 
 impl CopyFolder {
-    /// Returns where it is.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Names the copies of a tree and what may be shown of it, whoever their files belong to. A tool sees the name, in its list of
-    /// mounts and as the place of its objects: without the salt it could try out what a withheld file holds, since the
-    /// tree's id is a hash of that as well.
+    /// Returns the name of the copies of a tree under one decision, without their owner. A tool sees the name in its list of
+    /// mounts and as the path of its objects. Without the salt it could guess the content of a withheld file and compare,
+    /// since the tree's id is a hash of that content too.
     pub(super) fn name_copy(&self, tree: &str, key: &str) -> String {
         let mut hash = Sha256::new();
         for part in [&self.salt[..], tree.as_bytes(), b"\0", key.as_bytes()] {
@@ -72,7 +78,10 @@ impl CopyFolder {
         format!("base-{}", hex(&hash.finalize(), 16))
     }
 
-    /// Takes a folder that is checked, and the salt that lies in it.
+    /// Opens a folder that was checked, and reads its salt.
+    ///
+    /// # Errors
+    /// When the salt cannot be read or written.
     fn open(path: PathBuf, passing: Option<File>) -> Result<Self, ExecError> {
         let salt = read_salt(&path).map_err(ExecError::write("read the salt in", &path))?;
         Ok(Self { path, salt, passing })
@@ -82,18 +91,18 @@ impl CopyFolder {
 impl Drop for CopyFolder {
     fn drop(&mut self) {
         if self.passing.is_some() {
-            // What cannot be removed now is removed by the next run.
+            // If it cannot be removed now, the next run removes it.
             let _ = remove(&self.path);
         }
     }
 }
 
 impl Repository {
-    /// Opens the folder for this repository's copies: below `cache`, the user's own cache folder of agentos, or new below the git
-    /// directory and gone with the value if `cache` is `None` or others could write there.
+    /// Opens the folder for this repository's copies below `cache`, the user's cache folder of agentos. If `cache` is `None` or
+    /// others could write there, creates a temporary folder below the git directory, which is removed with the value.
     ///
     /// # Errors
-    /// When no folder can be made.
+    /// When no folder can be created.
     pub fn open_copies(&self, cache: Option<&Path>) -> Result<CopyFolder, ExecError> {
         self.discard_old_copies();
         if let Some(cache) = cache
@@ -109,6 +118,9 @@ impl Repository {
     }
 
     /// Returns the folder below the user's cache. `None` if somebody else could have written to it.
+    ///
+    /// # Errors
+    /// When the git directory cannot be looked at, or the folder cannot be written.
     fn kept_folder(&self, cache: &Path) -> Result<Option<PathBuf>, ExecError> {
         let common = self.common_dir();
         let common = common.canonicalize().map_err(ExecError::write("find", common))?;
@@ -132,17 +144,16 @@ impl Repository {
         Ok(Some(folder))
     }
 
-    /// Removes what earlier versions kept below the git directory. What is no folder of ours stays as it is.
+    /// Removes the copies that earlier versions kept below the git directory, if their folder belongs to us.
     fn discard_old_copies(&self) {
         let old = self.state_dir().join(COPIES);
         if is_own_folder(&old) {
-            // Tried again by the next run.
+            // If it fails, the next run tries again.
             let _ = remove(&old);
         }
     }
 
-    /// Returns the folders in which folders of runs may lie: where earlier versions had them, and below `cache`. Makes
-    /// none of them.
+    /// Lists the folders that may contain folders of runs: that of earlier versions, and the one below `cache`. Creates none.
     #[must_use]
     pub fn run_places(&self, cache: Option<&Path>) -> Vec<PathBuf> {
         let id = self.common_dir().canonicalize().and_then(|common| id_of(&common));
@@ -151,7 +162,8 @@ impl Repository {
         all.filter(|place| is_own_folder(place)).collect()
     }
 
-    /// Returns where earlier versions kept copies. `None` if nothing lies there, or a folder of ours, which the next run removes.
+    /// Returns the path at which earlier versions kept copies, if somebody else has put something there. `None` if nothing is
+    /// there, or a folder of ours, which the next run removes.
     #[must_use]
     pub fn foreign_copies(&self) -> Option<PathBuf> {
         let old = self.state_dir().join(COPIES);
@@ -159,7 +171,11 @@ impl Repository {
     }
 }
 
-/// Names the folder of a git directory: by its place, and by what lies there now.
+/// Returns the name of a git directory's folder, from its path, device and inode: another repository may have the same path
+/// later.
+///
+/// # Errors
+/// When the git directory cannot be looked at.
 fn id_of(common: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     hash.update(common.as_os_str().as_encoded_bytes());
@@ -175,7 +191,10 @@ fn hex(bytes: &[u8], length: usize) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads the salt of a folder's names; the first to want it makes it.
+/// Reads the salt of a folder's names, and creates it if there is none.
+///
+/// # Errors
+/// When it cannot be read or written.
 fn read_salt(folder: &Path) -> io::Result<[u8; SALT_LENGTH]> {
     let mut file = OpenFolder::open_root(folder)?.open_lock(OsStr::new(SALT))?;
     file.lock()?;
@@ -186,7 +205,7 @@ fn read_salt(folder: &Path) -> io::Result<[u8; SALT_LENGTH]> {
         Err(_) => {}
     }
     for bytes in salt.chunks_mut(8) {
-        // Its keys come from the system's source of random numbers.
+        // The keys of `RandomState` come from the system's random numbers, so no further crate is needed.
         let random = RandomState::new().build_hasher().finish();
         bytes.copy_from_slice(&random.to_ne_bytes());
     }
@@ -195,12 +214,12 @@ fn read_salt(folder: &Path) -> io::Result<[u8; SALT_LENGTH]> {
     Ok(salt)
 }
 
-/// Removes the copies of repositories that are not there any more.
+/// Removes the copies of repositories that do not exist any more.
 fn discard_orphans(copies: &Path) {
     let Ok(entries) = fs::read_dir(copies) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {
         let note = fs::read_to_string(folder.join(OWNER)).unwrap_or_default();
-        // One that has no end is being written.
+        // A note without a line feed is being written.
         let Some(of) = note.strip_suffix('\n') else {
             continue;
         };
@@ -210,7 +229,7 @@ fn discard_orphans(copies: &Path) {
     }
 }
 
-/// Removes the folders of processes that were killed.
+/// Removes the temporary folders of processes that were killed.
 fn discard_passed(state: &Path) {
     let Ok(entries) = fs::read_dir(state) else { return };
     for entry in entries.flatten() {
@@ -221,8 +240,8 @@ fn discard_passed(state: &Path) {
     }
 }
 
-/// Returns `names`, each below the other, below `cache`: made where they are missing. `None` if one of them, or a folder
-/// above, is not closed to others.
+/// Opens the folders `names`, each below the one before and all below `cache`, creates missing ones, and returns the path of
+/// the last. `None` if one of them, or a folder above, is not closed to others.
 fn own_folder(cache: &Path, names: &[&str]) -> Option<PathBuf> {
     let base = cache.parent()?;
     fs::create_dir_all(base).ok()?;
@@ -232,7 +251,7 @@ fn own_folder(cache: &Path, names: &[&str]) -> Option<PathBuf> {
     }
     let name = cache.file_name()?;
     let mut path = base.join(name);
-    // Other parts of the cache lie beside the copies, and others may read there.
+    // The cache folder of agentos has other content too, which others may read; only writing must be closed to them.
     let mut above = enter(&OpenFolder::open_root(&base).ok()?, name, 0o022).ok()?;
     for name in names {
         above = enter(&above, OsStr::new(name), 0o077).ok()?;
@@ -241,8 +260,10 @@ fn own_folder(cache: &Path, names: &[&str]) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Opens a folder, which it makes where it is missing: for us alone. Refuses one that is another's, or gives others one of
-/// the rights in `closed`.
+/// Opens a folder, and creates it for us alone if it is missing.
+///
+/// # Errors
+/// When the folder belongs to another user, or others have one of the permissions in `closed`.
 fn enter(above: &OpenFolder, name: &OsStr, closed: u32) -> io::Result<OpenFolder> {
     let folder = match above.create_folder(name, 0o700) {
         Err(error) if error.is_taken() => above.open_folder(name)?,
@@ -255,7 +276,10 @@ fn enter(above: &OpenFolder, name: &OsStr, closed: u32) -> io::Result<OpenFolder
     Ok(folder)
 }
 
-/// Makes a folder that was not there before, and holds its lock.
+/// Creates a new temporary folder, and locks it.
+///
+/// # Errors
+/// When no name is free, or the folder cannot be created.
 fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
     let above = OpenFolder::open_root(state)?;
     for number in 0..MOST_PASSING {
@@ -264,7 +288,8 @@ fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
             Err(error) if error.is_taken() => continue,
             made => made?,
         };
-        // Before it has a lock another process may take it for a dead one's, and remove it. The next name is tried then.
+        // Before it is locked, another process may take it for the folder of a killed process and remove it. Then the next
+        // name is tried.
         let lock = folder.open_lock(OsStr::new(PASSING_LOCK));
         if let Ok(lock) = lock
             && lock.try_lock().is_ok()
@@ -276,9 +301,9 @@ fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Returns true if this is a folder of ours, no link, whose process is gone.
+/// Returns whether this is a folder of ours, and no link, whose process has ended.
 fn is_unused(place: &Path) -> bool {
-    // Its owner first: opening a lock makes one, and another user's folder is none of ours to write.
+    // The owner is checked first: opening a lock creates the file, and nothing is created in a folder of another user.
     if !is_own_folder(place) {
         return false;
     }
@@ -286,7 +311,7 @@ fn is_unused(place: &Path) -> bool {
     lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
-/// Returns true if this is a folder of ours, no link.
+/// Returns whether this is a folder of ours, and no link.
 fn is_own_folder(place: &Path) -> bool {
     let found = OpenFolder::open_root(place).and_then(|folder| folder.inspect());
     found.is_ok_and(|found| found.owner.user == own_user())
@@ -298,14 +323,13 @@ fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Returns the user that all files seem to belong to where the system has no such number.
+/// Returns 0, the owner of all files on a system without user numbers.
 #[cfg(not(unix))]
 fn own_user() -> u32 {
     0
 }
 
-/// Returns true if nobody but us and root can rename what lies in a folder. In a user namespace root's folders show another
-/// owner: that of the uppermost folder.
+/// Returns whether nobody but us and root can rename entries of a folder.
 #[cfg(unix)]
 fn is_guarded(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -313,14 +337,15 @@ fn is_guarded(folder: &Path) -> bool {
     let (Ok(found), Ok(top)) = (fs::metadata(folder), fs::metadata("/")) else {
         return false;
     };
+    // In a user namespace the folders of root show another owner, which `/` has too.
     let trusted = [0, own_user(), top.uid()].contains(&found.uid());
     let own_group = rustix::process::getegid().as_raw();
-    // A user's own group has nobody else in it, as a rule, and some systems give it the right to write.
+    // A user's own group usually has no other member, and some systems let it write in the user's folders.
     let open = if found.gid() == own_group { 0o002 } else { 0o022 };
     trusted && (found.mode() & open == 0 || found.mode() & STICKY != 0)
 }
 
-/// A user's profile is closed to other users here.
+/// Returns true: on Windows a user's profile is closed to other users.
 #[cfg(not(unix))]
 fn is_guarded(_: &Path) -> bool {
     true

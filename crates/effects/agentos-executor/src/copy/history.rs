@@ -1,11 +1,11 @@
-//! The git directory that a tool gets: one commit, the base, with the files that the tool may read.
+//! The git directory for a tool: one commit, the base, with the files that the tool may read.
 //!
-//! Owns: its files. Never: gives anything of the repository's object store, of its past or of its other branches.
+//! Owns: its files. Never: passes on anything of the repository's object store, history or other branches.
 //!
-//! Where nothing is withheld the commit is the base itself, without its parents (a `shallow` file, gitprotocol-common(5)
-//! and gitrepository-layout(5)). Where something is, the base commit would name a tree that names what is withheld, so the tool
-//! gets a commit of its own over the tree that it sees. Trees and blobs lie in the copy's own store and are borrowed from
-//! there; the commit lies in the tool's own git directory, since two commits may have one tree.
+//! If nothing is withheld, the commit is the base itself, without its parents (a `shallow` file, gitprotocol-common(5) and
+//! gitrepository-layout(5)). Otherwise the base commit would name a tree that names the withheld files, so the tool gets
+//! another commit, of the tree that it sees. Trees and blobs are in the copy's own store and are read from there by
+//! `objects/info/alternates`. The commit is in the tool's own git directory, since two commits may have the same tree.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::pack_file::loose_object;
 use super::{BaseCopy, give, put_for};
 use crate::ExecError;
 
-/// Folders of a git directory, each after the one above it. Git takes none for one without `objects` and `refs`.
+/// Folders of a git directory, each after the one above it. git requires `objects` and `refs`.
 const FOLDERS: &[&str] = &[
     "",
     "info",
@@ -28,7 +28,7 @@ const FOLDERS: &[&str] = &[
     "refs/tags",
 ];
 
-/// The commit that a tool's git begins at.
+/// First and only commit in a tool's git directory.
 #[derive(Debug, Clone)]
 pub(super) struct FirstCommit {
     id: Oid,
@@ -37,7 +37,7 @@ pub(super) struct FirstCommit {
 }
 
 impl FirstCommit {
-    /// Takes the base commit if its tree is the one that is shown, else makes one over the shown tree.
+    /// Returns the base commit if its tree is the one that is shown. Otherwise makes a commit of the shown tree.
     ///
     /// # Errors
     /// When the commit cannot be read.
@@ -61,10 +61,10 @@ impl FirstCommit {
 }
 
 impl BaseCopy {
-    /// Makes a `.git` in `folder`, at the base commit. The copy's [`BaseCopy::objects`] must be readable for whoever uses it.
+    /// Creates a `.git` in `folder`, at the base commit. Its user must be able to read [`BaseCopy::objects`].
     ///
     /// # Errors
-    /// When it cannot be made, or something has its name already.
+    /// When it cannot be created, or the name is taken.
     pub fn give_history(&self, folder: &Path) -> Result<(), ExecError> {
         let dot_git = folder.join(".git");
         for name in FOLDERS {

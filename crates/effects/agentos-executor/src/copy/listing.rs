@@ -1,7 +1,7 @@
-//! The files of a base, and which of them a copy shows.
+//! Lists the files of a base, and those of them that a copy shows.
 //!
-//! Owns: reading them from a tree, and the file in which a copy keeps them. Never: trusts that file to be whole: a
-//! listing that cannot be read is none.
+//! Owns: reading them from a tree, and the file in which a copy keeps the list. Never: relies on that file being complete: a
+//! list that cannot be read counts as missing.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,13 +14,13 @@ use git2::{ObjectType, Oid, Tree};
 use super::{Shown, owner_name, put};
 use crate::ExecError;
 
-/// In a copy, beside its files.
+/// Name of the file in a copy.
 pub(super) const FILE: &str = "listing";
 
-/// Bytes of a path from which on no system takes it (`PATH_MAX` of Linux).
+/// Maximum bytes of a path; no system accepts a longer one (`PATH_MAX` of Linux).
 const LONGEST_PATH: usize = 4096;
 
-/// What git knows of a file, and whether it is shown.
+/// Id and mode of a file, and whether it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) id: Oid,
@@ -30,20 +30,20 @@ pub(super) struct Listed {
 
 /// Listing that a copy keeps.
 pub(super) struct KeptListing {
-    /// Key of its answers.
+    /// Key of the decision about shown files.
     pub(super) key: String,
     pub(super) files: Listing,
 }
 
-/// Every file of a base, by its path.
+/// Files of a base, with their paths.
 #[derive(Debug, Default)]
 pub(super) struct Listing(Vec<(String, Listed)>);
 
 impl Listing {
-    /// Lists a tree. What `known` says of a file that is the same there is not asked again.
+    /// Lists a tree. For a file that is the same in `known`, the decision is taken from there.
     ///
     /// # Errors
-    /// When the tree cannot be read, or holds a name that must not be written, as no proper git makes.
+    /// When the tree cannot be read, or contains a name that must not be written and that git itself never creates.
     pub(super) fn of(
         git: &git2::Repository,
         tree: &Tree<'_>,
@@ -65,25 +65,28 @@ impl Listing {
         Ok(Self(all.into_iter().map(decide).collect()))
     }
 
-    /// The files that are shown.
+    /// Lists the files that are shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = (&str, Listed)> {
         let all = self.0.iter().filter(|(_, listed)| listed.shown);
         all.map(|(path, listed)| (path.as_str(), *listed))
     }
 
-    /// The files that are not.
+    /// Lists the paths of the files that are not shown.
     pub(super) fn withheld(&self) -> impl Iterator<Item = &str> {
         let all = self.0.iter().filter(|(_, listed)| !listed.shown);
         all.map(|(path, _)| path.as_str())
     }
 
-    /// All of them, by path.
+    /// Maps the path of each file to its entry.
     pub(super) fn by_path(&self) -> HashMap<&str, Listed> {
         let all = self.0.iter();
         all.map(|(path, listed)| (path.as_str(), *listed)).collect()
     }
 
-    /// Keeps the listing in a copy, under the key of its answers and the owner of its files.
+    /// Writes the listing to a copy, with the key of the decision and the owner of the files.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub(super) fn write(&self, copy: &Path, key: &str, owner: Option<u32>) -> Result<(), ExecError> {
         let mut text = format!("{key}\n{}\n", owner_name(owner));
         for (path, listed) in &self.0 {
@@ -93,14 +96,14 @@ impl Listing {
         put(&copy.join(FILE), text.as_bytes())
     }
 
-    /// Reads the listing of a copy that belongs to `owner`. `None` if it cannot be read, or is another owner's.
+    /// Reads the listing of a copy that belongs to `owner`. `None` if it cannot be read, or belongs to another owner.
     pub(super) fn read(copy: &Path, owner: Option<u32>) -> Option<KeptListing> {
         let text = fs::read_to_string(copy.join(FILE)).ok()?;
         let (key, rest) = text.split_once('\n')?;
         let (_, rest) = rest
             .split_once('\n')
             .filter(|(named, _)| *named == owner_name(owner))?;
-        // A line that was cut off has no end.
+        // The last line of a file that was cut off has no line feed.
         if !rest.is_empty() && !rest.ends_with('\n') {
             return None;
         }
@@ -118,9 +121,12 @@ impl Listing {
     }
 }
 
-/// Lists the files of a tree in git's order, the folders one after the other: a hostile base may be nested deeper than the stack
-/// of a thread allows.
+/// Lists the files of a tree in git's order.
+///
+/// # Errors
+/// When the tree cannot be read or contains a name that must not be written.
 fn walk(git: &git2::Repository, tree: &Tree<'_>, all: &mut Vec<(String, Listed)>) -> Result<(), ExecError> {
+    // A list of open entries and no recursion: a hostile base may be nested deeper than the stack of a thread allows.
     let mut open = entries_of(tree, "")?;
     while let Some(entry) = open.pop() {
         if entry.is_folder {
@@ -150,7 +156,10 @@ struct TreeEntry {
     is_folder: bool,
 }
 
-/// Returns the entries of a tree, the last one first.
+/// Lists the entries of a tree, the last one first.
+///
+/// # Errors
+/// When the path is too long.
 fn entries_of(tree: &Tree<'_>, above: &str) -> Result<Vec<TreeEntry>, ExecError> {
     if above.len() > LONGEST_PATH {
         return Err(refused(above, "the path is too long".to_owned()));

@@ -1,11 +1,11 @@
-//! The object store of a copy: the files that it shows and their folders, and nothing else.
+//! The object store of a copy: the shown files and their folders, and nothing else.
 //!
-//! Owns: which packs there are, and bringing them from one base to the next. Never: keeps an object that no shown file or
-//! folder of the present base has, or borrows one from the repository.
+//! Owns: the choice of packs, and changing them from one base to the next. Never: keeps an object that no shown file or
+//! folder of the present base has, or refers to one of the repository.
 //!
-//! A tool may read every byte of this store, so an object that is not needed any more must be gone from the packs, not only
-//! from their indexes. The blobs are divided among packs by the first byte of their id: when the base moves on, only
-//! the packs whose blobs differ are written again. The folders are few and lie in one pack of their own.
+//! A tool may read every byte of this store. So an object that is not needed any more must be removed from the packs, not
+//! only from their indexes. The blobs are divided among packs by the first byte of their id: when the base moves on, only the
+//! packs whose blobs differ are written again. The folders are few, and are in a pack of their own.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -18,26 +18,27 @@ use git2::{ObjectType, Odb, Oid};
 use super::listing::Listed;
 use super::pack_file::{LAST_OFFSET, PackEntry, PackWriter, open_pack, read_index};
 
-/// Blobs in one pack, about: more make a pack costly to write again, fewer make git look into many.
+/// Approximate number of blobs in a pack. A larger pack takes longer to write again; with smaller packs git has more of them
+/// to search.
 const BLOBS_IN_A_PACK: usize = 256;
-/// Most packs that blobs are divided among.
+/// Maximum number of packs that blobs are divided among.
 const MOST_PARTS: usize = 64;
-/// Pack of the folders.
+/// Name of the pack of the folders.
 const TREES: &str = "pack-ffffffffffffffffffffffffffffffffffffffff";
 
 /// Mode of an entry that names a commit of another repository, which has no object here.
 const GITLINK: i32 = 0o160_000;
 
-/// Blobs of a copy on their way into packs. Several threads may add to it.
+/// Writer of a copy's blobs into packs. Several threads may add blobs.
 pub(super) struct BlobPacks {
     folder: PathBuf,
     parts: Vec<Mutex<BlobPart>>,
 }
 
-/// One share of the blobs.
+/// Share of the blobs, by the first byte of their ids.
 #[derive(Default)]
 struct BlobPart {
-    /// What a pack's name has of this share; the sequence number goes before it.
+    /// End of the names of this share's packs, after a sequence number.
     suffix: String,
     missing: HashSet<Oid>,
     open: Option<PackWriter>,
@@ -45,7 +46,10 @@ struct BlobPart {
 }
 
 impl BlobPart {
-    /// Appends an entry by `write`, in a new pack where the present one is full.
+    /// Appends an entry by `write`, in a new pack if the present one is full.
+    ///
+    /// # Errors
+    /// When a pack cannot be written.
     fn append(
         &mut self,
         folder: &Path,
@@ -65,14 +69,14 @@ impl BlobPart {
         write(open)
     }
 
-    /// Returns true if a pack of this name is one of this share's.
+    /// Returns whether a pack of this name belongs to this share.
     fn owns(&self, name: &str) -> bool {
         name.ends_with(&self.suffix)
     }
 }
 
 impl BlobPacks {
-    /// Begins with the packs that are in `folder` already: keeps of their blobs those that `needed` names.
+    /// Starts with the packs that are in `folder`, and keeps those of their blobs that `needed` names.
     ///
     /// # Errors
     /// When a pack cannot be written or removed.
@@ -99,6 +103,8 @@ impl BlobPacks {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
+            // A pack that has exactly the needed blobs of its share stays. Every other pack is written again without the
+            // others, since a tool could read them there.
             let owner = parts.iter_mut().find(|part| part.owns(&name));
             let kept = owner.filter(|part| {
                 part.begun == 0
@@ -113,7 +119,7 @@ impl BlobPacks {
                 None => stale.push((place, entries)),
             }
         }
-        // Names of the new packs may be those of stale ones.
+        // New packs may get the names of old ones.
         let stale = set_aside(stale)?;
         for (place, entries) in &stale {
             let mut from = open_pack(place)?;
@@ -136,7 +142,7 @@ impl BlobPacks {
         })
     }
 
-    /// Adds a blob if it is needed and not there yet.
+    /// Adds a blob, unless it is not needed or was added already.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -176,9 +182,14 @@ impl BlobPacks {
     }
 }
 
+/// Path of a pack's index, and its entries.
 type OldPack = (PathBuf, HashMap<Oid, PackEntry>);
 
-/// Lists the packs of a copy but that of its folders, which is always written again. One whose index is not whole is removed.
+/// Lists the packs of a copy, except that of its folders, which is always written again. Removes a pack whose index is
+/// damaged.
+///
+/// # Errors
+/// When the folder cannot be read, or a pack cannot be removed.
 fn old_packs(folder: &Path) -> io::Result<Vec<OldPack>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -196,7 +207,10 @@ fn old_packs(folder: &Path) -> io::Result<Vec<OldPack>> {
     Ok(all)
 }
 
-/// Renames packs out of the way of new ones.
+/// Renames packs, so that new ones can have their names.
+///
+/// # Errors
+/// When a pack cannot be renamed.
 fn set_aside(packs: Vec<OldPack>) -> io::Result<Vec<OldPack>> {
     let renamed = packs.into_iter().map(|(place, entries)| {
         let name = place.file_stem().unwrap_or_default().to_string_lossy();
@@ -217,14 +231,14 @@ fn remove_pack(index: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the ids of the blobs among these files.
+/// Collects the ids of the blobs of these files.
 pub(super) fn blobs_of<'l>(shown: impl Iterator<Item = (&'l str, Listed)>) -> HashSet<Oid> {
     let blobs = shown.filter(|(_, listed)| listed.mode != GITLINK);
     blobs.map(|(_, listed)| listed.id).collect()
 }
 
-/// Writes the pack of the folders that these files make, given in git's order, and returns the id of the uppermost.
-/// A folder has no entry of a file that is not among them.
+/// Writes the pack of the folders of these files, which are passed in git's order, and returns the id of the top folder. A
+/// folder has no entry of a file that is not among them.
 ///
 /// # Errors
 /// When the pack cannot be written.
@@ -241,7 +255,8 @@ pub(super) fn write_trees<'l>(
         }
         Ok(id)
     };
-    // The folders from the uppermost down to that of the file before, by name and content so far.
+    // The folders from the top down to that of the previous file, each with its name and its entries so far. Since files come
+    // in git's order, a folder is complete when a file outside it follows.
     let mut open: Vec<(&str, Vec<u8>)> = Vec::new();
     let mut top = Vec::new();
     for (path, listed) in shown {
@@ -265,7 +280,10 @@ pub(super) fn write_trees<'l>(
     Ok(root)
 }
 
-/// Writes the innermost folders until only `kept` are open, each into the one above it.
+/// Writes the innermost open folders until only `kept` are open, and adds each to the one above it.
+///
+/// # Errors
+/// When a folder cannot be written.
 fn close_folders(
     open: &mut Vec<(&str, Vec<u8>)>,
     kept: usize,

@@ -1,12 +1,12 @@
-//! Writes one git pack with its index, and reads back an index that was written here.
+//! Writes one git pack with its index, and reads an index that was written here.
 //!
-//! Owns: the bytes of both, as gitformat-pack(5) has them: a version 2 pack, a version 1 index. Never: compresses, looks for
-//! deltas, or reads a pack that somebody else wrote.
+//! Owns: the bytes of both (gitformat-pack(5)): a pack of version 2, an index of version 1. Never: compresses, searches for
+//! deltas, or reads a pack that another program wrote.
 //!
-//! Objects are stored as zlib streams of uncompressed blocks (RFC 1951, 3.2.4): to deflate the files of a base takes longer
-//! than to write them twice, and a copy is thrown away when the base moves on. An index of version 1 has no CRC32 of each
-//! entry, which only `git repack` would use, and 32-bit offsets, so a pack is closed before its next entry would begin
-//! above [`LAST_OFFSET`].
+//! Objects are stored as zlib streams of uncompressed blocks (RFC 1951, 3.2.4): compressing the files of a base takes longer
+//! than writing them twice, and a copy is discarded when the base moves on. An index of version 1 has no CRC32 of each entry,
+//! which only `git repack` would use, and has 32-bit offsets, so a pack is closed before its next entry would begin above
+//! [`LAST_OFFSET`].
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -27,10 +27,10 @@ const CHECKSUM: usize = 20;
 const FANOUT: usize = 1024;
 /// Bytes of one entry of an index: an offset and an object id.
 const ENTRY: usize = 24;
-/// Most bytes of one uncompressed block.
+/// Maximum bytes of one uncompressed block.
 const BLOCK: usize = 65_535;
 
-/// A pack under construction. It has its name only when it is finished.
+/// Pack that is being written. It gets its name when it is finished.
 pub(super) struct PackWriter {
     /// Path of the finished pack, without extension.
     place: PathBuf,
@@ -43,7 +43,7 @@ impl PackWriter {
     /// Begins the pack `name` in `folder`.
     ///
     /// # Errors
-    /// When the file cannot be created; one that is there already is never overwritten.
+    /// When the file cannot be created. An existing file is never overwritten.
     pub(super) fn create(folder: &Path, name: &str) -> io::Result<Self> {
         let place = folder.join(name);
         let mut options = OpenOptions::new();
@@ -53,7 +53,7 @@ impl PackWriter {
             .create_new(true)
             .open(place.with_extension("new"))?;
         let mut file = BufWriter::with_capacity(1 << 18, file);
-        // The number of entries is written when it is known.
+        // Four zeros for the number of entries, which is known only at the end.
         file.write_all(b"PACK\0\0\0\x02\0\0\0\0")?;
         Ok(Self {
             place,
@@ -81,7 +81,7 @@ impl PackWriter {
         Ok(())
     }
 
-    /// Appends an entry as it is in another pack of ours. None of them is a delta, which would name its base by its place.
+    /// Copies an entry from another pack of ours. It is never a delta, which would contain the position of its base.
     ///
     /// # Errors
     /// When it cannot be copied, or the pack is full.
@@ -121,7 +121,7 @@ impl PackWriter {
         let mut written = options.write(true).create_new(true).open(&index)?;
         written.write_all(&index_bytes(self.entries, &checksum))?;
         make_read_only(&written)?;
-        // Git looks for the pack of each index that it finds.
+        // The pack first: git expects a pack for each index that it finds.
         fs::rename(
             self.place.with_extension("new"),
             self.place.with_extension("pack"),
@@ -130,7 +130,10 @@ impl PackWriter {
     }
 }
 
-/// Gives everybody the right to read: the tool may be another user.
+/// Makes a file read-only, and readable for everybody, since the tool may run as another user.
+///
+/// # Errors
+/// When the system refuses.
 fn make_read_only(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -144,7 +147,10 @@ fn make_read_only(file: &File) -> io::Result<()> {
     }
 }
 
-/// Hashes a file from its beginning, and leaves it at its end.
+/// Hashes a file from its beginning. Afterwards its position is at the end.
+///
+/// # Errors
+/// When it cannot be read.
 fn checksum_of(file: &mut File) -> io::Result<[u8; CHECKSUM]> {
     file.seek(SeekFrom::Start(0))?;
     let (mut hash, mut buffer) = (Sha1::new(), vec![0; 1 << 17]);
@@ -175,7 +181,7 @@ fn index_bytes(mut entries: Vec<(Oid, u32)>, pack: &[u8; CHECKSUM]) -> Vec<u8> {
     bytes
 }
 
-/// Where the bytes of an object lie in a pack.
+/// Position of an object's bytes in a pack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PackEntry {
     begin: u64,
@@ -189,7 +195,7 @@ impl PackEntry {
     }
 }
 
-/// Reads the index of a pack that [`PackWriter`] wrote. `None` if it is not whole.
+/// Reads the index of a pack that [`PackWriter`] wrote. `None` if it is damaged.
 pub(super) fn read_index(place: &Path) -> Option<HashMap<Oid, PackEntry>> {
     let bytes = fs::read(place).ok()?;
     let pack_length = fs::metadata(place.with_extension("pack")).ok()?.len();
@@ -209,6 +215,7 @@ pub(super) fn read_index(place: &Path) -> Option<HashMap<Oid, PackEntry>> {
             Some((u64::from(u32::from_be_bytes(*offset)), Oid::from_bytes(id).ok()?))
         })
         .collect::<Option<Vec<_>>>()?;
+    // In the order of the pack, an entry ends where the next one begins, and the last one before the checksum.
     found.sort_unstable();
     let ends = found.iter().skip(1).map(|(begin, _)| *begin);
     let ends = ends.chain([pack_length.checked_sub(u64::try_from(CHECKSUM).ok()?)?]);
@@ -225,7 +232,7 @@ pub(super) fn open_pack(index: &Path) -> io::Result<File> {
     File::open(index.with_extension("pack"))
 }
 
-/// Encodes the type and the size of an object as an entry of a pack begins with them.
+/// Encodes the type and the size of an object, with which an entry of a pack begins (gitformat-pack(5)).
 fn entry_header(kind: ObjectType, size: usize) -> io::Result<Vec<u8>> {
     let kind: u8 = match kind {
         ObjectType::Commit => 1,
@@ -233,6 +240,7 @@ fn entry_header(kind: ObjectType, size: usize) -> io::Result<Vec<u8>> {
         ObjectType::Blob => 3,
         ObjectType::Any | ObjectType::Tag => return Err(io::ErrorKind::InvalidInput.into()),
     };
+    // Four bits of the size are in the first byte, seven in each further byte; the highest bit says that more follow.
     let low = |bits: usize, mask: usize| u8::try_from(bits & mask).unwrap_or_default();
     let mut bytes = vec![(kind << 4) | low(size, 15)];
     let mut rest = size >> 4;
@@ -258,13 +266,14 @@ pub(super) fn loose_object(kind: ObjectType, data: &[u8]) -> io::Result<Vec<u8>>
 fn write_stored(to: &mut impl Write, parts: &[&[u8]]) -> io::Result<()> {
     to.write_all(&[0x78, 0x01])?;
     let blocks: Vec<&[u8]> = parts.iter().flat_map(|part| part.chunks(BLOCK)).collect();
-    // Of no content there is one empty block.
+    // Empty content still needs one block, which is empty.
     let (last, others) = blocks
         .split_last()
         .map_or((&[][..], &[][..]), |(last, others)| (*last, others));
     let others = others.iter().map(|block| (*block, 0));
     for (block, is_last) in others.chain([(last, 1)]) {
         let length = u16::try_from(block.len()).unwrap_or_default();
+        // Length and complement, as RFC 1951, section 3.2.4 has them.
         let [low, high] = length.to_le_bytes();
         to.write_all(&[is_last, low, high, !low, !high])?;
         to.write_all(block)?;
@@ -275,7 +284,7 @@ fn write_stored(to: &mut impl Write, parts: &[&[u8]]) -> io::Result<()> {
 /// Computes the checksum of a zlib stream.
 fn adler32(parts: &[&[u8]]) -> u32 {
     const MODULUS: u32 = 65_521;
-    /// Most bytes that can be added before a sum overflows (RFC 1950, 9).
+    /// Maximum bytes that can be added before a sum overflows (RFC 1950, 9).
     const AT_ONCE: usize = 5_552;
     let (mut low, mut high) = (1, 0);
     for bytes in parts.iter().flat_map(|part| part.chunks(AT_ONCE)) {
@@ -289,7 +298,7 @@ fn adler32(parts: &[&[u8]]) -> u32 {
     (high << 16) | low
 }
 
-/// Counts the bytes that are written through it.
+/// Writer that counts the bytes written through it.
 struct Counting<W> {
     to: W,
     written: u64,

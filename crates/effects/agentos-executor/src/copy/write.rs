@@ -1,7 +1,7 @@
-//! Files of a base, written into a copy by several hands.
+//! Writes files of a base into a copy, in several threads.
 //!
-//! Owns: the folders, files and links. Never: overwrites a file, or writes through a link: each is made in a folder that is
-//! held open, under a name that was free.
+//! Owns: the folders, files and links. Never: overwrites a file, or writes through a link: each file is created in a folder
+//! with an open descriptor, under a free name.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -22,30 +22,30 @@ const EXECUTABLE: i32 = 0o100_755;
 const LINK: i32 = 0o120_000;
 const GITLINK: i32 = 0o160_000;
 
-/// Files that one hand takes at a time: neighbours, which share a folder and lie together in a pack.
+/// Number of files that a thread takes at a time: neighbours, which are in one folder and next to each other in a pack.
 const SHARE: usize = 64;
-/// More hands only wait for the disk.
-const MOST_HANDS: usize = 8;
+/// Maximum number of threads. More of them would only wait for the disk.
+const MAX_WRITERS: usize = 8;
 
-/// A file or link that was written, and what the system knows of it.
+/// File or link that was written, with its facts.
 pub(super) struct Written<'l> {
     pub(super) path: &'l str,
     pub(super) found: Metadata,
 }
 
-/// The objects of a repository.
+/// Objects of a repository.
 pub(super) struct Objects<'a> {
-    /// As it has them open.
+    /// Open object store.
     pub(super) open: &'a Odb<'a>,
-    /// The folder that they lie in.
+    /// Folder of the objects, from which each thread opens its own store.
     pub(super) folder: &'a Path,
 }
 
-/// Writes files that are not there yet, by as many hands as the machine has and there is work for. To unpack them takes
-/// longer than to write them, and each hand does both.
+/// Writes files that do not exist yet, in as many threads as the machine has processors. Unpacking a file takes longer than
+/// writing it, and each thread does both.
 ///
 /// # Errors
-/// The first, where one cannot be read or written; the rest may be written then or not.
+/// The first failure to read or write a file. Any of the other files may have been written.
 pub(super) fn write_all<'l>(
     objects: &Objects<'_>,
     root: &Path,
@@ -68,15 +68,16 @@ pub(super) fn write_all<'l>(
                 .iter()
                 .try_for_each(|(path, listed)| hand.write(path, *listed))
             {
-                // Nobody takes another.
+                // No thread takes another share.
                 next.store(files.len(), Ordering::Relaxed);
                 return Err(error);
             }
         }
         Ok(hand.written)
     };
-    let hands = available_parallelism().map_or(1, usize::from).min(MOST_HANDS);
-    // libgit2 lets one thread read at a time (`odb_read_1`): each helper opens the objects for itself, or does nothing.
+    let hands = available_parallelism().map_or(1, usize::from).min(MAX_WRITERS);
+    // libgit2 lets one thread at a time read from an object store (`odb_read_1`). So each thread opens its own; if it cannot,
+    // it writes nothing, and the others take its share.
     let help = || opened(objects.folder).map_or_else(|| Ok(Vec::new()), |own| work(&own));
     scope(|scope| {
         let helpers: Vec<_> = (1..hands.min(shares.len()))
@@ -86,7 +87,7 @@ pub(super) fn write_all<'l>(
         for helper in helpers {
             let ended_early = |_| {
                 Err(ExecError::write("write", root)(io::Error::other(
-                    "a helper ended early",
+                    "a thread that writes files ended early",
                 )))
             };
             let theirs = helper.join().unwrap_or_else(ended_early);
@@ -99,19 +100,21 @@ pub(super) fn write_all<'l>(
     })
 }
 
+/// Opens the objects in a folder. `None` if that fails.
 fn opened(folder: &Path) -> Option<Odb<'static>> {
     let objects = Odb::new().ok()?;
     objects.add_disk_alternate(folder.to_str()?).ok()?;
     Some(objects)
 }
 
+/// Writer of one thread.
 struct Hand<'a, 'l> {
     objects: &'a Odb<'a>,
     root: &'a Path,
     owner: Option<u32>,
-    /// Where each content goes a second time.
+    /// Packs that get each content too.
     blobs: &'a BlobPacks,
-    /// The folder of the file before, by its path in the copy. `None` before the first.
+    /// Folder of the previous file, with its path in the copy. `None` before the first file.
     last: Option<(&'l Path, OpenFolder)>,
     written: Vec<Written<'l>>,
 }
@@ -155,7 +158,10 @@ impl<'l> Hand<'_, 'l> {
     }
 }
 
-/// Opens a folder some names below `root`, and makes what is missing on the way.
+/// Opens a folder below `root`, and creates missing folders on the way.
+///
+/// # Errors
+/// When a folder cannot be opened or created.
 fn open_below(root: &Path, above: &Path, owner: Option<u32>) -> io::Result<OpenFolder> {
     let mut folder = OpenFolder::open_root(root)?;
     for part in above {
@@ -164,8 +170,11 @@ fn open_below(root: &Path, above: &Path, owner: Option<u32>) -> io::Result<OpenF
     Ok(folder)
 }
 
-/// Makes a folder, or opens it. A tree that no proper git made may name a link and a folder alike, and so may one whose
-/// names differ only in case: what is no folder itself is never gone through.
+/// Creates a folder, or opens an existing one. A hostile tree may have a link and a folder with the same name, or with names
+/// that differ only in case: a link is refused.
+///
+/// # Errors
+/// When something else has the name, or the folder cannot be created.
 fn make_folder(above: &OpenFolder, name: &OsStr, owner: Option<u32>) -> io::Result<OpenFolder> {
     let folder = match above.create_folder(name, 0o755) {
         Err(error) if error.is_taken() => return Ok(above.open_folder(name)?),
@@ -183,7 +192,7 @@ fn write_link(folder: &OpenFolder, name: &OsStr, to: &[u8]) -> io::Result<()> {
     Ok(folder.create_link(name, OsStr::from_bytes(to))?)
 }
 
-/// Writes a link as git does where the system has none: as a file.
+/// Writes a link as a file with its target, as git does on a system without links.
 #[cfg(not(unix))]
 fn write_link(folder: &OpenFolder, name: &OsStr, to: &[u8]) -> io::Result<()> {
     folder.create_file(name, 0o644)?.write_all(to)

@@ -1,22 +1,22 @@
-//! Which differences between two measurements are landings of our own.
+//! Explains differences between two measurements by landings of other runs.
 //!
-//! Owns: holding every difference against the receipts of other runs. Never: takes a receipt's word for what lies on the disk: content is
-//! read and named again.
+//! Owns: comparing every difference with the receipts of other runs. Never: trusts a receipt about the content of a file: the
+//! file is read and hashed again.
 //!
-//! Two runs may work on one working tree at once. While the tool of one works, the other may land, and the repository is then another
-//! than before, though no tool wrote to it. A landing says in its receipt which ref it moved from where to where, and which content it
-//! left at which path. A difference is accounted for in these cases alone:
+//! Two runs may work on one working tree at once. While the tool of one works, the other may land, and then the repository
+//! has changed although no tool wrote to it. The receipt of a landing names the ref that it moved, from which commit to
+//! which, and the content that it left at each path. A difference is accounted for in these cases only:
 //!
-//! | what differs | accounted for if |
+//! | difference | accounted for if |
 //! |---|---|
 //! | a ref | receipts lead from its target before to its target now, each from the one before it |
 //! | HEAD | it names the same branch, which is accounted for |
 //! | an entry of the index | a receipt names its path, and the entry is what the last such receipt left |
-//! | a file of the working tree | a receipt names its path; at each path that one names lies what the last such receipt left |
+//! | a file of the working tree | a receipt names its path; each path that a receipt names has the content that the last such receipt left |
 //! | a folder of the working tree | something in it is accounted for |
 //! | configuration, hooks, attributes | never |
 //!
-//! With one difference that is not, nothing is accounted for: the boundary counts as crossed.
+//! If one difference is not accounted for, none is: the tool counts as having written outside its copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,20 +32,21 @@ use crate::preflight::{link_is, look_at, mode_fits};
 use crate::splice::mode_bits;
 use crate::{ExecError, FileId, Receipt, Repository};
 
-/// What one path holds since the last of several landings. `None` if it was deleted.
+/// Content that the last of several landings left at each path. `None` for a path that it deleted.
 type LastContent<'a> = BTreeMap<&'a str, Option<&'a FileId>>;
 
 impl Repository {
-    /// Measures while no landing is under way, so that a landing is seen whole or not at all.
+    /// Measures while no landing is under way, so that a measurement contains a landing completely or not at all.
     ///
     /// # Errors
-    /// If the lock of landings cannot be taken, or git's files cannot be read.
+    /// When the lock of landings cannot be taken, or git's files cannot be read.
     pub fn measure_settled(&self) -> Result<Measurement, ExecError> {
         let _lock = self.lock()?;
         Ok(self.measure()?)
     }
 
-    /// True if every difference between two measurements is what these landings did, in the order in which they were made.
+    /// Returns whether these landings, in the order in which they were made, explain every difference between two
+    /// measurements.
     #[must_use]
     pub fn accounts_for(&self, before: &Measurement, after: &Measurement, landed: &[Receipt]) -> bool {
         if before.state.git_files != after.state.git_files {
@@ -62,7 +63,8 @@ impl Repository {
         let Some(root) = self.work_dir() else {
             return true;
         };
-        // A new file that is gone again differs in no measurement: each path is looked at.
+        // A file that a landing created and that was deleted since is in neither measurement. So every path of the landings is
+        // looked at, not only those that differ.
         let mut stated = contents.iter();
         let changed = changed_paths(&before.seen, &after.seen);
         let mut changed = changed.into_iter().map(std::str::from_utf8);
@@ -72,7 +74,8 @@ impl Repository {
     }
 }
 
-/// Collects what the landings left at each path of the working tree. Paths that a landing left alone are somebody else's.
+/// Collects the content that the landings left at each path of the working tree. A path that a landing left alone contains
+/// somebody's work and is not explained by it.
 fn last_contents(landed: &[Receipt]) -> LastContent<'_> {
     let mut contents = LastContent::new();
     for receipt in landed.iter().filter(|receipt| receipt.work_tree_updated) {
@@ -89,7 +92,7 @@ fn last_contents(landed: &[Receipt]) -> LastContent<'_> {
     contents
 }
 
-/// True if receipts lead from each ref's target before to its target after.
+/// Returns whether receipts lead from each ref's earlier target to its later one.
 fn refs_follow(before: &Measurement, after: &Measurement, landed: &[Receipt]) -> bool {
     let (old, new) = (by_name(&before.refs), by_name(&after.refs));
     let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
@@ -98,7 +101,7 @@ fn refs_follow(before: &Measurement, after: &Measurement, landed: &[Receipt]) ->
         if old == new {
             return true;
         }
-        // A line holds the target and, for a symbolic ref, the name that it stands for: no landing makes one.
+        // A line also has the name to which a symbolic ref points. No landing makes such a ref, so with one it never fits.
         let (old, Some(new)) = (old.map(|old| old.trim_end()), new.map(|new| new.trim_end())) else {
             return false;
         };
@@ -114,12 +117,12 @@ fn refs_follow(before: &Measurement, after: &Measurement, landed: &[Receipt]) ->
     })
 }
 
-/// Each line of a ref by its name.
+/// Maps each ref's name to the rest of its line.
 fn by_name(refs: &[String]) -> BTreeMap<&str, &str> {
     refs.iter().filter_map(|line| line.split_once(' ')).collect()
 }
 
-/// True if HEAD names the same branch as before. Where that points is the branch's own matter.
+/// Returns whether HEAD names the same branch as before. The commit of that branch is checked with the refs.
 fn head_follows(before: &Measurement, after: &Measurement) -> bool {
     let (old, new) = (&before.state.head, &after.state.head);
     let branch = |head: &str| {
@@ -161,7 +164,7 @@ fn index_follows(before: &Measurement, after: &Measurement, contents: &LastConte
     })
 }
 
-/// What an entry says, its stamps aside: id, mode, and whether it is skipped or only intended.
+/// Content of an index entry without its stat data: id, mode, and the flags skip-worktree and intent-to-add.
 type Stated = (String, u32, (bool, bool));
 
 fn entries(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), Stated> {
@@ -173,7 +176,7 @@ fn entries(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), Stated> {
     index.list_entries().map(stated).collect()
 }
 
-/// Lists the paths that are not the same in both.
+/// Lists the paths that differ.
 fn changed_paths<'a>(before: &'a [Seen], after: &'a [Seen]) -> Vec<&'a [u8]> {
     let by_path = |seen: &'a [Seen]| -> BTreeMap<&'a [u8], &'a Seen> {
         seen.iter().map(|seen| (seen.path.as_slice(), seen)).collect()
@@ -184,14 +187,15 @@ fn changed_paths<'a>(before: &'a [Seen], after: &'a [Seen]) -> Vec<&'a [u8]> {
     paths.into_iter().filter(differs).collect()
 }
 
-/// True if some path of the landings lies below this one.
+/// Returns whether a path of the landings lies below this one.
 fn is_above(folder: &str, contents: &LastContent<'_>) -> bool {
     let prefix = format!("{folder}/");
     let mut below = contents.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
     below.next().is_some_and(|(path, _)| path.starts_with(&prefix))
 }
 
-/// True if a path holds exactly this content. Lines may end in CRLF where git checks them out so. What cannot be read does not.
+/// Returns whether a path has exactly this content. Lines may end in CRLF, as a checkout may write them. Returns false if
+/// the path cannot be read.
 fn holds(repository: &Repository, place: &Path, content: Option<&FileId>) -> bool {
     let Ok(found) = look_at(place) else {
         return false;
