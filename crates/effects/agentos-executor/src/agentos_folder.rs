@@ -52,6 +52,7 @@ impl Repository {
         let mut found = None;
         for entry in within {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            // Compared as a file system without case compares them, to find `.AgentOS` too.
             if fold_name(&name) != wanted {
                 continue;
             }
@@ -72,6 +73,7 @@ impl Repository {
                 continue;
             }
             let path = format!("{above}{name}");
+            // Another kind of entry with such a name was meant as rules; ignoring it would leave them out.
             if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
                 return Err(unreadable(path, "is not a regular file"));
             }

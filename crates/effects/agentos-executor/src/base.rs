@@ -79,6 +79,7 @@ impl<'repo> GitBase<'repo> {
         while let Some((prefix, id)) = folders.pop() {
             let folder = self.git.find_tree(id)?;
             for entry in &folder {
+                // An answer is text and cannot name such a file.
                 let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
                     continue;
                 };
@@ -139,6 +140,7 @@ impl Base for GitBase<'_> {
     }
 
     fn blob_by_prefix(&self, prefix: &str) -> Result<Option<(String, Arc<[u8]>)>, BaseError> {
+        // git abbreviates an id to no fewer than four digits.
         let fits = (4..=40).contains(&prefix.len()) && prefix.bytes().all(|b| b.is_ascii_hexdigit());
         let Some(short) = fits.then(|| Oid::from_str(prefix).ok()).flatten() else {
             return Ok(None);
@@ -146,6 +148,7 @@ impl Base for GitBase<'_> {
         let odb = self.git.odb().map_err(|error| failed(&error))?;
         let full = match odb.exists_prefix(short, prefix.len()) {
             Ok(full) => full,
+            // Of several objects with this prefix nobody knows which one was meant.
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous) => {
                 return Ok(None);
             }

@@ -42,6 +42,7 @@ impl Conversion<'_> {
             self.refuse(path, name)?;
         }
         let text = self.attribute(path, "text")?;
+        // `crlf` is the older name of `text`, and git reads it only if `text` does not decide.
         let crlf = match text {
             Attribute::Unspecified | Attribute::Value(_) => self.attribute(path, "crlf")?,
             Attribute::On | Attribute::Off => Attribute::Unspecified,
@@ -70,6 +71,7 @@ impl Conversion<'_> {
         let Attributes::Ask { git, from, mentions } = self.attributes else {
             return Ok(Attribute::Unspecified);
         };
+        // libgit2 looks at a dozen files for each question.
         if !mentions.hold(name) {
             return Ok(Attribute::Unspecified);
         }

@@ -98,6 +98,7 @@ impl Repository {
                 if !is_current(&lock, &folder) {
                     continue;
                 }
+                // Another run may have made the copy while this one waited for the lock.
                 if !is_folder(&folder) {
                     self.prepare(&folder, &target.base_tree, owner, shown)?;
                 }
@@ -109,6 +110,7 @@ impl Repository {
                 break lock;
             }
         };
+        // Only now, when our own lock keeps other runs from removing this copy in the same way.
         discard_others(copies, &shared_name);
         self.open_copy(folder, lock, target, owner)
     }
@@ -128,6 +130,7 @@ impl Repository {
         }
         let failed = || ExecError::git("open the copy");
         let rules = git2::Repository::open(folder.join("rules")).map_err(failed())?;
+        // For the question which paths are ignored, libgit2 needs the `.gitignore` files of the copy. `false` writes nothing.
         rules
             .set_workdir(&folder.join("files"), false)
             .map_err(failed())?;
@@ -175,6 +178,7 @@ impl BaseCopy {
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
         let folders = [""].into_iter().chain(ancestors(path));
+        // All folders above count, since git reads the `.gitignore` of each.
         for folder in folders {
             if is_odd(&self.files().join(folder).join(".gitignore")) {
                 return false;

@@ -148,6 +148,7 @@ impl RepoError {
             Self::UnbornBranch(_) => "unborn-branch",
             Self::DetachedHead => "detached-head",
             Self::InProgress(operation) => operation.code(),
+            // For a program it is the same case: files of the working tree are in the way.
             Self::Overtaken => "dirty-overlap",
             Self::BranchCheckedOut { .. } => "branch-checked-out",
             Self::BranchInUse { .. } => "branch-in-use",
@@ -211,6 +212,7 @@ impl RepoError {
     /// Adds the action to an error of libgit2. An error about a format that is not supported becomes
     /// [`Self::Unsupported`].
     pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
+        // libgit2 has no error code for a format that it does not support; its message is all there is.
         move |error| match Unsupported::named_in(error.message()) {
             Some(what) => Self::Unsupported(what),
             None => Self::Git {
@@ -364,6 +366,7 @@ impl ExecError {
             Self::LineEnds(_) => "line-ends",
             Self::IndexLocked(_) => "index-locked",
             Self::HeadLocked(_) => "head-locked",
+            // The code says what it usually is. Any other repository in the working tree is treated alike.
             Self::Nested { .. } => "submodule",
             Self::RefLocked(_) => "ref-locked",
             Self::SecondOpinion(_) => "second-opinion",
@@ -372,6 +375,7 @@ impl ExecError {
             Self::Interrupted => "interrupted",
             Self::Blocked { .. } => "recovery-blocked",
             Self::BadJournal(_) => "bad-journal",
+            // A full disk has one code, whether a write of ours failed or one of libgit2.
             Self::Write { source, .. } => unwritable(source.kind()).unwrap_or("write-failed"),
             Self::Git { why, .. } => unwritable(kind_of(why)).unwrap_or("write-failed"),
             Self::Unfinished(_) => "unfinished",
@@ -388,6 +392,8 @@ impl ExecError {
             Self::GitDirectory(_) => {
                 Some("move `HEAD` or `commondir` out of that folder, or leave the folder out of the change")
             }
+            // A filter is refused for every target. Other conversions matter for the working tree only, and landing on
+            // another branch avoids them; `next_steps` says that.
             Self::FilteredPath { by, .. } if by.starts_with("filter") => {
                 Some("change this file with git, which runs the filter")
             }
@@ -405,6 +411,7 @@ impl ExecError {
             Self::NotSigned(_) => Some(
                 "try `git commit -S --allow-empty`; to land without a signature, `git config commit.gpgsign false`",
             ),
+            // Removing that obstacle is all that the user has to do.
             Self::Blocked { why, .. } => why.hint(),
             Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
             Self::Write { source, .. } => Some(mend(source.kind())),
@@ -426,6 +433,7 @@ impl ExecError {
     /// Returns true for a fault of ours, as opposed to a state of the repository in which nothing can be landed.
     #[must_use]
     pub fn is_internal(&self) -> bool {
+        // A caller that lands with an approval for something else has made an error; no state of a repository causes that.
         matches!(self, Self::SecondOpinion(_) | Self::ApprovalVoid { .. })
     }
 
@@ -457,6 +465,7 @@ impl ExecError {
 
 /// Lists at most five paths, and the number of further ones.
 fn quoted(paths: &[String]) -> String {
+    // A change may have hundreds of files, and the message should stay readable.
     let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
     let more = paths.len().saturating_sub(shown.len());
     let tail = if more == 0 {

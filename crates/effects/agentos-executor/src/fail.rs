@@ -74,6 +74,7 @@ impl FailPoints {
         let number = reached.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         if number == at {
             tracing::error!(number, place, "fail point reached");
+            // `park` may return without a reason.
             loop {
                 std::thread::park();
             }

@@ -67,6 +67,7 @@ pub(crate) fn read_state(
     let content = Content::of(place);
     let is_new = |id: &str| is_checked_out(repository, &content, id, ends.after);
     let is_old = |id: &str| is_base_content(repository, &content, id, ends.before);
+    // A change of mode alone has the same content on both sides, and only the exact mode distinguishes them.
     if holds(place, file.new.as_ref(), &exactly, &is_new)? {
         return Ok(OnDisk::New);
     }

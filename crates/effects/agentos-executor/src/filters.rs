@@ -157,6 +157,7 @@ fn line_ends(
     files: &[ReceiptFile],
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
+    // Only then the conversion after the change may be another one than before.
     let change_attributes = change_attributes(files);
     let comes_back = |file: &FileId, ends: LineEnds| {
         let blob = git.find_blob(oid(&file.oid)?);

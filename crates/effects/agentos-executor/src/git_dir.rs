@@ -21,6 +21,7 @@ pub(crate) fn check_owner(git: &git2::Repository) -> Result<(), RepoError> {
     let (own, common) = (canonical(git.path())?, canonical(git.commondir())?);
     let foreign = || RepoError::ForeignGitDir(git.path().to_owned());
     let linked = own != common;
+    // A `commondir` may name any folder. git puts the directories of linked working trees only here.
     if linked && own.parent() != Some(common.join("worktrees").as_path()) {
         return Err(RepoError::ForeignGitDir(common));
     }

@@ -101,6 +101,7 @@ impl Repository {
             .map_err(RepoError::git("read the history"))?;
         walk.push_glob("refs/heads/*")
             .map_err(RepoError::git("read the history"))?;
+        // HEAD of a new repository leads to no commit. A detached HEAD leads to one that no branch may have.
         if self.git.head().is_ok() {
             walk.push_head().map_err(RepoError::git("read the history"))?;
         }

@@ -107,6 +107,7 @@ impl Repository {
     fn lock_file(&self, name: &str) -> Result<Lock, ExecError> {
         let dir = self.own_dir()?;
         let path = dir.join(name);
+        // A link would let us create or lock a file elsewhere, and a FIFO would keep us waiting.
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
             return Err(ExecError::Write {
@@ -286,6 +287,7 @@ impl Repository {
 /// nothing, zeros, or the first blocks.
 fn is_torn(bytes: &[u8]) -> bool {
     const BLOCK: usize = 4096;
+    // A whole journal ends with a brace. One of several whole blocks without it lost its end; an empty one is such a case.
     let is_cut = bytes.len().is_multiple_of(BLOCK) && bytes.last() != Some(&b'}');
     is_cut || bytes.contains(&0)
 }

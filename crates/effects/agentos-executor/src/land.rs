@@ -298,6 +298,7 @@ fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> 
     if change.is_empty() {
         return Err(ExecError::Empty);
     }
+    // Hashed again here, instead of taking the change's own word for it.
     let diff = hex(&Sha256::digest(change.canonical_diff()));
     let writes = plan.target.writes.as_str().to_owned();
     let pairs = [

@@ -137,6 +137,8 @@ impl LineEnds {
             Self::Kept | Self::TextLf | Self::AutoLf => return Cow::Borrowed(content),
             Self::TextCrlf | Self::AutoCrlf => Stats::of(content),
         };
+        // With automatic conversion git changes neither binary content nor text that has a CR already: the way back would not
+        // give the same bytes.
         let is_left = self.is_auto() && (stats.lone_cr + stats.crlf > 0 || stats.is_binary());
         if stats.lone_lf == 0 || is_left {
             return Cow::Borrowed(content);
@@ -224,6 +226,7 @@ impl Stats {
     }
 
     fn is_binary(&self) -> bool {
+        // git accepts one unprintable byte in 128.
         self.lone_cr > 0 || self.nul > 0 || self.printable >> 7 < self.unprintable
     }
 }

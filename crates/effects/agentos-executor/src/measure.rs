@@ -109,6 +109,7 @@ impl Repository {
         let mut seen = Vec::new();
         if let Some(root) = self.work_dir() {
             let git_dirs = [self.git.path(), self.common_dir()].map(|dir| dir.canonicalize().ok());
+            // Every git command may add objects there. The files that matter are hashed by `git_files_digest`.
             let inside = |path: &Path| git_dirs.iter().flatten().any(|dir| dir == path);
             let root = root.canonicalize().map_err(RepoError::io(root))?;
             seen = walk_wide(&root, &inside);
@@ -153,6 +154,7 @@ impl Repository {
                         symbolic.unwrap_or_default()
                     )
                 }
+                // A ref that cannot be read is part of the state too: a tool may have damaged it.
                 Err(error) => format!("unreadable {}", error.message()),
             });
         }
@@ -228,6 +230,7 @@ fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
         }
         work();
     });
+    // In the order of the names, whichever thread was first. A part that no thread finished is walked here.
     for (named, place) in found.iter().zip(parts) {
         seen.extend(place.into_inner().unwrap_or_else(|| part(named)));
     }
@@ -314,6 +317,7 @@ impl Stamp {
         Self {
             mode: u32::from(metadata.permissions().readonly()),
             size: metadata.len(),
+            // There is no inode here. The kind of the entry takes its place, so that a file replaced by a folder differs.
             inode: u64::from(metadata.is_dir()) + 2 * u64::from(metadata.is_symlink()),
             modified: modified
                 .and_then(|since| i128::try_from(since.as_nanos()).ok())

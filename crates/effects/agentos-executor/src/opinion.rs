@@ -58,6 +58,7 @@ fn check_hunks(
     if sections.len() != files.len() {
         return Err(disagree("the diff does not have one part for each file"));
     }
+    // The canonical diff has its parts in the order of the change's files.
     let parts = sections.into_iter().zip(files).zip(change.files());
     let parts: Vec<_> = parts
         .map(|((section, file), state)| Part { section, file, state })
@@ -88,6 +89,7 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
         patch.extend_from_slice(hunks);
         if let (Some(old), Some(state)) = (&file.old, &state.old) {
             let id = oid(&old.oid)?;
+            // The diff is applied to the base's content, so the content in the change must be that of the base.
             if !there.exists(id) && memory.blob(&state.content).map_err(failed())? != id {
                 return Err(disagree("the old content has another name than the base's"));
             }
@@ -102,6 +104,7 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
     let before = before.map_err(failed())?;
     let applied = Diff::from_buffer(&patch).and_then(|diff| memory.apply_to_tree(&before, &diff, None));
     let applied = applied.map_err(|error| disagree(error.message()))?;
+    // A deleted file has no id, and must not be found.
     for (name, id) in expected {
         let found = applied.get_path(name.as_ref(), 0).map(|entry| entry.id);
         if found != id {
@@ -154,6 +157,7 @@ fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(
 fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
     let empty = Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
     let empty = empty.to_string();
+    // An empty file has no line, so neither its creation nor its deletion has a hunk.
     let content = |id: &Option<crate::FileId>| id.as_ref().map_or_else(|| empty.clone(), |id| id.oid.clone());
     if section.binary || content(&file.old) == content(&file.new) {
         return Ok(());

@@ -156,10 +156,12 @@ impl Look<'_> {
     fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
+        // Stages 1 to 3 are the sides of a merge conflict.
         if (1..=3).any(|stage| self.index.find_entry(path, stage).is_some()) {
             return dirty;
         }
         let Some(entry) = self.index.find_entry(path, 0) else {
+            // The base has the file and the index does not: the user has staged its deletion.
             if file.old.is_some() {
                 return dirty;
             }
@@ -171,6 +173,7 @@ impl Look<'_> {
         let same = file.old.as_ref().is_some_and(|old| {
             entry.blob_id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
         });
+        // `git add -N` writes an entry whose content is not staged yet.
         if same && !entry.is_intent_to_add() {
             Ok(None)
         } else {
@@ -203,6 +206,7 @@ impl Look<'_> {
                     return Err(ExecError::SymlinkTraversal(path.to_owned()));
                 }
                 Some(found) if found.is_dir() => {
+                    // git leaves the content of such a folder to the other repository, and would not commit this file.
                     if look_at(&self.root.join(above).join(".git"))?.is_some() {
                         return Err(ExecError::Nested {
                             path: path.to_owned(),
@@ -210,8 +214,10 @@ impl Look<'_> {
                         });
                     }
                 }
+                // The change deletes a file and creates a folder with its name.
                 Some(_) if self.deleted.contains(above) => return Ok(Vec::new()),
                 Some(_) => return Ok(vec![above.to_owned()]),
+                // Without the folder a new file is free to come; a file of the base was deleted by the user.
                 None => return Ok(file.old.iter().map(|_| path.to_owned()).collect()),
             }
         }

@@ -53,6 +53,7 @@ pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
 #[cfg(unix)]
 pub(crate) fn is_executable(found: &Metadata) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
+    // git keeps this bit and no other.
     Some(found.permissions().mode() & 0o100 != 0)
 }
 
@@ -133,6 +134,7 @@ pub(crate) fn is_base_content(
     if *ends.to_work_tree(content) == *bytes {
         return Ok(true);
     }
+    // git shows no change if `git add` would store the same content again.
     let comes_back = *ends.to_git(bytes, Some(content)) == *content;
     Ok(comes_back && !repository.line_end_settings()?.safe)
 }

@@ -242,6 +242,7 @@ impl Repository {
         let result = if target.creates_branch {
             self.git.reference(&target.refname, commit, false, &log)
         } else {
+            // libgit2 compares the ref with the base under the ref's lock, so another program cannot move it in between.
             let base = oid(&target.base_commit)?;
             self.git
                 .reference_matching(&target.refname, commit, true, base, &log)

@@ -395,6 +395,7 @@ impl Repository {
             let written = fs::symlink_metadata(self.journal_path()).and_then(|journal| journal.modified());
             written.is_ok_and(|written| found.modified().is_ok_and(|locked| locked >= written))
         };
+        // libgit2 creates the lock empty and then writes the commit into it; a kill can come in between.
         let is_ours = if found.len() == 0 {
             younger()
         } else {
@@ -421,6 +422,7 @@ impl Repository {
                 .ok()
                 .is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
         };
+        // Links are resolved on both sides, since a path may have been recorded through one.
         let is_ours = same(found.common_dir(), self.common_dir()) && same(found.work_dir()?, root);
         is_ours.then_some(found)
     }

@@ -107,6 +107,7 @@ impl Repository {
                     value: text,
                 }),
         };
+        // With the repository's own configuration on top of the user's.
         let effective = asked(self.setting("commit.gpgsign"))?;
         match (asked(of_user(&config, "commit.gpgsign"))?, effective) {
             (Some(true), Some(false)) => return Ok(Signing::TurnedOffHere),

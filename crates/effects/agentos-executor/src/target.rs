@@ -118,6 +118,7 @@ impl Repository {
             TargetSpec::WorkTreeWith { files } => {
                 let mut target = self.work_tree_only()?;
                 let head = self.tree(&target.base_tree)?;
+                // The base is HEAD's tree with the files of the earlier landing, which no commit contains.
                 let tree =
                     splice(&self.git, &head, files, &mut Vec::new()).map_err(|_| RepoError::Overtaken)?;
                 target.base_tree = tree.to_string();
@@ -161,10 +162,12 @@ impl Repository {
 
     fn named_branch(&self, name: &str) -> Result<Target, RepoError> {
         let refname = format!("refs/heads/{name}");
+        // git refuses these two as names of branches too (git-check-ref-format(1), `--branch`).
         let fits = !name.starts_with('-') && name != "HEAD" && git2::Reference::is_valid_name(&refname);
         if !fits {
             return Err(RepoError::BadBranchName(name.to_owned()));
         }
+        // Moving the checked-out branch alone would make its whole change look reverted in the working tree.
         if !self.is_bare() && self.head_ref().as_deref() == Some(refname.as_str()) {
             return self.current_branch();
         }
@@ -242,6 +245,8 @@ impl Repository {
 
     /// Returns whether a landing on this target writes the working tree, or would write it without the dry run.
     pub(crate) fn concerns_work_tree(&self, target: &Target) -> bool {
+        // `DryRun` replaces the places that are written by nothing. A branch that is checked out shows that the real landing
+        // would write the working tree.
         let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
         target.writes.touches_work_tree()
             || (target.writes == Writes::Nothing && !self.is_bare() && target.refname == head)
@@ -287,6 +292,7 @@ impl Repository {
         if let Some(operation) = operation {
             return Err(RepoError::InProgress(operation));
         }
+        // A file outside the sparse checkout is missing on purpose, and would look like one that the user deleted.
         if self.is_on("core.sparsecheckout") {
             return Err(RepoError::Unsupported(Unsupported::SparseCheckout));
         }

@@ -19,6 +19,7 @@ pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<O
     let found = folders(repository)?
         .into_iter()
         .filter(|place| own.is_none() || place.folder.canonicalize().ok() != own)
+        // HEAD of a bare repository names a branch without checking it out.
         .filter(|place| !(main_is_bare && place.is_main))
         .find(|place| {
             fs::read_to_string(place.folder.join("HEAD")).is_ok_and(|text| text.trim_end() == named)
@@ -49,6 +50,7 @@ pub(crate) fn moved_by(
         {
             return Ok(Some((Operation::Rebase, at)));
         }
+        // A bisect notes the branch without `refs/heads/`, a rebase with it.
         if names("BISECT_START", short) {
             return Ok(Some((Operation::Bisect, at)));
         }

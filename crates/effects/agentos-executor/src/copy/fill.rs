@@ -61,6 +61,7 @@ impl Repository {
             .as_ref()
             .map(|kept| kept.files.by_path())
             .unwrap_or_default();
+        // A listing of another policy is reused for the files, but not for the decision which of them are shown.
         let same_answers = reused.as_ref().is_some_and(|kept| kept.key == shown.key);
         let known = if same_answers { &before } else { &HashMap::new() };
         let listing = Listing::of(&self.git, tree, shown, known)?;

@@ -132,6 +132,7 @@ impl Repository {
         let Some(folder) = own_folder(cache, &[COPIES, &id]) else {
             return Ok(None);
         };
+        // Once for each repository is enough: orphans appear when repositories are deleted, which is rare.
         if is_new {
             discard_orphans(&copies);
             let note = folder.join(OWNER);

@@ -49,6 +49,7 @@ impl FirstCommit {
                 has_parents: base.parent_count() > 0,
             });
         }
+        // The time of the base and fixed names, so that two runs on one base get a commit with the same id.
         let who = format!("tool <tool@localhost> {} +0000", base.time().seconds());
         let content =
             format!("tree {root}\nauthor {who}\ncommitter {who}\n\nBase of this run\n").into_bytes();
@@ -77,6 +78,7 @@ impl BaseCopy {
             fs::read(&place).map_err(ExecError::write("read", &place))
         };
         let id = self.first.id.to_string();
+        // Written by hand and not by libgit2, which creates no repository in a folder of another user.
         let (fan, rest) = id.split_at(2);
         let loose = dot_git.join("objects").join(fan);
         fs::create_dir(&loose).map_err(ExecError::write("make", &loose))?;

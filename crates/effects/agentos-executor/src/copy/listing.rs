@@ -108,6 +108,7 @@ impl Listing {
             return None;
         }
         let entries = rest.split('\n').filter(|line| !line.is_empty()).map(|line| {
+            // The path is last, since it may contain blanks. It contains no line feed: `RepoPath` refuses control characters.
             let mut parts = line.splitn(4, ' ');
             let mode = i32::from_str_radix(parts.next()?, 8).ok()?;
             let id = Oid::from_str(parts.next()?).ok()?;

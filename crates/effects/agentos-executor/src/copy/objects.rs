@@ -148,6 +148,7 @@ impl BlobPacks {
     /// When it cannot be written.
     pub(super) fn add_blob(&self, id: Oid, data: &[u8]) -> io::Result<()> {
         let first = usize::from(id.as_bytes().first().copied().unwrap_or_default());
+        // As many locks as packs, so that two threads wait for each other only at blobs of the same pack.
         let Some(part) = self.parts.get(first % self.parts.len().max(1)) else {
             return Ok(());
         };
@@ -173,6 +174,7 @@ impl BlobPacks {
             let object = objects.read(id).map_err(io::Error::other)?;
             self.add_blob(id, object.data())?;
         }
+        // Only a finished pack has its name and its index, without which git does not see it.
         for mut part in parts() {
             if let Some(open) = part.open.take() {
                 open.finish()?;

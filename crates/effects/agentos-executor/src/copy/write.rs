@@ -129,6 +129,7 @@ impl<'l> Hand<'_, 'l> {
     fn write_in_folder(&mut self, path: &'l str, file: Listed) -> io::Result<()> {
         let relative = Path::new(path);
         let above = relative.parent().unwrap_or(Path::new(""));
+        // Files come sorted, so the next one is mostly in the same folder.
         let folder = match self.last.take_if(|(last, _)| *last == above) {
             Some((_, folder)) => folder,
             None => open_below(self.root, above, self.owner)?,

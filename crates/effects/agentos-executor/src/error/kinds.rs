@@ -24,6 +24,7 @@ pub enum Unsupported {
 impl Unsupported {
     /// Recognises a format in a message of libgit2. `None` if the message is about something else.
     pub(crate) fn named_in(message: &str) -> Option<Self> {
+        // Words of libgit2 1.9. A message that is not recognised is shown as it is.
         let message = message.to_ascii_lowercase();
         let has = |words: &str| message.contains(words);
         if has("refstorage") || has("reftable") {

@@ -18,6 +18,7 @@ impl RepoError {
             Self::NotARepository(_) => vec![NextStep::NameRepository],
             Self::Bare => vec![branch(BranchChoice::Any)],
             Self::DetachedHead => vec![branch(BranchChoice::CheckOutOrName)],
+            // Formats that git converts back by one command. For the others there is no such command.
             Self::Unsupported(what) => match what {
                 Unsupported::SparseCheckout => {
                     vec![branch(BranchChoice::Other), git("git sparse-checkout disable")]

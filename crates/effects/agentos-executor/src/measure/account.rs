@@ -49,6 +49,7 @@ impl Repository {
     /// measurements.
     #[must_use]
     pub fn accounts_for(&self, before: &Measurement, after: &Measurement, landed: &[Receipt]) -> bool {
+        // No landing writes configuration or hooks.
         if before.state.git_files != after.state.git_files {
             return false;
         }
@@ -214,6 +215,7 @@ fn holds(repository: &Repository, place: &Path, content: Option<&FileId>) -> boo
     let Ok(bytes) = fs::read(place) else {
         return false;
     };
+    // Which line ends a checkout writes depends on settings and attributes at the time of the landing. Both are accepted here.
     is(&bytes, id) || is(&without_returns(&bytes), id)
 }
 
