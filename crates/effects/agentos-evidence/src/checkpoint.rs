@@ -32,12 +32,12 @@ pub struct Checkpoint {
     pub unsigned: Option<String>,
 }
 
-/// RunStatements to be signed at a run's end.
+/// Statements to be signed at a run's end.
 #[derive(Debug)]
 pub(crate) struct RunStatements {
     /// Statement about the checkpoint itself.
     pub first: Value,
-    /// RunStatements about the run's commit and its decision.
+    /// Statements about the run's commit and its decision.
     pub others: Vec<Value>,
 }
 

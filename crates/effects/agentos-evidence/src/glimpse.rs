@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::record::{MAX_LINE, RecordForm, fields_fit, is_plain, is_salt};
 use crate::{EvidenceError, Record, RecordKind};
 
-/// LineMembers of a genuine line, borrowed from it.
+/// Members of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Glimpse<'a> {
     pub form: RecordForm,
@@ -30,7 +30,7 @@ pub(crate) struct Glimpse<'a> {
     pub withheld: bool,
 }
 
-/// LineMembers after the hash, borrowed from the line.
+/// Members after the hash, borrowed from the line.
 struct LineMembers<'a> {
     kind: RecordKind,
     prev: &'a str,

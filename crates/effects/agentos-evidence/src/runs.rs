@@ -166,7 +166,7 @@ impl Store {
     }
 }
 
-/// RequestAnswers to requests of earlier runs: for each run that approves a request, the run that left it.
+/// Answers to requests of earlier runs: for each run that approves a request, the run that left it.
 #[derive(Default)]
 struct RequestAnswers(BTreeMap<String, String>);
 

@@ -56,8 +56,8 @@ impl Repository {
             if fold_name(&name) != wanted {
                 continue;
             }
-            if let Some(why) = objection(&entry, name == wanted) {
-                return Err(unreadable(format!("{above}{name}"), why));
+            if let Some(why) = find_objection(&entry, name == wanted) {
+                return Err(unreadable_policy(format!("{above}{name}"), why));
             }
             found = Some(entry.id());
         }
@@ -75,18 +75,18 @@ impl Repository {
             let path = format!("{above}{name}");
             // Another kind of entry with such a name was meant as rules; ignoring it would leave them out.
             if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
-                return Err(unreadable(path, "is not a regular file"));
+                return Err(unreadable_policy(path, "is not a regular file"));
             }
             let blob = self
                 .git
                 .find_blob(entry.id())
                 .map_err(RepoError::git("read a policy file"))?;
             if blob.size() > MAX_POLICY_FILE {
-                return Err(unreadable(path, "is too large"));
+                return Err(unreadable_policy(path, "is too large"));
             }
             match String::from_utf8(blob.content().to_vec()) {
                 Ok(text) => files.push((path, text)),
-                Err(_) => return Err(unreadable(path, "is not UTF-8 text")),
+                Err(_) => return Err(unreadable_policy(path, "is not UTF-8 text")),
             }
         }
         Ok(files)
@@ -94,7 +94,7 @@ impl Repository {
 }
 
 /// Returns the reason why an entry cannot be one of our folders. `None` if it is a folder of exactly that name.
-fn objection(entry: &TreeEntry<'_>, is_exact: bool) -> Option<&'static str> {
+fn find_objection(entry: &TreeEntry<'_>, is_exact: bool) -> Option<&'static str> {
     match (entry.filemode(), entry.kind()) {
         (0o120_000, _) => Some("is a symbolic link, not a folder: the rules behind it would not be read"),
         (0o160_000, _) => Some("is a submodule, not a folder: the rules in it would not be read"),
@@ -106,6 +106,6 @@ fn objection(entry: &TreeEntry<'_>, is_exact: bool) -> Option<&'static str> {
     }
 }
 
-fn unreadable(path: String, why: &'static str) -> RepoError {
+fn unreadable_policy(path: String, why: &'static str) -> RepoError {
     RepoError::UnreadablePolicy { path, why }
 }

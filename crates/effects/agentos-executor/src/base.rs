@@ -33,7 +33,7 @@ impl Repository {
     /// # Errors
     /// When its tree cannot be read.
     pub fn base(&self, target: &Target) -> Result<GitBase<'_>, RepoError> {
-        Ok(GitBase::of(&self.git, self.tree(&target.base_tree)?))
+        Ok(GitBase::from_tree(&self.git, self.find_tree(&target.base_tree)?))
     }
 
     /// Opens the tree of any commit for reading, by a revision as git accepts it: `HEAD`, `main~2`, an id.
@@ -44,14 +44,14 @@ impl Repository {
         let found = self.git.revparse_single(revision);
         let tree = found.and_then(|object| object.peel_to_tree());
         match tree {
-            Ok(tree) => Ok(GitBase::of(&self.git, tree)),
+            Ok(tree) => Ok(GitBase::from_tree(&self.git, tree)),
             Err(_) => Err(RepoError::UnknownRevision(revision.to_owned())),
         }
     }
 }
 
 impl<'repo> GitBase<'repo> {
-    fn of(git: &'repo git2::Repository, tree: Tree<'repo>) -> Self {
+    fn from_tree(git: &'repo git2::Repository, tree: Tree<'repo>) -> Self {
         Self {
             git,
             tree,
@@ -65,7 +65,7 @@ impl<'repo> GitBase<'repo> {
     /// When the tree cannot be read.
     fn files_named(&self, last: &str) -> Result<&[String], BaseError> {
         if self.names.get().is_none() {
-            let names = self.walk().map_err(|error| failed(&error))?;
+            let names = self.collect_names().map_err(|error| base_error(&error))?;
             // Setting fails only if it is set already, which cannot happen: the cell is not shared between threads.
             let _ = self.names.set(names);
         }
@@ -73,7 +73,7 @@ impl<'repo> GitBase<'repo> {
         Ok(found.map_or(&[], Vec::as_slice))
     }
 
-    fn walk(&self) -> Result<HashMap<String, Vec<String>>, git2::Error> {
+    fn collect_names(&self) -> Result<HashMap<String, Vec<String>>, git2::Error> {
         let mut names: HashMap<String, Vec<String>> = HashMap::new();
         let mut folders = vec![(String::new(), self.tree.id())];
         while let Some((prefix, id)) = folders.pop() {
@@ -104,16 +104,16 @@ impl Base for GitBase<'_> {
                 id: self.tree.id().to_string(),
             }));
         }
-        match lookup(&self.tree, path) {
+        match find_entry(&self.tree, path) {
             Ok(found) => Ok(found.as_ref().map(entry_of)),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(base_error(&error)),
         }
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
         let blob = Oid::from_str(id)
             .and_then(|id| self.git.find_blob(id))
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| base_error(&error))?;
         Ok(Arc::from(blob.content()))
     }
 
@@ -122,9 +122,12 @@ impl Base for GitBase<'_> {
         let tree = if dir.is_empty() {
             &self.tree
         } else {
-            match lookup(&self.tree, dir).map_err(|error| failed(&error))? {
+            match find_entry(&self.tree, dir).map_err(|error| base_error(&error))? {
                 Some(found) if found.kind() == Some(ObjectType::Tree) => {
-                    folder = self.git.find_tree(found.id()).map_err(|error| failed(&error))?;
+                    folder = self
+                        .git
+                        .find_tree(found.id())
+                        .map_err(|error| base_error(&error))?;
                     &folder
                 }
                 Some(_) | None => return Ok(Vec::new()),
@@ -145,14 +148,14 @@ impl Base for GitBase<'_> {
         let Some(short) = fits.then(|| Oid::from_str(prefix).ok()).flatten() else {
             return Ok(None);
         };
-        let odb = self.git.odb().map_err(|error| failed(&error))?;
+        let odb = self.git.odb().map_err(|error| base_error(&error))?;
         let full = match odb.exists_prefix(short, prefix.len()) {
             Ok(full) => full,
             // Of several objects with this prefix nobody knows which one was meant.
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous) => {
                 return Ok(None);
             }
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(base_error(&error)),
         };
         match self.git.find_blob(full) {
             Ok(blob) => Ok(Some((full.to_string(), Arc::from(blob.content())))),
@@ -175,7 +178,7 @@ impl Base for GitBase<'_> {
 ///
 /// # Errors
 /// When the tree cannot be read.
-pub(crate) fn lookup(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
+pub(crate) fn find_entry(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
     // For such a path libgit2 reports an error, but it only means that the tree has no such entry.
     if path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Ok(None);
@@ -201,6 +204,6 @@ fn entry_of(found: &TreeEntry<'_>) -> BaseEntry {
     }
 }
 
-fn failed(error: &git2::Error) -> BaseError {
+fn base_error(error: &git2::Error) -> BaseError {
     BaseError(error.message().to_owned())
 }

@@ -41,8 +41,8 @@ impl Repository {
             let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
             let path = RepoPath::new(&name).map_err(|refusal| ExecError::SecondOpinion(refusal.message))?;
             files.push(ReceiptFile {
-                old: file(&before, &path)?,
-                new: file(&after, &path)?,
+                old: file_side(&before, &path)?,
+                new: file_side(&after, &path)?,
                 path,
             });
         }
@@ -61,7 +61,7 @@ impl Repository {
 ///
 /// # Errors
 /// When it is a submodule.
-fn file(side: &DiffFile<'_>, path: &RepoPath) -> Result<Option<FileId>, ExecError> {
+fn file_side(side: &DiffFile<'_>, path: &RepoPath) -> Result<Option<FileId>, ExecError> {
     if side.id() == Oid::ZERO_SHA1 {
         return Ok(None);
     }

@@ -31,7 +31,7 @@ impl Repository {
     /// When one of them cannot be read, or includes another file on a condition.
     pub fn with_config(mut self, env: ConfigEnv) -> Result<Self, RepoError> {
         self.config_env = env;
-        self.config_env.apply(&self.git)?;
+        self.config_env.apply_to(&self.git)?;
         Ok(self)
     }
 
@@ -42,13 +42,13 @@ impl Repository {
     /// When the repository or its configuration cannot be read.
     pub(crate) fn another_handle(&self) -> Result<git2::Repository, RepoError> {
         let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
-        self.config_env.apply(&git)?;
+        self.config_env.apply_to(&git)?;
         Ok(git)
     }
 }
 
 impl ConfigEnv {
-    fn apply(&self, git: &git2::Repository) -> Result<(), RepoError> {
+    fn apply_to(&self, git: &git2::Repository) -> Result<(), RepoError> {
         if self.changes_nothing() {
             return Ok(());
         }
@@ -56,24 +56,24 @@ impl ConfigEnv {
         let mut config = Config::new().map_err(failed())?;
         if !self.no_system {
             let usual = || Config::find_system().ok();
-            add(
+            add_file(
                 &mut config,
                 self.system.clone().or_else(usual),
                 ConfigLevel::System,
             )?;
         }
         match &self.global {
-            Some(named) => add(&mut config, Some(named.clone()), ConfigLevel::Global)?,
+            Some(named) => add_file(&mut config, Some(named.clone()), ConfigLevel::Global)?,
             None => {
-                add(&mut config, Config::find_xdg().ok(), ConfigLevel::XDG)?;
-                add(&mut config, Config::find_global().ok(), ConfigLevel::Global)?;
+                add_file(&mut config, Config::find_xdg().ok(), ConfigLevel::XDG)?;
+                add_file(&mut config, Config::find_global().ok(), ConfigLevel::Global)?;
             }
         }
         let own = git.commondir().join("config");
-        add(&mut config, Some(own), ConfigLevel::Local)?;
+        add_file(&mut config, Some(own), ConfigLevel::Local)?;
         if config.get_bool("extensions.worktreeconfig").unwrap_or(false) {
             let own = git.path().join("config.worktree");
-            add(&mut config, Some(own), ConfigLevel::Worktree)?;
+            add_file(&mut config, Some(own), ConfigLevel::Worktree)?;
         }
         // libgit2 evaluates conditions only in the files that it finds itself. Here it would silently leave out the file.
         let mut conditions = config.entries(Some("^includeif\\.")).map_err(failed())?;
@@ -101,7 +101,7 @@ impl ConfigEnv {
 ///
 /// # Errors
 /// When it exists and cannot be read.
-fn add(config: &mut Config, file: Option<PathBuf>, level: ConfigLevel) -> Result<(), RepoError> {
+fn add_file(config: &mut Config, file: Option<PathBuf>, level: ConfigLevel) -> Result<(), RepoError> {
     let Some(file) = file.filter(|file| *file != Path::new("")) else {
         return Ok(());
     };

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use git2::{AttrCheckFlags, AttrValue, Config};
 
-use crate::line_ends::{Attribute, AutoCrlf, LineEnds, Settings};
+use crate::line_ends::{AttributeValue, AutoCrlf, LineEndSettings, LineEnds};
 use crate::mentions::Mentions;
 use crate::{ExecError, RepoError, Repository};
 
 /// Source of the attributes of a path.
-pub(crate) enum Attributes<'a> {
+pub(crate) enum AttributeSource<'a> {
     /// No source: no file mentions an attribute that matters.
     None,
     /// Questions to libgit2 about the attributes that are mentioned.
@@ -27,39 +27,39 @@ pub(crate) enum Attributes<'a> {
 pub(crate) const NAMES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "text", "crlf", "eol"];
 
 /// Attributes and settings that apply to a working tree.
-pub(crate) struct Conversion<'a> {
-    pub attributes: Attributes<'a>,
-    pub settings: Settings,
+pub(crate) struct FileConversion<'a> {
+    pub attributes: AttributeSource<'a>,
+    pub settings: LineEndSettings,
 }
 
-impl Conversion<'_> {
+impl FileConversion<'_> {
     /// Returns the line-end conversion of a file.
     ///
     /// # Errors
     /// [`ExecError::FilteredPath`] if a checkout converts the file in another way; others if an attribute cannot be read.
-    pub(crate) fn of(&self, path: &str) -> Result<LineEnds, ExecError> {
+    pub(crate) fn line_ends_of(&self, path: &str) -> Result<LineEnds, ExecError> {
         for name in ["filter", "working-tree-encoding", "ident"] {
-            self.refuse(path, name)?;
+            self.refuse_attribute(path, name)?;
         }
-        let text = self.attribute(path, "text")?;
+        let text = self.read_attribute(path, "text")?;
         // `crlf` is the older name of `text`, and git reads it only if `text` does not decide.
         let crlf = match text {
-            Attribute::Unspecified | Attribute::Value(_) => self.attribute(path, "crlf")?,
-            Attribute::On | Attribute::Off => Attribute::Unspecified,
+            AttributeValue::Unspecified | AttributeValue::Value(_) => self.read_attribute(path, "crlf")?,
+            AttributeValue::On | AttributeValue::Off => AttributeValue::Unspecified,
         };
-        let eol = self.attribute(path, "eol")?;
-        Ok(LineEnds::choose(&text, &crlf, &eol, self.settings))
+        let eol = self.read_attribute(path, "eol")?;
+        Ok(LineEnds::from_attributes(&text, &crlf, &eol, self.settings))
     }
 
     /// Refuses a file whose content is converted because of this attribute.
     ///
     /// # Errors
     /// [`ExecError::FilteredPath`] if the attribute is set.
-    pub(crate) fn refuse(&self, path: &str, name: &str) -> Result<(), ExecError> {
-        let by = match self.attribute(path, name)? {
-            Attribute::Unspecified | Attribute::Off => return Ok(()),
-            Attribute::On => name.to_owned(),
-            Attribute::Value(value) => format!("{name}={value}"),
+    pub(crate) fn refuse_attribute(&self, path: &str, name: &str) -> Result<(), ExecError> {
+        let by = match self.read_attribute(path, name)? {
+            AttributeValue::Unspecified | AttributeValue::Off => return Ok(()),
+            AttributeValue::On => name.to_owned(),
+            AttributeValue::Value(value) => format!("{name}={value}"),
         };
         Err(ExecError::FilteredPath {
             path: path.to_owned(),
@@ -67,22 +67,22 @@ impl Conversion<'_> {
         })
     }
 
-    fn attribute(&self, path: &str, name: &str) -> Result<Attribute, ExecError> {
-        let Attributes::Ask { git, from, mentions } = self.attributes else {
-            return Ok(Attribute::Unspecified);
+    fn read_attribute(&self, path: &str, name: &str) -> Result<AttributeValue, ExecError> {
+        let AttributeSource::Ask { git, from, mentions } = self.attributes else {
+            return Ok(AttributeValue::Unspecified);
         };
         // libgit2 looks at a dozen files for each question.
         if !mentions.hold(name) {
-            return Ok(Attribute::Unspecified);
+            return Ok(AttributeValue::Unspecified);
         }
         let found = git.get_attr(Path::new(path), name, from);
         let found = found.map_err(RepoError::git("read the attributes"))?;
         Ok(match AttrValue::from_string(found) {
-            AttrValue::True => Attribute::On,
-            AttrValue::False => Attribute::Off,
-            AttrValue::String(value) => Attribute::Value(value.to_owned()),
-            AttrValue::Bytes(value) => Attribute::Value(String::from_utf8_lossy(value).into_owned()),
-            AttrValue::Unspecified => Attribute::Unspecified,
+            AttrValue::True => AttributeValue::On,
+            AttrValue::False => AttributeValue::Off,
+            AttrValue::String(value) => AttributeValue::Value(value.to_owned()),
+            AttrValue::Bytes(value) => AttributeValue::Value(String::from_utf8_lossy(value).into_owned()),
+            AttrValue::Unspecified => AttributeValue::Unspecified,
         })
     }
 }
@@ -92,7 +92,7 @@ impl Repository {
     ///
     /// # Errors
     /// When a setting has a value that is not valid.
-    pub(crate) fn line_end_settings(&self) -> Result<Settings, RepoError> {
+    pub(crate) fn line_end_settings(&self) -> Result<LineEndSettings, RepoError> {
         let config = self.git.config().and_then(|mut config| config.snapshot());
         let config = config.map_err(RepoError::git("read the configuration"))?;
         let value_of = |name| config.get_string(name).unwrap_or_default().to_ascii_lowercase();
@@ -107,7 +107,7 @@ impl Repository {
         };
         let eol = value_of("core.eol");
         let safe = value_of("core.safecrlf");
-        Ok(Settings {
+        Ok(LineEndSettings {
             auto,
             eol_is_crlf: eol == "crlf" || (cfg!(windows) && eol != "lf"),
             safe: safe != "warn" && flag("core.safecrlf", safe)?,

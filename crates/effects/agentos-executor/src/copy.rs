@@ -29,7 +29,7 @@ use agentos_beneath::OpenFolder;
 use git2::Oid;
 
 use crate::mentions::is_odd;
-use crate::preflight::ancestors;
+use crate::preflight::ancestor_folders;
 use crate::{ExecError, Repository, Target};
 
 pub use folder::CopyFolder;
@@ -92,7 +92,7 @@ impl Repository {
         let copies = copies.path();
         let folder = copies.join(format!("{shared_name}-{}", owner_name(owner)));
         let lock = loop {
-            let lock = hold(&folder)?;
+            let lock = open_lock(&folder)?;
             if !is_folder(&folder) {
                 lock.lock().map_err(ExecError::write("lock", &folder))?;
                 if !is_current(&lock, &folder) {
@@ -100,7 +100,7 @@ impl Repository {
                 }
                 // Another run may have made the copy while this one waited for the lock.
                 if !is_folder(&folder) {
-                    self.prepare(&folder, &target.base_tree, owner, shown)?;
+                    self.prepare_copy(&folder, &target.base_tree, owner, shown)?;
                 }
                 lock.unlock().map_err(ExecError::write("unlock", &folder))?;
             }
@@ -141,7 +141,7 @@ impl Repository {
         let withheld = read(WITHHELD)?.lines().map(str::to_owned).collect();
         let root = Oid::from_str(&read(ROOT)?).map_err(failed())?;
         let base = Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
-        let first = base.and_then(|base| FirstCommit::over(root, &base, &self.git.odb()?));
+        let first = base.and_then(|base| FirstCommit::of_tree(root, &base, &self.git.odb()?));
         Ok(BaseCopy {
             first: first.map_err(ExecError::git("read the base"))?,
             withheld,
@@ -177,7 +177,7 @@ impl BaseCopy {
     /// link, nothing is ignored: git does not follow it, and libgit2 would.
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
-        let folders = [""].into_iter().chain(ancestors(path));
+        let folders = [""].into_iter().chain(ancestor_folders(path));
         // All folders above count, since git reads the `.gitignore` of each.
         for folder in folders {
             if is_odd(&self.files().join(folder).join(".gitignore")) {
@@ -199,9 +199,9 @@ fn is_folder(place: &Path) -> bool {
 }
 
 /// Opens the lock of a copy, a file next to it.
-fn hold(folder: &Path) -> Result<File, ExecError> {
+fn open_lock(folder: &Path) -> Result<File, ExecError> {
     let lock = lock_of(folder);
-    let (above, name) = split(&lock);
+    let (above, name) = split_path(&lock);
     let opened = OpenFolder::open_root(above).and_then(|above| above.open_lock(name));
     opened.map_err(|error| ExecError::write("open", &lock)(error.into()))
 }
@@ -233,7 +233,7 @@ fn is_current(_lock: &File, _folder: &Path) -> bool {
 
 /// Lists the copies that nobody uses, except those that `but` selects, with their locks held. Remains of removed or unfinished
 /// copies are listed too.
-fn idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
+fn list_idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
     let Ok(entries) = fs::read_dir(copies) else {
         return Vec::new();
     };
@@ -246,7 +246,7 @@ fn idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
     // A copy, its lock and an unfinished copy have one name with different extensions.
     let folders: BTreeSet<PathBuf> = places.map(|place| place.with_extension("")).collect();
     let free = |folder: PathBuf| {
-        let lock = hold(&folder).ok()?;
+        let lock = open_lock(&folder).ok()?;
         match lock.try_lock() {
             Ok(()) => is_current(&lock, &folder).then_some((folder, lock)),
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
@@ -263,15 +263,15 @@ fn discard_others(copies: &Path, shared_name: &str) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(shared_name) && is_folder(folder)
     };
-    for (folder, lock) in idle(copies, &is_present) {
+    for (folder, lock) in list_idle(copies, &is_present) {
         if remove(&folder).is_ok() && remove(&building_of(&folder)).is_ok() {
-            let_go(&folder, lock);
+            release_lock(&folder, lock);
         }
     }
 }
 
 /// Removes the lock file of a removed copy and then releases the lock. A run that waited for it notices by [`is_current`].
-fn let_go(folder: &Path, _lock: File) {
+fn release_lock(folder: &Path, _lock: File) {
     let _ = fs::remove_file(lock_of(folder));
 }
 
@@ -280,7 +280,7 @@ fn let_go(folder: &Path, _lock: File) {
 /// # Errors
 /// When something cannot be removed.
 fn remove(folder: &Path) -> Result<(), ExecError> {
-    let (above, name) = split(folder);
+    let (above, name) = split_path(folder);
     match OpenFolder::open_root(above).and_then(|above| above.remove_tree(name)) {
         Err(error) if !error.is_missing() => Err(ExecError::write("remove", folder)(error.into())),
         Ok(()) | Err(_) => Ok(()),
@@ -288,7 +288,7 @@ fn remove(folder: &Path) -> Result<(), ExecError> {
 }
 
 /// Splits a path into the folder and the name in it.
-fn split(place: &Path) -> (&Path, &OsStr) {
+fn split_path(place: &Path) -> (&Path, &OsStr) {
     let above = place.parent().unwrap_or(Path::new("."));
     (above, place.file_name().unwrap_or_default())
 }
@@ -333,19 +333,19 @@ fn set_mode(folder: &Path, mode: u32) -> Result<(), ExecError> {
 ///
 /// # Errors
 /// When the name is taken, also by a link, or the file cannot be written.
-fn put(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
-    put_for(place, bytes, None)
+fn write_new(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
+    write_new_for(place, bytes, None)
 }
 
 /// Writes a new file that belongs to `owner`.
 ///
 /// # Errors
 /// When the name is taken, also by a link, or the file cannot be written.
-fn put_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecError> {
+fn write_new_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecError> {
     let file = OpenOptions::new().write(true).create_new(true).open(place);
     file.and_then(|mut file| {
         file.write_all(bytes)?;
-        give_open(&file, owner)
+        change_open_owner(&file, owner)
     })
     .map_err(ExecError::write("write", place))
 }
@@ -354,7 +354,7 @@ fn put_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecErr
 ///
 /// # Errors
 /// When the system refuses.
-fn give_open(file: &File, owner: Option<u32>) -> io::Result<()> {
+fn change_open_owner(file: &File, owner: Option<u32>) -> io::Result<()> {
     #[cfg(unix)]
     if owner.is_some() {
         std::os::unix::fs::fchown(file, owner, owner)?;
@@ -368,7 +368,7 @@ fn give_open(file: &File, owner: Option<u32>) -> io::Result<()> {
 ///
 /// # Errors
 /// When the system refuses.
-fn give(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
+fn change_owner(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     #[cfg(unix)]
     if owner.is_some() {
         std::os::unix::fs::lchown(place, owner, owner).map_err(ExecError::write("give away", place))?;

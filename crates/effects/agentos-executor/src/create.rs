@@ -57,6 +57,6 @@ impl Repository {
             git.commit(Some("HEAD"), &who, &who, message, &tree, &[])
                 .map_err(failed())?;
         }
-        Ok(Self::checked(git)?)
+        Ok(Self::check_format(git)?)
     }
 }

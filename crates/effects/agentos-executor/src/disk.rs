@@ -38,7 +38,7 @@ pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
 /// reports each freed block to the disk and waits for it (mount option `discard`), closing a file takes as long as a sync.
 /// So files are closed later, several at a time, while the landing waits for the disk anyway.
 #[derive(Default)]
-pub(crate) struct Replaced(Vec<File>);
+pub(crate) struct ReplacedFiles(Vec<File>);
 
 /// Maximum number of files kept open; systems allow 256 and more.
 const MOST_KEPT: usize = 128;
@@ -47,31 +47,31 @@ const CLOSING_THREADS: usize = 8;
 /// Number of files from which on closing them takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 16;
 
-impl Replaced {
+impl ReplacedFiles {
     /// Keeps a regular file open that will be replaced. A file that cannot be opened is not kept; its blocks are freed when
     /// it is replaced.
-    pub fn keep(&mut self, place: &Path) {
+    pub fn keep_open(&mut self, place: &Path) {
         let is_file = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_file());
         if is_file && let Ok(file) = File::open(place) {
             self.0.push(file);
         }
-        self.let_go_of_many();
+        self.close_if_many();
     }
 
     /// Keeps open files that were removed. On NFS such a file has a hidden name in its folder until it is closed.
     pub fn extend(&mut self, files: Option<File>) {
         self.0.extend(files);
-        self.let_go_of_many();
+        self.close_if_many();
     }
 
-    fn let_go_of_many(&mut self) {
+    fn close_if_many(&mut self) {
         if self.0.len() >= MOST_KEPT {
-            self.let_go();
+            self.close_all();
         }
     }
 
     /// Closes all files, several at a time.
-    pub fn let_go(&mut self) {
+    pub fn close_all(&mut self) {
         let mut files = std::mem::take(&mut self.0);
         let share = files.len().div_ceil(CLOSING_THREADS).max(1);
         std::thread::scope(|scope| {
@@ -86,11 +86,11 @@ impl Replaced {
 }
 
 /// Closes files in another thread while `main` runs. Closes them afterwards if they are few or no thread can be started.
-pub(crate) fn beside<T>(mut replaced: Replaced, main: impl FnOnce() -> T) -> T {
+pub(crate) fn close_during<T>(mut replaced: ReplacedFiles, main: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         if replaced.0.len() >= WORTH_A_THREAD {
             let mut replaced = std::mem::take(&mut replaced);
-            let _ = Builder::new().spawn_scoped(scope, move || replaced.let_go());
+            let _ = Builder::new().spawn_scoped(scope, move || replaced.close_all());
         }
         main()
     })

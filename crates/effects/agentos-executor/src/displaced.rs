@@ -39,14 +39,14 @@ use std::path::{Path, PathBuf};
 
 use agentos_durable::{Links, has_writer, open_plain_file};
 
-use crate::disk::Replaced;
+use crate::disk::ReplacedFiles;
 use crate::exchange::{Exchanged, exchange, move_to_free_name, spare_name};
 use crate::file_state::{FileStamp, OnDisk, read_state};
 use crate::journal::JournalFile;
 use crate::preflight::look_at;
 use crate::{ExecError, Repository};
 
-/// Maximum number of files that wait under temporary names. Together with those that [`Replaced`] keeps open they are fewer
+/// Maximum number of files that wait under temporary names. Together with those that [`ReplacedFiles`] keeps open they are fewer
 /// than the 256 open files that macOS allows a process.
 const MOST_WAITING: usize = 64;
 /// Maximum number of names tried for a save whose path is taken.
@@ -59,7 +59,7 @@ pub(crate) struct DisplacedFiles<'a> {
     /// Paths that contain somebody's later work, and names under which such work was saved.
     pub kept: Vec<String>,
     /// Removed files that are still open.
-    pub replaced: Replaced,
+    pub replaced: ReplacedFiles,
 }
 
 /// File that equals the base or the change, under a temporary name.
@@ -81,12 +81,12 @@ impl<'a> DisplacedFiles<'a> {
             repository,
             waiting: Vec::new(),
             kept: Vec::new(),
-            replaced: Replaced::default(),
+            replaced: ReplacedFiles::default(),
         }
     }
 
     /// Notes a path that contains somebody's work.
-    pub(crate) fn keep(&mut self, path: &str) {
+    pub(crate) fn keep_path(&mut self, path: &str) {
         if !self.kept.iter().any(|kept| kept == path) {
             self.kept.push(path.to_owned());
         }
@@ -96,7 +96,7 @@ impl<'a> DisplacedFiles<'a> {
     ///
     /// # Errors
     /// When a name cannot be changed.
-    pub(crate) fn replace(
+    pub(crate) fn replace_file(
         &mut self,
         entry: &'a JournalFile,
         temp: PathBuf,
@@ -105,17 +105,17 @@ impl<'a> DisplacedFiles<'a> {
         match exchange(self.repository, &temp, &place) {
             Ok(Exchanged::Wholly) => {
                 self.repository.reach("names exchanged");
-                self.look(entry, temp, place)
+                self.look_at_displaced(entry, temp, place)
             }
             Ok(Exchanged::SavedMeanwhile) => {
-                self.keep(entry.file.path.as_str());
-                remove(&temp)?;
+                self.keep_path(entry.file.path.as_str());
+                remove_temp(&temp)?;
                 self.settle_orphan(entry, &spare_name(&temp))
             }
             // Another program removed the file in this moment. Its removal counts as work and is kept.
             Err(error) if error.kind() == io::ErrorKind::NotFound && look_at(&place)?.is_none() => {
-                self.keep(entry.file.path.as_str());
-                remove(&temp)
+                self.keep_path(entry.file.path.as_str());
+                remove_temp(&temp)
             }
             Err(error) => Err(ExecError::write("replace", &place)(error)),
         }
@@ -125,7 +125,7 @@ impl<'a> DisplacedFiles<'a> {
     ///
     /// # Errors
     /// When a name cannot be changed.
-    pub(crate) fn remove(
+    pub(crate) fn remove_file(
         &mut self,
         entry: &'a JournalFile,
         temp: PathBuf,
@@ -134,7 +134,7 @@ impl<'a> DisplacedFiles<'a> {
         match move_to_free_name(self.repository, &place, &temp) {
             Ok(()) => {
                 self.repository.reach("file moved aside");
-                self.look(entry, temp, place)
+                self.look_at_displaced(entry, temp, place)
             }
             // Another program removed it in this moment, which is what was to be done.
             Err(error) if error.kind() == io::ErrorKind::NotFound && look_at(&place)?.is_none() => Ok(()),
@@ -146,12 +146,17 @@ impl<'a> DisplacedFiles<'a> {
     ///
     /// # Errors
     /// When it cannot be looked at or moved.
-    fn look(&mut self, entry: &'a JournalFile, temp: PathBuf, place: PathBuf) -> Result<(), ExecError> {
+    fn look_at_displaced(
+        &mut self,
+        entry: &'a JournalFile,
+        temp: PathBuf,
+        place: PathBuf,
+    ) -> Result<(), ExecError> {
         let Some(found) = look_at(&temp)? else {
             // Another program removed the folder with everything in it.
             return Ok(());
         };
-        // The stamp is taken before the content is read, so that a write in between shows as a difference in `finish`.
+        // The stamp is taken before the content is read, so that a write in between shows as a difference in `remove_waiting`.
         let stamp = FileStamp::from_metadata(&found);
         if !self.is_known(entry, &temp)? {
             return self.give_back(entry, &temp, &place);
@@ -168,7 +173,7 @@ impl<'a> DisplacedFiles<'a> {
             file,
         });
         if self.waiting.len() >= MOST_WAITING {
-            self.finish()?;
+            self.remove_waiting()?;
         }
         Ok(())
     }
@@ -177,7 +182,7 @@ impl<'a> DisplacedFiles<'a> {
     ///
     /// # Errors
     /// When a file cannot be removed or moved.
-    pub(crate) fn finish(&mut self) -> Result<(), ExecError> {
+    pub(crate) fn remove_waiting(&mut self) -> Result<(), ExecError> {
         for displaced in std::mem::take(&mut self.waiting) {
             let DisplacedFile {
                 entry,
@@ -195,7 +200,7 @@ impl<'a> DisplacedFiles<'a> {
                 self.give_back(entry, &temp, &place)?;
                 continue;
             }
-            remove(&temp)?;
+            remove_temp(&temp)?;
             self.replaced.extend(file);
             self.repository.reach("file removed");
         }
@@ -225,7 +230,7 @@ impl<'a> DisplacedFiles<'a> {
         temp: &Path,
         place: &Path,
     ) -> Result<(), ExecError> {
-        self.keep(entry.file.path.as_str());
+        self.keep_path(entry.file.path.as_str());
         let failed = || ExecError::write("give back", place);
         if entry.file.new.is_some() {
             match exchange(self.repository, temp, place) {
@@ -235,7 +240,7 @@ impl<'a> DisplacedFiles<'a> {
                 }
                 Ok(Exchanged::SavedMeanwhile) => {
                     self.settle_orphan(entry, &spare_name(temp))?;
-                    return self.rescue(entry, temp);
+                    return self.save_elsewhere(entry, temp);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed()(error)),
@@ -243,7 +248,7 @@ impl<'a> DisplacedFiles<'a> {
         }
         match move_to_free_name(self.repository, temp, place) {
             Ok(()) => self.repository.reach("file given back"),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.rescue(entry, temp)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.save_elsewhere(entry, temp)?,
             // Another program removed the folder with everything in it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed()(error)),
@@ -258,18 +263,18 @@ impl<'a> DisplacedFiles<'a> {
     /// When a name cannot be changed.
     fn check_returned(&mut self, entry: &JournalFile, temp: &Path, place: &Path) -> Result<(), ExecError> {
         if self.is_ours(entry, temp)? {
-            return remove(temp);
+            return remove_temp(temp);
         }
         if look_at(temp)?.is_none() {
             return Ok(());
         }
         match exchange(self.repository, temp, place) {
-            Ok(Exchanged::Wholly) => self.rescue(entry, temp),
+            Ok(Exchanged::Wholly) => self.save_elsewhere(entry, temp),
             Ok(Exchanged::SavedMeanwhile) => {
-                self.rescue(entry, &spare_name(temp))?;
-                self.rescue(entry, temp)
+                self.save_elsewhere(entry, &spare_name(temp))?;
+                self.save_elsewhere(entry, temp)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.rescue(entry, temp),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.save_elsewhere(entry, temp),
             Err(error) => Err(ExecError::write("give back", place)(error)),
         }
     }
@@ -295,18 +300,18 @@ impl<'a> DisplacedFiles<'a> {
     /// When a name cannot be changed.
     pub(crate) fn settle_orphan(&mut self, entry: &JournalFile, temp: &Path) -> Result<(), ExecError> {
         if self.is_known(entry, temp)? {
-            return remove(temp);
+            return remove_temp(temp);
         }
-        self.rescue(entry, temp)
+        self.save_elsewhere(entry, temp)
     }
 
     /// Gives somebody's work whose path is taken a name next to that path, and reports the name.
     ///
     /// # Errors
     /// When it cannot be renamed. It stays under its temporary name then.
-    pub(crate) fn rescue(&mut self, entry: &JournalFile, temp: &Path) -> Result<(), ExecError> {
+    pub(crate) fn save_elsewhere(&mut self, entry: &JournalFile, temp: &Path) -> Result<(), ExecError> {
         let path = entry.file.path.as_str();
-        self.keep(path);
+        self.keep_path(path);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         // The temporary name may be in a folder above the path, if the path's own folder did not exist when it was chosen.
         let folder = match temp.parent() {
@@ -318,7 +323,7 @@ impl<'a> DisplacedFiles<'a> {
             match move_to_free_name(self.repository, temp, &saved) {
                 Ok(()) => {
                     let separator = if folder.is_empty() { "" } else { "/" };
-                    self.keep(&format!("{folder}{separator}{name}.agentos-saved-{number}"));
+                    self.keep_path(&format!("{folder}{separator}{name}.agentos-saved-{number}"));
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -337,7 +342,7 @@ impl<'a> DisplacedFiles<'a> {
 ///
 /// # Errors
 /// When it exists and cannot be removed.
-pub(crate) fn remove(temp: &Path) -> Result<(), ExecError> {
+pub(crate) fn remove_temp(temp: &Path) -> Result<(), ExecError> {
     match fs::remove_file(temp) {
         Ok(()) => Ok(()),
         // NotADirectory: its folder was replaced by a file.

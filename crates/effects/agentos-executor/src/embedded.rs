@@ -19,7 +19,7 @@ const GIT_NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
 ///
 /// # Errors
 /// [`ExecError::GitDirectory`] with the first such path.
-pub(crate) fn check(root: &Path, change: &Change) -> Result<(), ExecError> {
+pub(crate) fn check_change(root: &Path, change: &Change) -> Result<(), ExecError> {
     let wanted = names_on_the_way(change);
     let facts = ResultFacts::read_with(change, |folder| {
         let at = root.join(folder);

@@ -266,7 +266,7 @@ pub enum ExecError {
     #[error("`{0}` leads through a symbolic link")]
     SymlinkTraversal(String),
     /// Paths of the change have uncommitted work.
-    #[error("uncommitted work is in the way: {}", quoted(.0))]
+    #[error("uncommitted work is in the way: {}", quote_paths(.0))]
     DirtyOverlap(Vec<String>),
     /// Together with files in the working tree, the folder of this path would be a git directory.
     #[error(
@@ -464,7 +464,7 @@ impl ExecError {
 }
 
 /// Lists at most five paths, and the number of further ones.
-fn quoted(paths: &[String]) -> String {
+fn quote_paths(paths: &[String]) -> String {
     // A change may have hundreds of files, and the message should stay readable.
     let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
     let more = paths.len().saturating_sub(shown.len());

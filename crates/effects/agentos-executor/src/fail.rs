@@ -14,7 +14,7 @@ pub struct FailPoints {
 #[cfg(debug_assertions)]
 enum Armed {
     /// Waits for the kill at the place with this number.
-    Ends {
+    FileLineEnds {
         at: u64,
         reached: std::sync::atomic::AtomicU64,
     },
@@ -29,7 +29,7 @@ enum Armed {
 impl std::fmt::Debug for Armed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Ends { at, .. } => f.debug_tuple("Ends").field(at).finish(),
+            Self::FileLineEnds { at, .. } => f.debug_tuple("FileLineEnds").field(at).finish(),
             Self::Meets { place, .. } => f.debug_tuple("Meets").field(place).finish(),
         }
     }
@@ -43,7 +43,7 @@ impl FailPoints {
     pub fn at(number: u64) -> Self {
         let reached = std::sync::atomic::AtomicU64::new(0);
         Self {
-            armed: Some(std::sync::Arc::new(Armed::Ends { at: number, reached })),
+            armed: Some(std::sync::Arc::new(Armed::FileLineEnds { at: number, reached })),
         }
     }
 
@@ -69,7 +69,7 @@ impl FailPoints {
                 }
                 return;
             }
-            Some(Armed::Ends { at, reached }) => (*at, reached),
+            Some(Armed::FileLineEnds { at, reached }) => (*at, reached),
         };
         let number = reached.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         if number == at {

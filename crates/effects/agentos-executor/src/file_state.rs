@@ -11,7 +11,7 @@ use agentos_landing::FileMode;
 
 use crate::journal::JournalFile;
 use crate::preflight::{
-    Content, is_base_content, is_checked_out, is_executable, link_is, look_at, mode_fits,
+    FileContent, is_base_content, is_checked_out, is_executable, link_is, look_at, mode_fits,
 };
 use crate::{ExecError, FileId, Repository};
 
@@ -64,17 +64,17 @@ pub(crate) fn read_state(
         is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
     };
     let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
-    let content = Content::of(place);
+    let content = FileContent::at_path(place);
     let is_new = |id: &str| is_checked_out(repository, &content, id, ends.after);
     let is_old = |id: &str| is_base_content(repository, &content, id, ends.before);
     // A change of mode alone has the same content on both sides, and only the exact mode distinguishes them.
-    if holds(place, file.new.as_ref(), &exactly, &is_new)? {
+    if holds_file(place, file.new.as_ref(), &exactly, &is_new)? {
         return Ok(OnDisk::New);
     }
-    if holds(place, file.old.as_ref(), &nearly, &is_old)? {
+    if holds_file(place, file.old.as_ref(), &nearly, &is_old)? {
         return Ok(OnDisk::Old);
     }
-    Ok(if holds(place, file.new.as_ref(), &nearly, &is_new)? {
+    Ok(if holds_file(place, file.new.as_ref(), &nearly, &is_new)? {
         OnDisk::New
     } else {
         OnDisk::Other
@@ -82,7 +82,7 @@ pub(crate) fn read_state(
 }
 
 /// Returns whether the path has exactly this file, or no file if `id` is `None`.
-fn holds(
+fn holds_file(
     place: &Path,
     id: Option<&FileId>,
     mode_fits: &dyn Fn(&Metadata, FileMode) -> bool,

@@ -45,7 +45,7 @@ impl Repository {
     #[must_use]
     pub fn commit(&self, id: &str) -> Option<CommitInfo> {
         let id = Oid::from_str(id).ok()?;
-        self.git.find_commit(id).ok().map(|commit| info(&commit))
+        self.git.find_commit(id).ok().map(|commit| commit_info(&commit))
     }
 
     /// Lists the commits with the evidence trailer that can be reached from HEAD or a branch, newest first. Looks at no more
@@ -70,7 +70,7 @@ impl Repository {
             {
                 continue;
             }
-            let commit = info(&commit);
+            let commit = commit_info(&commit);
             if commit.trailer(EVIDENCE_TRAILER).is_some() {
                 found.push(commit);
             }
@@ -86,7 +86,7 @@ impl Repository {
         let mut found = Vec::new();
         for id in self.walk_of_branches()?.take(limit) {
             let commit = id.and_then(|id| self.git.find_commit(id));
-            found.push(info(&commit.map_err(RepoError::git("read the history"))?));
+            found.push(commit_info(&commit.map_err(RepoError::git("read the history"))?));
         }
         Ok(found)
     }
@@ -120,20 +120,20 @@ impl Repository {
                 .git
                 .revparse_single(range)
                 .and_then(|found| found.peel_to_commit());
-            return Ok(vec![info(&commit.map_err(unknown)?)]);
+            return Ok(vec![commit_info(&commit.map_err(unknown)?)]);
         }
         let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
         walk.push_range(range).map_err(unknown)?;
         let mut found = Vec::new();
         for id in walk.take(limit) {
             let commit = id.and_then(|id| self.git.find_commit(id));
-            found.push(info(&commit.map_err(RepoError::git("read the history"))?));
+            found.push(commit_info(&commit.map_err(RepoError::git("read the history"))?));
         }
         Ok(found)
     }
 }
 
-fn info(commit: &git2::Commit<'_>) -> CommitInfo {
+fn commit_info(commit: &git2::Commit<'_>) -> CommitInfo {
     let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
     let trailers = git2::message_trailers_strs(&message).map_or_else(
         |_| Vec::new(),
@@ -147,14 +147,14 @@ fn info(commit: &git2::Commit<'_>) -> CommitInfo {
     CommitInfo {
         id: commit.id().to_string(),
         tree: commit.tree_id().to_string(),
-        author: author(commit),
+        author: author_of(commit),
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: message.lines().next().unwrap_or_default().to_owned(),
         trailers,
     }
 }
 
-fn author(commit: &git2::Commit<'_>) -> String {
+fn author_of(commit: &git2::Commit<'_>) -> String {
     let author = commit.author();
     let address = String::from_utf8_lossy(author.email_bytes()).into_owned();
     format!("{address} {}", author.when().seconds())

@@ -49,11 +49,14 @@ impl Repository {
     pub fn authorship(&self, env: &IdentityEnv) -> Result<Authorship, RepoError> {
         let config = self.git.config().and_then(|mut config| config.snapshot());
         let config = config.map_err(RepoError::git("read the configuration"))?;
-        choose(env, &|name| config.get_string(name).ok())
+        choose_identities(env, &|name| config.get_string(name).ok())
     }
 }
 
-fn choose(env: &IdentityEnv, setting: &dyn Fn(&str) -> Option<String>) -> Result<Authorship, RepoError> {
+fn choose_identities(
+    env: &IdentityEnv,
+    setting: &dyn Fn(&str) -> Option<String>,
+) -> Result<Authorship, RepoError> {
     let identity = |role: &str, name: &Option<String>, email: &Option<String>| {
         let name = [
             name.clone(),
@@ -66,7 +69,7 @@ fn choose(env: &IdentityEnv, setting: &dyn Fn(&str) -> Option<String>) -> Result
             setting("user.email"),
             env.email.clone(),
         ];
-        match (first(name), first(email)) {
+        match (first_usable(name), first_usable(email)) {
             (Some(name), Some(email)) => Ok(Identity { name, email }),
             (None, _) | (_, None) => Err(RepoError::NoIdentity),
         }
@@ -79,7 +82,7 @@ fn choose(env: &IdentityEnv, setting: &dyn Fn(&str) -> Option<String>) -> Result
 
 /// Returns the first candidate that is not blank, without the characters that a commit cannot contain. `None` if nothing is
 /// left.
-fn first(candidates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+fn first_usable(candidates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let mut said = candidates.into_iter().flatten();
     let chosen = said.find(|text| !text.trim().is_empty())?;
     // Git drops these from names, since they would end the header line.
@@ -110,7 +113,7 @@ mod tests {
             committer_email: value("GIT_COMMITTER_EMAIL"),
             email: value("EMAIL"),
         };
-        let Authorship { author, committer } = choose(&env, &value)?;
+        let Authorship { author, committer } = choose_identities(&env, &value)?;
         Ok(format!(
             "{} <{}>, {} <{}>",
             author.name, author.email, committer.name, committer.email

@@ -12,23 +12,23 @@ use agentos_index::{EntryStat, IndexEntry, IndexError, IndexFile, NewEntry};
 use agentos_landing::RepoPath;
 use git2::AttrCheckFlags;
 
-use crate::conversion::{Attributes, Conversion};
-use crate::disk::Replaced;
+use crate::conversion::{AttributeSource, FileConversion};
+use crate::disk::ReplacedFiles;
 use crate::error::Unsupported;
 use crate::file_state::FileStamp;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::mentions::{self, Mentions};
-use crate::preflight::{Content, ancestors, attributes_in, is_base_content};
-use crate::splice::{mode_bits, oid};
-use crate::worktree::Placed;
+use crate::preflight::{FileContent, ancestor_folders, attributes_in, is_base_content};
+use crate::splice::{mode_bits, parse_oid};
+use crate::worktree::PlacedFiles;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
 /// Reads an index. A missing file reads as an empty index.
 ///
 /// # Errors
 /// When it cannot be read, or is of a kind that is not supported.
-pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
+pub(crate) fn read_index(place: &Path) -> Result<IndexFile, RepoError> {
     let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::new()),
@@ -59,31 +59,31 @@ pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
 ///
 /// # Errors
 /// When the index cannot be written or synced.
-pub(crate) fn update(
+pub(crate) fn update_index(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
     files: &[ReceiptFile],
-    placed: &Placed<'_>,
+    placed: &PlacedFiles<'_>,
     also: Vec<PathBuf>,
-    replaced: &mut Replaced,
+    replaced: &mut ReplacedFiles,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
-    change(repository, &mut held.index, root, files, placed)?;
-    let written = write(&held.index, &next);
+    change_entries(repository, &mut held.index, root, files, placed)?;
+    let written = write_index(&held.index, &next);
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
     // A rename can become durable before the content of the file. git could not read such an index.
     let unsynced = [vec![next.clone()], also].concat();
-    repository.sync(&unsynced)?;
+    repository.sync_paths(&unsynced)?;
     repository.reach("work tree durable");
-    replaced.keep(&place);
+    replaced.keep_open(&place);
     fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
     Ok(())
 }
 
-fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
+fn write_index(index: &IndexFile, next: &Path) -> io::Result<()> {
     index.write_to(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
 }
 
@@ -91,12 +91,12 @@ fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When an id is not valid.
-fn change(
+fn change_entries(
     repository: &Repository,
     index: &mut IndexFile,
     root: &Path,
     files: &[ReceiptFile],
-    placed: &Placed<'_>,
+    placed: &PlacedFiles<'_>,
 ) -> Result<(), ExecError> {
     let paths = || files.iter().map(|file| file.path.as_str());
     let mut new = Vec::with_capacity(files.len());
@@ -109,7 +109,7 @@ fn change(
             new.push(NewEntry {
                 path,
                 mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),
-                id: oid(&id.oid)?.as_bytes().try_into().unwrap_or_default(),
+                id: parse_oid(&id.oid)?.as_bytes().try_into().unwrap_or_default(),
                 stat: stat.as_ref().map(stat_of).unwrap_or_default(),
             });
         }
@@ -125,7 +125,7 @@ fn change(
 
 /// Returns whether the index was replaced already: no entry of the change equals the base any more. The working tree was
 /// durable before, so whatever else it contains now is a user's work.
-pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
+pub(crate) fn is_up_to_date(index: &IndexFile, files: &[JournalFile]) -> bool {
     files.iter().all(|JournalFile { file, .. }| {
         let entry = index.find_entry(file.path.as_str(), 0);
         let is_old = match (&entry, &file.old) {
@@ -149,7 +149,7 @@ pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
     if looks_usual {
         return Ok(());
     }
-    read(&repository.index_path()).map(drop)
+    read_index(&repository.index_path()).map(drop)
 }
 
 /// Returns whether the file is missing, or begins like an index of version 2 to 4 (gitformat-index(5)).
@@ -200,23 +200,23 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> 
     let place = root.join(path);
     let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
     let id = entry.blob_id();
-    let content = Content::of(&place);
-    let same = is_file && content.is(&id).unwrap_or(false);
+    let content = FileContent::at_path(&place);
+    let same = is_file && content.is_content_of(&id).unwrap_or(false);
     // libgit2 would follow a link, or wait at a FIFO, in the place of `.gitattributes`.
     let is_odd = |folder: &str| mentions::is_odd(&root.join(attributes_in(folder)));
-    if !same && [""].into_iter().chain(ancestors(path)).any(is_odd) {
+    if !same && [""].into_iter().chain(ancestor_folders(path)).any(is_odd) {
         return false;
     }
     let as_git_sees_it = || {
-        let conversion = Conversion {
-            attributes: Attributes::Ask {
+        let conversion = FileConversion {
+            attributes: AttributeSource::Ask {
                 git: &repository.git,
                 from: AttrCheckFlags::FILE_THEN_INDEX,
                 mentions: &Mentions::Anything,
             },
             settings: repository.line_end_settings()?,
         };
-        is_base_content(repository, &content, &id, conversion.of(path)?)
+        is_base_content(repository, &content, &id, conversion.line_ends_of(path)?)
     };
     same || (is_file && as_git_sees_it().unwrap_or(false))
 }

@@ -59,7 +59,7 @@ impl Repository {
             let linked = match fs::hard_link(&mark, &path) {
                 // Without hard links the lock gets its content a moment after its name. A kill in between leaves an empty
                 // lock, which a person has to remove.
-                Err(error) if no_links(&error) => create(&path, &text),
+                Err(error) if no_links(&error) => create_file(&path, &text),
                 other => other,
             };
             self.reach("index locked");
@@ -85,7 +85,7 @@ impl Repository {
         let next = self.next_index();
         clear_next(&next).map_err(ExecError::write("remove", &next))?;
         self.reach("index held");
-        let index = index::read(&self.index_path())?;
+        let index = index::read_index(&self.index_path())?;
         Ok(HeldIndex { index, _lock: lock })
     }
 
@@ -160,10 +160,10 @@ impl Repository {
 /// When it cannot be created.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     remove_if_there(path)?;
-    create(path, text)
+    create_file(path, text)
 }
 
-fn create(path: &Path, text: &str) -> io::Result<()> {
+fn create_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())
 }

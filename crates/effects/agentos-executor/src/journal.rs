@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use agentos_landing::RepoPath;
 use serde::{Deserialize, Serialize};
 
-use crate::line_ends::Ends;
+use crate::line_ends::FileLineEnds;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
 /// Journal of the landing that is under way.
@@ -28,7 +28,7 @@ pub(crate) struct Journal {
     pub commit: Option<String>,
     /// True once the change counts as made in a landing that moves no ref.
     pub decided: bool,
-    /// Name of the machine's last start, by [`boot`]. Empty in a journal of an earlier version, which made the branch durable
+    /// Name of the machine's last start, by [`boot_name`]. Empty in a journal of an earlier version, which made the branch durable
     /// before it wrote anything else.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot: String,
@@ -45,15 +45,15 @@ pub(crate) struct JournalFile {
     /// Temporary name of its new content, relative to the working tree. `None` if no working tree is written.
     pub temp: Option<String>,
     /// Conversion of its line ends in the working tree.
-    #[serde(default, skip_serializing_if = "Ends::are_kept")]
-    pub ends: Ends,
+    #[serde(default, skip_serializing_if = "FileLineEnds::are_kept")]
+    pub ends: FileLineEnds,
 }
 
 impl Journal {
     /// Returns whether earlier writes may be lost although later ones are there. Only a loss of power or a crash of the
     /// system does that, so the machine must have been started since.
     pub fn may_have_holes(&self) -> bool {
-        !self.boot.is_empty() && (self.boot == UNKNOWN || self.boot != boot())
+        !self.boot.is_empty() && (self.boot == UNKNOWN || self.boot != boot_name())
     }
 }
 
@@ -61,7 +61,7 @@ impl Journal {
 const UNKNOWN: &str = "unknown";
 
 /// Returns a name for the machine's last start (random(4), `boot_id`).
-pub(crate) fn boot() -> String {
+pub(crate) fn boot_name() -> String {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let boot_id = boot_id.map(|text| text.trim().to_owned()).unwrap_or_default();
     if boot_id.is_empty() {
@@ -83,7 +83,7 @@ impl JournalFile {
 }
 
 /// Lock of a landing that is under way. The system releases it when its holder ends, even by a kill.
-pub(crate) struct Lock {
+pub(crate) struct LandingLock {
     _file: File,
 }
 
@@ -92,7 +92,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the lock file cannot be opened or locked.
-    pub(crate) fn lock(&self) -> Result<Lock, ExecError> {
+    pub(crate) fn lock_landings(&self) -> Result<LandingLock, ExecError> {
         self.lock_file("lock")
     }
 
@@ -100,11 +100,11 @@ impl Repository {
     ///
     /// # Errors
     /// When the lock file cannot be opened or locked.
-    pub(crate) fn wait_for_turn(&self) -> Result<Lock, ExecError> {
+    pub(crate) fn wait_for_turn(&self) -> Result<LandingLock, ExecError> {
         self.lock_file("turn")
     }
 
-    fn lock_file(&self, name: &str) -> Result<Lock, ExecError> {
+    fn lock_file(&self, name: &str) -> Result<LandingLock, ExecError> {
         let dir = self.own_dir()?;
         let path = dir.join(name);
         // A link would let us create or lock a file elsewhere, and a FIFO would keep us waiting.
@@ -140,7 +140,7 @@ impl Repository {
                 });
             }
         }
-        Ok(Lock { _file: file })
+        Ok(LandingLock { _file: file })
     }
 
     /// Returns the folder for our own state, and creates it if necessary.

@@ -9,14 +9,14 @@ use agentos_policy::{ApprovalHashes, Approved};
 use git2::{ObjectType, Oid, Signature, Time, Tree};
 use sha2::{Digest, Sha256};
 
-use crate::base::lookup;
+use crate::base::find_entry;
 use crate::disk;
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
-use crate::measure::hex;
-use crate::preflight::ancestors;
-use crate::prepare::{Prepared, prepare};
-use crate::repository::Queue;
-use crate::splice::{mode_bits, oid};
+use crate::measure::lower_hex;
+use crate::preflight::ancestor_folders;
+use crate::prepare::{PreparedChange, prepare_change};
+use crate::repository::LandingQueue;
+use crate::splice::{mode_bits, parse_oid};
 use crate::{
     Authorship, CommitSigner, ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
     RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, pack,
@@ -73,7 +73,7 @@ impl Repository {
         let (change, hashes) = approved.into_parts();
         check_approval(&change, &hashes, plan)?;
         let landed = self.land_once(&change, plan, intents, signer);
-        if let Queue::Willing(turn) = self.queue() {
+        if let LandingQueue::Willing(turn) = self.landing_queue() {
             match &landed {
                 // Of many landings on one branch only one finds its base unmoved. Without a queue the others would all try
                 // again at once, and again all but one would fail.
@@ -95,15 +95,15 @@ impl Repository {
         signer: Option<&dyn CommitSigner>,
     ) -> Result<Receipt, ExecError> {
         if plan.target.writes == Writes::Nothing {
-            return self.rehearse(change, plan);
+            return self.dry_run(change, plan);
         }
-        let _lock = self.lock()?;
+        let _lock = self.lock_landings()?;
         self.reach("locked");
         let recovered = self.recover_locked()?;
         self.note_recovered(recovered);
         self.check_target(&plan.target)?;
         self.check_no_links(&plan.target.refname)?;
-        let signatures = signatures(plan)?;
+        let signatures = author_signatures(plan)?;
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
         let mut held = None;
@@ -113,19 +113,19 @@ impl Repository {
             // Between the first check and the lock, another program may have switched branches.
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = overlap::check(self, &index.index, root, &files)?;
-            embedded::check(root, change)?;
+            before = overlap::check_paths(self, &index.index, root, &files)?;
+            embedded::check_change(root, change)?;
         }
         self.reach("checked");
-        let mut prepared = if files.len() < pack::FROM {
-            let memory = opinion::in_memory()?;
-            let prepared = prepare(&self.git, &memory, &base, change, files, self.fail_points())?;
+        let mut prepared = if files.len() < pack::FROM_FILES {
+            let memory = opinion::memory_repository()?;
+            let prepared = prepare_change(&self.git, &memory, &base, change, files, self.fail_points())?;
             let unsynced = disk::object_files(self.common_dir(), &prepared.objects);
-            Prepared { unsynced, ..prepared }
+            PreparedChange { unsynced, ..prepared }
         } else {
             pack::prepare_packed(self, &base, change, files)?
         };
-        prepared.ends = filters::check(self, &prepared, &before)?;
+        prepared.ends = filters::check_files(self, &prepared, &before)?;
         let intent = intents.intent(&intent_of(plan, change, &prepared));
         let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
@@ -145,19 +145,19 @@ impl Repository {
         let mut receipt = receipt_of(plan, change, &prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
-        self.publish(plan, change, &prepared, &mut receipt, held, intents)?;
+        self.publish_change(plan, change, &prepared, &mut receipt, held, intents)?;
         Ok(receipt)
     }
 
     /// Does a dry run: every check, and everything up to the resulting tree. Objects are kept in memory only.
-    fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
+    fn dry_run(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
         let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
         let _memory = objects
             .add_new_mempack_backend(1000)
             .map_err(RepoError::git("open the object store"))?;
         let base = git
-            .find_tree(oid(&plan.target.base_tree)?)
+            .find_tree(parse_oid(&plan.target.base_tree)?)
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
         self.check_target(&plan.target)?;
@@ -166,13 +166,13 @@ impl Repository {
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
             self.check_head_is_free()?;
-            let index = crate::index::read(&self.index_path())?;
+            let index = crate::index::read_index(&self.index_path())?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = overlap::check(self, &index, root, &files)?;
+            before = overlap::check_paths(self, &index, root, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
-        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
-        filters::check_in(&git, self, &prepared, &before)?;
+        let prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
+        filters::check_files_in(&git, self, &prepared, &before)?;
         Ok(receipt_of(plan, change, &prepared))
     }
 
@@ -188,10 +188,10 @@ impl Repository {
             .add_new_mempack_backend(1000)
             .map_err(RepoError::git("open the object store"))?;
         let base = git
-            .find_tree(oid(base_tree)?)
+            .find_tree(parse_oid(base_tree)?)
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
-        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
+        let prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
         Ok(prepared.tree.to_string())
     }
 
@@ -202,9 +202,9 @@ impl Repository {
     fn check_target(&self, target: &Target) -> Result<(), ExecError> {
         let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
         if target.writes.touches_work_tree() && head != target.refname {
-            return Err(moved("HEAD", &target.refname, head));
+            return Err(base_moved("HEAD", &target.refname, head));
         }
-        let now = self.tip(&target.refname);
+        let now = self.ref_tip(&target.refname);
         let fits = match &now {
             Some(now) => !target.creates_branch && *now == target.base_commit,
             None => target.creates_branch,
@@ -212,7 +212,7 @@ impl Repository {
         if fits {
             Ok(())
         } else {
-            Err(moved(
+            Err(base_moved(
                 &target.refname,
                 &target.base_commit,
                 now.unwrap_or_default(),
@@ -231,7 +231,7 @@ impl Repository {
     }
 
     /// Returns the commit that a ref leads to. `None` if it does not exist or leads nowhere.
-    pub(crate) fn tip(&self, refname: &str) -> Option<String> {
+    pub(crate) fn ref_tip(&self, refname: &str) -> Option<String> {
         let reference = self
             .git
             .find_reference(refname)
@@ -244,11 +244,11 @@ impl Repository {
         if target.writes.commits() {
             // The diff of a commit is the one against its parent, so the parent's tree counts and not `base_tree`, which may
             // contain files that were never committed.
-            let commit = self.git.find_commit(oid(&target.base_commit)?);
+            let commit = self.git.find_commit(parse_oid(&target.base_commit)?);
             let commit = commit.map_err(RepoError::git("read the base"))?;
             return Ok(commit.tree().map_err(RepoError::git("read the base"))?);
         }
-        Ok(self.tree(&target.base_tree)?)
+        Ok(self.find_tree(&target.base_tree)?)
     }
 
     /// Writes the commit object and signs it if there is a signer. It is synced together with the other objects.
@@ -263,13 +263,13 @@ impl Repository {
         pin: &str,
         signer: Option<&dyn CommitSigner>,
     ) -> Result<Oid, ExecError> {
-        let parent = self.git.find_commit(oid(&plan.target.base_commit)?);
+        let parent = self.git.find_commit(parse_oid(&plan.target.base_commit)?);
         let parent = parent.map_err(ExecError::git("read the base"))?;
         let tree = self
             .git
             .find_tree(tree)
             .map_err(ExecError::git("read the new tree"))?;
-        let message = message(plan, pin);
+        let message = commit_message(plan, pin);
         let failed = || ExecError::git("write the commit");
         let id = match signer {
             None => self
@@ -299,7 +299,7 @@ fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> 
         return Err(ExecError::Empty);
     }
     // Hashed again here, instead of taking the change's own word for it.
-    let diff = hex(&Sha256::digest(change.canonical_diff()));
+    let diff = lower_hex(&Sha256::digest(change.canonical_diff()));
     let writes = plan.target.writes.as_str().to_owned();
     let pairs = [
         ("change", &hashes.diff_sha256, &diff),
@@ -322,7 +322,7 @@ fn check_approval(change: &Change, hashes: &ApprovalHashes, plan: &LandPlan) -> 
 ///
 /// # Errors
 /// [`RepoError::NoIdentity`] if a commit is to be made and the names are missing or not valid.
-fn signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'static>)>, ExecError> {
+fn author_signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'static>)>, ExecError> {
     if !plan.target.writes.commits() {
         return Ok(None);
     }
@@ -348,8 +348,8 @@ fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, E
 fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecError> {
     let path = file.path.as_str();
     // A file below a link or a submodule would be written outside the tree that was judged.
-    for above in ancestors(path) {
-        match lookup(base, above)
+    for above in ancestor_folders(path) {
+        match find_entry(base, above)
             .map_err(RepoError::git("read the base"))?
             .map(|entry| entry.filemode())
         {
@@ -360,7 +360,7 @@ fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecE
     }
     let old = file.old.as_ref().map(file_id).transpose()?;
     let new = file.new.as_ref().map(file_id).transpose()?;
-    let found = lookup(base, path).map_err(RepoError::git("read the base"))?;
+    let found = find_entry(base, path).map_err(RepoError::git("read the base"))?;
     let fits = match (&found, &old) {
         (None, None) => true,
         // The folder must be emptied by deletions of the same change; building the tree checks that.
@@ -383,12 +383,12 @@ fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecE
 
 fn file_id(state: &FileState) -> Result<FileId, ExecError> {
     Ok(FileId {
-        oid: blob_id::of(&state.content)?.to_string(),
+        oid: blob_id::compute_id(&state.content)?.to_string(),
         mode: FileMode::clone(&state.mode),
     })
 }
 
-fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {
+fn intent_of(plan: &LandPlan, change: &Change, prepared: &PreparedChange) -> Intent {
     Intent {
         run: plan.run.clone(),
         refname: plan.target.refname.clone(),
@@ -401,7 +401,7 @@ fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {
     }
 }
 
-fn receipt_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Receipt {
+fn receipt_of(plan: &LandPlan, change: &Change, prepared: &PreparedChange) -> Receipt {
     Receipt {
         run: plan.run.clone(),
         commit: None,
@@ -420,7 +420,7 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Receipt 
 
 /// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
 /// lines of the text that look like trailers count as text.
-fn message(plan: &LandPlan, pin: &str) -> String {
+fn commit_message(plan: &LandPlan, pin: &str) -> String {
     let body: String = plan
         .message
         .chars()
@@ -449,7 +449,7 @@ fn message(plan: &LandPlan, pin: &str) -> String {
     text
 }
 
-pub(crate) fn moved(refname: &str, expected: &str, found: String) -> ExecError {
+pub(crate) fn base_moved(refname: &str, expected: &str, found: String) -> ExecError {
     ExecError::BaseMoved {
         refname: refname.to_owned(),
         expected: expected.to_owned(),

@@ -28,20 +28,20 @@ use std::path::Path;
 
 use agentos_durable::{Links, read_plain_file};
 
-use crate::displaced::{DisplacedFiles, remove};
+use crate::displaced::{DisplacedFiles, remove_temp};
 use crate::exchange::{move_to_free_name, spare_name};
 use crate::file_state::{OnDisk, are_one_file, read_state};
 use crate::journal::JournalFile;
 use crate::preflight::look_at;
-use crate::splice::oid;
-use crate::worktree::safe;
+use crate::splice::parse_oid;
+use crate::worktree::safe_path;
 use crate::{ExecError, Repository};
 
 /// Clears the temporary names of a landing that was killed. Returns the paths that contain somebody's work.
 ///
 /// # Errors
 /// When a file cannot be moved or removed. Nothing is lost then, and the next call tries again.
-pub(crate) fn clear(
+pub(crate) fn clear_leftovers(
     repository: &Repository,
     root: &Path,
     files: &[JournalFile],
@@ -52,10 +52,10 @@ pub(crate) fn clear(
             continue;
         };
         // If a folder above has been replaced by a link, the files behind it are not ours.
-        let (Ok(temp), Ok(place)) = (safe(root, temp), safe(root, entry.file.path.as_str())) else {
+        let (Ok(temp), Ok(place)) = (safe_path(root, temp), safe_path(root, entry.file.path.as_str())) else {
             continue;
         };
-        let leftover = Leftover {
+        let leftover = LeftoverFile {
             repository,
             entry,
             place: &place,
@@ -68,13 +68,13 @@ pub(crate) fn clear(
 }
 
 /// File of a landing that was killed.
-struct Leftover<'a> {
+struct LeftoverFile<'a> {
     repository: &'a Repository,
     entry: &'a JournalFile,
     place: &'a Path,
 }
 
-impl Leftover<'_> {
+impl LeftoverFile<'_> {
     fn clear_spare(
         &self,
         displaced: &mut DisplacedFiles<'_>,
@@ -85,7 +85,7 @@ impl Leftover<'_> {
             return Ok(());
         }
         if self.leads_to_the_path(spare)? {
-            return remove(spare);
+            return remove_temp(spare);
         }
         // The spare name holds the original file. It goes back to the first name that is free: the path, or the temporary
         // name, where `clear_temp` looks at it next.
@@ -105,14 +105,14 @@ impl Leftover<'_> {
         let is_ours =
             self.leads_to_the_path(temp)? || displaced.is_known(self.entry, temp)? || self.is_begun(temp)?;
         if is_ours {
-            return remove(temp);
+            return remove_temp(temp);
         }
         let is_there = look_at(self.place)?.is_some();
         let is_new = || read_state(self.repository, self.place, self.entry).unwrap_or(OnDisk::Other);
         if !is_there || (self.entry.file.new.is_some() && is_new() == OnDisk::New) {
             return displaced.give_back(self.entry, temp, self.place);
         }
-        displaced.rescue(self.entry, temp)
+        displaced.save_elsewhere(self.entry, temp)
     }
 
     /// Returns whether a name leads to the same file as the path.
@@ -134,7 +134,7 @@ impl Leftover<'_> {
         };
         // Objects are durable before anything is exchanged. So without the object nothing was exchanged, and the temporary
         // name can only hold our own staged content.
-        let Ok(blob) = self.repository.git.find_blob(oid(&new.oid)?) else {
+        let Ok(blob) = self.repository.git.find_blob(parse_oid(&new.oid)?) else {
             return Ok(true);
         };
         let content = self.entry.ends.after.to_work_tree(blob.content());

@@ -27,12 +27,12 @@ pub(crate) enum LineEnds {
 /// Conversion of one file before and after a change. They differ if the change edits `.gitattributes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ends {
+pub(crate) struct FileLineEnds {
     pub before: LineEnds,
     pub after: LineEnds,
 }
 
-impl Ends {
+impl FileLineEnds {
     pub(crate) fn are_kept(&self) -> bool {
         self.before.are_kept() && self.after.are_kept()
     }
@@ -49,7 +49,7 @@ pub(crate) enum AutoCrlf {
 
 /// Settings that determine line ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct LineEndSettings {
     pub auto: AutoCrlf,
     /// True if `core.eol` is `crlf`, or is not set and the system uses CRLF.
     pub eol_is_crlf: bool,
@@ -59,33 +59,38 @@ pub(crate) struct Settings {
 
 /// Value of one attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Attribute {
+pub(crate) enum AttributeValue {
     Unspecified,
     On,
     Off,
     Value(String),
 }
 
-impl Attribute {
-    fn is(&self, value: &str) -> bool {
+impl AttributeValue {
+    fn has_value(&self, value: &str) -> bool {
         matches!(self, Self::Value(found) if found == value)
     }
 }
 
 impl LineEnds {
     /// Chooses the conversion from the attributes `text`, `crlf` (the older name of `text`) and `eol`.
-    pub(crate) fn choose(text: &Attribute, crlf: &Attribute, eol: &Attribute, settings: Settings) -> Self {
-        enum Said {
+    pub(crate) fn from_attributes(
+        text: &AttributeValue,
+        crlf: &AttributeValue,
+        eol: &AttributeValue,
+        settings: LineEndSettings,
+    ) -> Self {
+        enum TextKind {
             Text,
             Input,
             Auto,
         }
-        let said = |attribute: &Attribute| match attribute {
-            Attribute::On => Some(Ok(Said::Text)),
-            Attribute::Off => Some(Err(())),
-            Attribute::Value(value) if value == "input" => Some(Ok(Said::Input)),
-            Attribute::Value(value) if value == "auto" => Some(Ok(Said::Auto)),
-            Attribute::Value(_) | Attribute::Unspecified => None,
+        let said = |attribute: &AttributeValue| match attribute {
+            AttributeValue::On => Some(Ok(TextKind::Text)),
+            AttributeValue::Off => Some(Err(())),
+            AttributeValue::Value(value) if value == "input" => Some(Ok(TextKind::Input)),
+            AttributeValue::Value(value) if value == "auto" => Some(Ok(TextKind::Auto)),
+            AttributeValue::Value(_) | AttributeValue::Unspecified => None,
         };
         let said = match said(text).or_else(|| said(crlf)) {
             Some(Err(())) => return Self::Kept,
@@ -98,26 +103,26 @@ impl LineEnds {
             AutoCrlf::Off => settings.eol_is_crlf,
         };
         let auto = |is_crlf| if is_crlf { Self::AutoCrlf } else { Self::AutoLf };
-        let is_auto = matches!(said, Some(Said::Auto));
+        let is_auto = matches!(said, Some(TextKind::Auto));
         match (said, settings.auto) {
-            _ if eol.is("lf") => {
+            _ if eol.has_value("lf") => {
                 if is_auto {
                     Self::AutoLf
                 } else {
                     Self::TextLf
                 }
             }
-            _ if eol.is("crlf") => {
+            _ if eol.has_value("crlf") => {
                 if is_auto {
                     Self::AutoCrlf
                 } else {
                     Self::TextCrlf
                 }
             }
-            (Some(Said::Auto), _) => auto(crlf_by_settings),
-            (Some(Said::Input), _) => Self::TextLf,
-            (Some(Said::Text), _) if crlf_by_settings => Self::TextCrlf,
-            (Some(Said::Text), _) => Self::TextLf,
+            (Some(TextKind::Auto), _) => auto(crlf_by_settings),
+            (Some(TextKind::Input), _) => Self::TextLf,
+            (Some(TextKind::Text), _) if crlf_by_settings => Self::TextCrlf,
+            (Some(TextKind::Text), _) => Self::TextLf,
             (None, AutoCrlf::Off) => Self::Kept,
             (None, AutoCrlf::On | AutoCrlf::Input) => auto(crlf_by_settings),
         }
@@ -135,7 +140,7 @@ impl LineEnds {
     pub(crate) fn to_work_tree(self, content: &[u8]) -> Cow<'_, [u8]> {
         let stats = match self {
             Self::Kept | Self::TextLf | Self::AutoLf => return Cow::Borrowed(content),
-            Self::TextCrlf | Self::AutoCrlf => Stats::of(content),
+            Self::TextCrlf | Self::AutoCrlf => TextStats::count(content),
         };
         // With automatic conversion git changes neither binary content nor text that has a CR already: the way back would not
         // give the same bytes.
@@ -160,10 +165,10 @@ impl LineEnds {
     pub(crate) fn to_git<'a>(self, content: &'a [u8], indexed: Option<&[u8]>) -> Cow<'a, [u8]> {
         let stats = match self {
             Self::Kept => return Cow::Borrowed(content),
-            Self::TextLf | Self::TextCrlf | Self::AutoLf | Self::AutoCrlf => Stats::of(content),
+            Self::TextLf | Self::TextCrlf | Self::AutoLf | Self::AutoCrlf => TextStats::count(content),
         };
         let has_crlf = |content: &[u8]| {
-            let stats = Stats::of(content);
+            let stats = TextStats::count(content);
             stats.crlf > 0 && !stats.is_binary()
         };
         // With automatic conversion git keeps CRLF in a file that was committed with it, so that old files do not change.
@@ -190,7 +195,7 @@ impl LineEnds {
 
 /// Counts by which git distinguishes text from binary content.
 #[derive(Default)]
-struct Stats {
+struct TextStats {
     lone_cr: usize,
     lone_lf: usize,
     crlf: usize,
@@ -199,8 +204,8 @@ struct Stats {
     unprintable: usize,
 }
 
-impl Stats {
-    fn of(content: &[u8]) -> Self {
+impl TextStats {
+    fn count(content: &[u8]) -> Self {
         let mut stats = Self::default();
         let mut rest = content.iter().peekable();
         while let Some(&byte) = rest.next() {

@@ -31,20 +31,20 @@ pub struct Measurement {
     /// Content of the index file. `None` if there is none.
     index: Option<Vec<u8>>,
     /// Entries of the working tree in the order of the walk, which is the same for the same paths.
-    seen: Vec<Seen>,
+    seen: Vec<SeenEntry>,
 }
 
 /// Entry of the working tree.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct SeenEntry {
     path: Vec<u8>,
-    stamp: Stamp,
+    stamp: EntryStamp,
 }
 
 /// Properties of a file of which every change to it changes at least one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Stamp {
+struct EntryStamp {
     mode: u32,
     size: u64,
     inode: u64,
@@ -78,7 +78,7 @@ impl Measurement {
                     }
                     path
                 }
-                (Some(a), Some(b)) if order(&a.path, &b.path).is_lt() => {
+                (Some(a), Some(b)) if compare_paths(&a.path, &b.path).is_lt() => {
                     let path = a.path.as_slice();
                     ours.next();
                     path
@@ -118,7 +118,7 @@ impl Repository {
         let index = read_if_there(&self.git.path().join("index"))?;
         let state = StateMeasurement {
             head: self.head_line(),
-            refs: hex(&Sha256::digest(refs.join("\n").as_bytes())),
+            refs: lower_hex(&Sha256::digest(refs.join("\n").as_bytes())),
             index: digest_of(index.as_deref()),
             worktree: worktree_digest(&seen),
             git_files: self.git_files_digest()?,
@@ -175,7 +175,7 @@ impl Repository {
         }
         for folder in [common.join("hooks"), common.join("info")] {
             let mut seen = Vec::new();
-            walk(&folder, &mut Vec::new(), &|_| false, &mut seen);
+            walk_folder(&folder, &mut Vec::new(), &|_| false, &mut seen);
             if folder.ends_with("info") {
                 // `info/refs` is a list for file servers (git-update-server-info(1)). Every `git gc` writes it, and a tool
                 // need not have run for that.
@@ -183,34 +183,34 @@ impl Repository {
             }
             digest.update(worktree_digest(&seen));
         }
-        Ok(hex(&digest.finalize()))
+        Ok(lower_hex(&digest.finalize()))
     }
 }
 
 /// Name in a folder, with its facts. They are `None` if the system does not report them.
-type Named = (OsString, Option<Metadata>);
+type NamedEntry = (OsString, Option<Metadata>);
 
 /// Number of folders from which on several threads are faster than one.
 const WORTH_THREADS: usize = 16;
 
-/// Walks from a root as [`walk`] does, in as many threads as there are processors. Each takes one folder of the root at a
+/// Walks from a root as [`walk_folder`] does, in as many threads as there are processors. Each takes one folder of the root at a
 /// time.
-fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
+fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<SeenEntry> {
     let mut seen = Vec::new();
-    let found = names(root).unwrap_or_default();
+    let found = list_names(root).unwrap_or_default();
     let folders = found
         .iter()
         .filter(|(_, found)| is_folder(found.as_ref()))
         .count();
     if folders < WORTH_THREADS {
-        walk(root, &mut Vec::new(), skip, &mut seen);
+        walk_folder(root, &mut Vec::new(), skip, &mut seen);
         return seen;
     }
-    let parts: Vec<OnceLock<Vec<Seen>>> = found.iter().map(|_| OnceLock::new()).collect();
+    let parts: Vec<OnceLock<Vec<SeenEntry>>> = found.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
-    let part = |named: &Named| {
+    let part = |named: &NamedEntry| {
         let mut seen = Vec::new();
-        look(root, named, &mut Vec::new(), skip, &mut seen);
+        look_at_entry(root, named, &mut Vec::new(), skip, &mut seen);
         seen
     };
     let work = || {
@@ -238,23 +238,23 @@ fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
 }
 
 /// Looks at everything below a folder, sorted by name, without following links.
-fn walk(folder: &Path, prefix: &mut Vec<u8>, skip: &dyn Fn(&Path) -> bool, seen: &mut Vec<Seen>) {
-    let Some(found) = names(folder) else {
+fn walk_folder(folder: &Path, prefix: &mut Vec<u8>, skip: &dyn Fn(&Path) -> bool, seen: &mut Vec<SeenEntry>) {
+    let Some(found) = list_names(folder) else {
         let mut path = prefix.clone();
         path.extend_from_slice(b"(unreadable)");
-        return seen.push(Seen {
+        return seen.push(SeenEntry {
             path,
-            stamp: Stamp::default(),
+            stamp: EntryStamp::default(),
         });
     };
     for named in &found {
-        look(folder, named, prefix, skip, seen);
+        look_at_entry(folder, named, prefix, skip, seen);
     }
 }
 
 /// Lists a folder, sorted by name. `None` if it cannot be read.
-fn names(folder: &Path) -> Option<Vec<Named>> {
-    let mut found: Vec<Named> = fs::read_dir(folder)
+fn list_names(folder: &Path) -> Option<Vec<NamedEntry>> {
+    let mut found: Vec<NamedEntry> = fs::read_dir(folder)
         .ok()?
         .flatten()
         .map(|entry| (entry.file_name(), entry.metadata().ok()))
@@ -268,12 +268,12 @@ fn is_folder(found: Option<&Metadata>) -> bool {
 }
 
 /// Looks at one name of a folder and everything below it.
-fn look(
+fn look_at_entry(
     folder: &Path,
-    (name, found): &Named,
+    (name, found): &NamedEntry,
     prefix: &mut Vec<u8>,
     skip: &dyn Fn(&Path) -> bool,
-    seen: &mut Vec<Seen>,
+    seen: &mut Vec<SeenEntry>,
 ) {
     let full = folder.join(name);
     if is_folder(found.as_ref()) && skip(&full) {
@@ -281,20 +281,20 @@ fn look(
     }
     let length = prefix.len();
     prefix.extend_from_slice(name.as_encoded_bytes());
-    seen.push(Seen {
+    seen.push(SeenEntry {
         path: prefix.clone(),
-        stamp: found.as_ref().map(Stamp::of).unwrap_or_default(),
+        stamp: found.as_ref().map(EntryStamp::from_metadata).unwrap_or_default(),
     });
     if is_folder(found.as_ref()) {
         prefix.push(b'/');
-        walk(&full, prefix, skip, seen);
+        walk_folder(&full, prefix, skip, seen);
     }
     prefix.truncate(length);
 }
 
-impl Stamp {
+impl EntryStamp {
     #[cfg(unix)]
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         // Some file systems change the size of a folder without a change in it. Its times change with every change.
@@ -309,7 +309,7 @@ impl Stamp {
     }
 
     #[cfg(not(unix))]
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         let modified = metadata
             .modified()
             .ok()
@@ -327,9 +327,9 @@ impl Stamp {
     }
 }
 
-fn worktree_digest(seen: &[Seen]) -> String {
+fn worktree_digest(seen: &[SeenEntry]) -> String {
     let mut digest = Sha256::new();
-    for Seen { path, stamp } in seen {
+    for SeenEntry { path, stamp } in seen {
         digest.update(path);
         digest.update([0]);
         digest.update(stamp.mode.to_le_bytes());
@@ -338,7 +338,7 @@ fn worktree_digest(seen: &[Seen]) -> String {
         digest.update(stamp.modified.to_le_bytes());
         digest.update(stamp.changed.to_le_bytes());
     }
-    hex(&digest.finalize())
+    lower_hex(&digest.finalize())
 }
 
 fn file_digest(path: &Path) -> Result<String, RepoError> {
@@ -346,7 +346,7 @@ fn file_digest(path: &Path) -> Result<String, RepoError> {
 }
 
 fn digest_of(content: Option<&[u8]>) -> String {
-    content.map_or_else(|| "none".to_owned(), |bytes| hex(&Sha256::digest(bytes)))
+    content.map_or_else(|| "none".to_owned(), |bytes| lower_hex(&Sha256::digest(bytes)))
 }
 
 /// Reads a file. `None` if it is not there.
@@ -362,7 +362,7 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RepoError> {
 }
 
 /// Compares two paths in the order of the walk: by name within a folder, and a folder before its content.
-fn order(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+fn compare_paths(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
     a.split(|byte| *byte == b'/').cmp(b.split(|byte| *byte == b'/'))
 }
 
@@ -384,6 +384,6 @@ fn name_the_innermost(changed: &[&[u8]], limit: usize) -> Vec<String> {
 }
 
 /// Formats bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn lower_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,18 +10,18 @@
 use agentos_landing::{Change, FileChange};
 use git2::{Diff, ObjectType, Odb, Oid, Repository, Tree};
 
-use crate::rebuild::rebuild;
-use crate::splice::{mode_bits, oid};
-use crate::tree_diff::differences;
+use crate::rebuild::apply_hunks;
+use crate::splice::{mode_bits, parse_oid};
+use crate::tree_diff::list_differences;
 use crate::{ExecError, ReceiptFile};
 
 /// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the change.
-/// Objects of the check are written to `memory`: a repository of [`in_memory`], or `git` itself if it keeps new objects in
+/// ObjectSource of the check are written to `memory`: a repository of [`memory_repository`], or `git` itself if it keeps new objects in
 /// memory.
 ///
 /// # Errors
 /// [`ExecError::SecondOpinion`] if the results differ; other errors as libgit2 reports them.
-pub(crate) fn check(
+pub(crate) fn check_result(
     git: &Repository,
     memory: &Repository,
     base: &Tree<'_>,
@@ -38,8 +38,8 @@ pub(crate) fn check(
 const AT_ONCE: usize = 1024;
 
 /// File of a change: its part of the approved diff, its ids, and its content.
-struct Part<'a> {
-    section: Section<'a>,
+struct ChangePart<'a> {
+    section: DiffSection<'a>,
     file: &'a ReceiptFile,
     state: &'a FileChange,
 }
@@ -54,28 +54,28 @@ fn check_hunks(
     change: &Change,
     files: &[ReceiptFile],
 ) -> Result<(), ExecError> {
-    let sections = sections(change.canonical_diff());
+    let sections = split_sections(change.canonical_diff());
     if sections.len() != files.len() {
-        return Err(disagree("the diff does not have one part for each file"));
+        return Err(opinions_differ("the diff does not have one part for each file"));
     }
     // The canonical diff has its parts in the order of the change's files.
     let parts = sections.into_iter().zip(files).zip(change.files());
     let parts: Vec<_> = parts
-        .map(|((section, file), state)| Part { section, file, state })
+        .map(|((section, file), state)| ChangePart { section, file, state })
         .collect();
     parts
         .chunks(AT_ONCE)
         .try_for_each(|parts| check_parts(git, memory, parts))
 }
 
-fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Result<(), ExecError> {
+fn check_parts(git: &Repository, memory: &Repository, parts: &[ChangePart<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("compare the result");
     let there = memory.odb().map_err(failed())?;
     // All files are put into one folder under the names f0, f1 and so on, so that libgit2 reads no name of the change.
     let mut patch = Vec::new();
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
-    for (number, Part { section, file, state }) in parts.iter().enumerate() {
+    for (number, ChangePart { section, file, state }) in parts.iter().enumerate() {
         let Some(hunks) = section.hunks else {
             check_without_hunks(section, file)?;
             continue;
@@ -85,17 +85,22 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
             continue;
         }
         let name = format!("f{number}");
-        patch.extend_from_slice(header(&name, file).as_bytes());
+        patch.extend_from_slice(section_header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
         if let (Some(old), Some(state)) = (&file.old, &state.old) {
-            let id = oid(&old.oid)?;
+            let id = parse_oid(&old.oid)?;
             // The diff is applied to the base's content, so the content in the change must be that of the base.
             if !there.exists(id) && memory.blob(&state.content).map_err(failed())? != id {
-                return Err(disagree("the old content has another name than the base's"));
+                return Err(opinions_differ(
+                    "the old content has another name than the base's",
+                ));
             }
             before.insert(&name, id, 0o100_644).map_err(failed())?;
         }
-        expected.push((name, file.new.as_ref().map(|new| oid(&new.oid)).transpose()?));
+        expected.push((
+            name,
+            file.new.as_ref().map(|new| parse_oid(&new.oid)).transpose()?,
+        ));
     }
     if patch.is_empty() {
         return Ok(());
@@ -103,12 +108,12 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
     let before = before.write().and_then(|id| memory.find_tree(id));
     let before = before.map_err(failed())?;
     let applied = Diff::from_buffer(&patch).and_then(|diff| memory.apply_to_tree(&before, &diff, None));
-    let applied = applied.map_err(|error| disagree(error.message()))?;
+    let applied = applied.map_err(|error| opinions_differ(error.message()))?;
     // A deleted file has no id, and must not be found.
     for (name, id) in expected {
         let found = applied.get_path(name.as_ref(), 0).map(|entry| entry.id);
         if found != id {
-            return Err(disagree("a hunk gives other content than the change"));
+            return Err(opinions_differ("a hunk gives other content than the change"));
         }
     }
     Ok(())
@@ -118,7 +123,7 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Res
 ///
 /// # Errors
 /// When libgit2 cannot make one.
-pub(crate) fn in_memory() -> Result<Repository, ExecError> {
+pub(crate) fn memory_repository() -> Result<Repository, ExecError> {
     let made = Odb::new().and_then(|objects| {
         objects.add_new_mempack_backend(1)?;
         Repository::from_odb(objects)
@@ -133,20 +138,25 @@ pub(crate) fn in_memory() -> Result<Repository, ExecError> {
 fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(), ExecError> {
     let failed = ExecError::git("compare the result");
     let old = match &file.old {
-        Some(old) => git.find_blob(oid(&old.oid)?).map_err(failed)?.content().to_vec(),
+        Some(old) => git
+            .find_blob(parse_oid(&old.oid)?)
+            .map_err(failed)?
+            .content()
+            .to_vec(),
         None => Vec::new(),
     };
-    let rebuilt = rebuild(&old, hunks).ok_or_else(|| disagree("a hunk does not fit the old content"))?;
+    let rebuilt =
+        apply_hunks(&old, hunks).ok_or_else(|| opinions_differ("a hunk does not fit the old content"))?;
     let rebuilt =
         Oid::hash_object(ObjectType::Blob, &rebuilt).map_err(ExecError::git("compare the result"))?;
     let expected = match &file.new {
-        Some(new) => oid(&new.oid)?,
+        Some(new) => parse_oid(&new.oid)?,
         None => Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?,
     };
     if rebuilt == expected {
         Ok(())
     } else {
-        Err(disagree("a hunk gives other content than the change"))
+        Err(opinions_differ("a hunk gives other content than the change"))
     }
 }
 
@@ -154,7 +164,7 @@ fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(
 ///
 /// # Errors
 /// When the content changes and the diff does not show it.
-fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
+fn check_without_hunks(section: &DiffSection<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
     let empty = Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
     let empty = empty.to_string();
     // An empty file has no line, so neither its creation nor its deletion has a hunk.
@@ -162,7 +172,7 @@ fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), 
     if section.binary || content(&file.old) == content(&file.new) {
         return Ok(());
     }
-    Err(disagree(
+    Err(opinions_differ(
         "the diff shows no hunk for a file whose content changes",
     ))
 }
@@ -180,12 +190,12 @@ pub(crate) fn check_tree(
     let tree = git
         .find_tree(tree)
         .map_err(ExecError::git("compare the result"))?;
-    let found = differences(git, base, &tree).map_err(ExecError::git("compare the result"))?;
+    let found = list_differences(git, base, &tree).map_err(ExecError::git("compare the result"))?;
     let mut expected = Vec::with_capacity(files.len());
     for file in files {
         let [old, new] = [&file.old, &file.new].map(|id| {
             id.as_ref()
-                .map(|id| Ok::<_, ExecError>((oid(&id.oid)?, mode_bits(id.mode))))
+                .map(|id| Ok::<_, ExecError>((parse_oid(&id.oid)?, mode_bits(id.mode))))
                 .transpose()
         });
         expected.push((file.path.as_str().as_bytes().to_vec(), old?, new?));
@@ -194,14 +204,14 @@ pub(crate) fn check_tree(
     if found == expected {
         Ok(())
     } else {
-        Err(disagree(
+        Err(opinions_differ(
             "the resulting tree differs from the base by other files than the change",
         ))
     }
 }
 
 /// Part of the canonical diff about one file.
-struct Section<'a> {
+struct DiffSection<'a> {
     /// Text from the first `@@` to the end of the part. `None` if it has no hunks.
     hunks: Option<&'a [u8]>,
     binary: bool,
@@ -209,7 +219,7 @@ struct Section<'a> {
 
 /// Splits a canonical diff into the parts of its files. No line of a hunk can begin with `diff --git `, since each begins
 /// with a blank, a plus, a minus or a backslash.
-fn sections(diff: &[u8]) -> Vec<Section<'_>> {
+fn split_sections(diff: &[u8]) -> Vec<DiffSection<'_>> {
     let mut starts = Vec::new();
     let mut at = 0;
     for line in diff.split_inclusive(|byte| *byte == b'\n') {
@@ -223,28 +233,28 @@ fn sections(diff: &[u8]) -> Vec<Section<'_>> {
         .iter()
         .zip(ends)
         .filter_map(|(start, end)| diff.get(*start..end))
-        .map(section)
+        .map(parse_section)
         .collect()
 }
 
-fn section(text: &[u8]) -> Section<'_> {
+fn parse_section(text: &[u8]) -> DiffSection<'_> {
     let mut at = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         if line.starts_with(b"@@ ") {
-            return Section {
+            return DiffSection {
                 hunks: text.get(at..),
                 binary: false,
             };
         }
         if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
-            return Section {
+            return DiffSection {
                 hunks: None,
                 binary: true,
             };
         }
         at += line.len();
     }
-    Section {
+    DiffSection {
         hunks: None,
         binary: false,
     }
@@ -252,7 +262,7 @@ fn section(text: &[u8]) -> Section<'_> {
 
 /// Builds the header of a file's part in a form that libgit2 reads correctly. Modes and names are compared by
 /// [`check_tree`].
-fn header(name: &str, file: &ReceiptFile) -> String {
+fn section_header(name: &str, file: &ReceiptFile) -> String {
     let (kind, from, to) = match (&file.old, &file.new) {
         (None, _) => (
             "new file mode 100644\n",
@@ -273,7 +283,7 @@ fn header(name: &str, file: &ReceiptFile) -> String {
     format!("diff --git a/{name} b/{name}\n{kind}--- {from}\n+++ {to}\n")
 }
 
-pub(crate) fn disagree(detail: &str) -> ExecError {
+pub(crate) fn opinions_differ(detail: &str) -> ExecError {
     ExecError::SecondOpinion(detail.to_owned())
 }
 
@@ -309,7 +319,8 @@ mod tests {
         };
         let base = git.find_tree(tree_with(&[])).unwrap();
         let judged = |tree: Oid, files: &[ReceiptFile]| {
-            let error = check(&git, &in_memory().unwrap(), &base, tree, &change, files).err()?;
+            let error =
+                check_result(&git, &memory_repository().unwrap(), &base, tree, &change, files).err()?;
             assert_eq!(error.code(), "second-opinion", "{error}");
             Some(error.to_string())
         };

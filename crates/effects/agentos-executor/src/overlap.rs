@@ -13,11 +13,13 @@ use agentos_index::IndexFile;
 use agentos_landing::FileMode;
 use git2::{AttrCheckFlags, Index};
 
-use crate::conversion::{Attributes, Conversion, NAMES};
+use crate::conversion::{AttributeSource, FileConversion, NAMES};
 use crate::error::Unsupported;
 use crate::line_ends::LineEnds;
 use crate::mentions::{Mentions, is_odd, refused};
-use crate::preflight::{Content, ancestors, attributes_in, is_base_content, link_is, look_at, mode_fits};
+use crate::preflight::{
+    FileContent, ancestor_folders, attributes_in, is_base_content, link_is, look_at, mode_fits,
+};
 use crate::splice::mode_bits;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
@@ -29,7 +31,7 @@ const MAX_NAMED: usize = 50;
 ///
 /// # Errors
 /// [`ExecError::DirtyOverlap`] if a path has uncommitted work; others if it cannot be written safely.
-pub(crate) fn check(
+pub(crate) fn check_paths(
     repository: &Repository,
     index: &IndexFile,
     root: &Path,
@@ -40,12 +42,12 @@ pub(crate) fn check(
         .filter(|file| file.new.is_none())
         .map(|file| file.path.as_str())
         .collect();
-    let asked = asked(repository, index, root, files)?;
-    let conversion = Conversion {
-        attributes: asked.attributes(repository),
+    let asked = choose_query(repository, index, root, files)?;
+    let conversion = FileConversion {
+        attributes: asked.source(repository),
         settings: repository.line_end_settings()?,
     };
-    let look = Look {
+    let look = PathChecks {
         repository,
         root,
         index,
@@ -56,11 +58,11 @@ pub(crate) fn check(
     for file in files {
         let ends = match &file.old {
             Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
-            Some(_) | None => conversion.of(file.path.as_str())?,
+            Some(_) | None => conversion.line_ends_of(file.path.as_str())?,
         };
         line_ends.push(ends);
-        dirty.extend(look.staged(file)?);
-        dirty.extend(look.on_disk(file, ends)?);
+        dirty.extend(look.find_staged(file)?);
+        dirty.extend(look.list_on_disk(file, ends)?);
     }
     if dirty.is_empty() {
         return Ok(line_ends);
@@ -71,7 +73,7 @@ pub(crate) fn check(
 }
 
 /// Source of attributes.
-enum Asked {
+enum AttributeQuery {
     /// No source: no file mentions an attribute that matters.
     Nobody,
     /// Working tree, then index, which libgit2 reads again for that.
@@ -81,14 +83,14 @@ enum Asked {
     OnDisk(git2::Repository, Mentions),
 }
 
-impl Asked {
-    fn attributes<'a>(&'a self, repository: &'a Repository) -> Attributes<'a> {
+impl AttributeQuery {
+    fn source<'a>(&'a self, repository: &'a Repository) -> AttributeSource<'a> {
         let (git, mentions) = match self {
-            Self::Nobody => return Attributes::None,
+            Self::Nobody => return AttributeSource::None,
             Self::Staged => (&repository.git, &Mentions::Anything),
             Self::OnDisk(git, mentions) => (git, mentions),
         };
-        Attributes::Ask {
+        AttributeSource::Ask {
             git,
             from: AttrCheckFlags::FILE_THEN_INDEX,
             mentions,
@@ -102,14 +104,14 @@ impl Asked {
 ///
 /// # Errors
 /// When a file of attributes is a link or a FIFO and libgit2 would have to read it.
-fn asked(
+fn choose_query(
     repository: &Repository,
     index: &IndexFile,
     root: &Path,
     files: &[ReceiptFile],
-) -> Result<Asked, ExecError> {
+) -> Result<AttributeQuery, ExecError> {
     let mut folders = BTreeSet::from([""]);
-    folders.extend(files.iter().flat_map(|file| ancestors(file.path.as_str())));
+    folders.extend(files.iter().flat_map(|file| ancestor_folders(file.path.as_str())));
     let mut mentions = Mentions::outside(repository)?;
     let (mut is_staged, mut odd) = (false, None);
     for folder in folders {
@@ -124,36 +126,36 @@ fn asked(
         }
     }
     if !is_staged && !NAMES.iter().any(|name| mentions.hold(name)) {
-        return Ok(Asked::Nobody);
+        return Ok(AttributeQuery::Nobody);
     }
     if let Some(place) = odd {
         // libgit2 would have to be asked, and it would follow the link or wait at the FIFO.
         return Err(refused(&place).into());
     }
     if is_staged {
-        return Ok(Asked::Staged);
+        return Ok(AttributeQuery::Staged);
     }
     let git = repository.another_handle()?;
     let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;
     git.set_index(&mut empty)
         .map_err(RepoError::git("read the attributes"))?;
-    Ok(Asked::OnDisk(git, mentions))
+    Ok(AttributeQuery::OnDisk(git, mentions))
 }
 
 /// Checks of one change.
-struct Look<'a> {
+struct PathChecks<'a> {
     repository: &'a Repository,
     root: &'a Path,
     index: &'a IndexFile,
     deleted: BTreeSet<&'a str>,
 }
 
-impl Look<'_> {
+impl PathChecks<'_> {
     /// Finds staged work: the entry in the index must equal the base. `None` if it does.
     ///
     /// # Errors
     /// When the entry belongs to a sparse checkout.
-    fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
+    fn find_staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
         // Stages 1 to 3 are the sides of a merge conflict.
@@ -184,7 +186,8 @@ impl Look<'_> {
     /// Finds, for a new path, a staged file above it or below it that this change does not delete. `None` if there is none.
     fn staged_around(&self, path: &str) -> Option<String> {
         let stays = |path: &str| !self.deleted.contains(path);
-        let above = ancestors(path).find(|above| self.index.find_entry(above, 0).is_some() && stays(above));
+        let above =
+            ancestor_folders(path).find(|above| self.index.find_entry(above, 0).is_some() && stays(above));
         if let Some(above) = above {
             return Some(above.to_owned());
         }
@@ -198,9 +201,9 @@ impl Look<'_> {
     ///
     /// # Errors
     /// When the path leads through a link or lies in another repository, or cannot be read.
-    fn on_disk(&self, file: &ReceiptFile, ends: LineEnds) -> Result<Vec<String>, ExecError> {
+    fn list_on_disk(&self, file: &ReceiptFile, ends: LineEnds) -> Result<Vec<String>, ExecError> {
         let path = file.path.as_str();
-        for above in ancestors(path) {
+        for above in ancestor_folders(path) {
             match look_at(&self.root.join(above))? {
                 Some(found) if found.is_symlink() => {
                     return Err(ExecError::SymlinkTraversal(path.to_owned()));
@@ -244,7 +247,7 @@ impl Look<'_> {
         ends: LineEnds,
     ) -> Result<bool, ExecError> {
         Ok(mode_fits(self.repository, found, old.mode)
-            && is_base_content(self.repository, &Content::of(full), &old.oid, ends)?)
+            && is_base_content(self.repository, &FileContent::at_path(full), &old.oid, ends)?)
     }
 
     /// Lists files below a folder that a new file needs the place of, and that this change does not delete.

@@ -10,23 +10,23 @@ use agentos_landing::Change;
 use git2::{Config, PackBuilder, Tree};
 
 use crate::journal::remove_if_there;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{PreparedChange, prepare_change};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
 /// Number of files of a change from which on its objects become a pack. git has the same limit for objects that it fetches
 /// (`fetch.unpackLimit`).
-pub(crate) const FROM: usize = 100;
+pub(crate) const FROM_FILES: usize = 100;
 
-/// Prepares a change as [`prepare`] does, with its objects in a new pack.
+/// Prepares a change as [`prepare_change`] does, with its objects in a new pack.
 ///
 /// # Errors
-/// Those of [`prepare`], and when the pack cannot be written.
+/// Those of [`prepare_change`], and when the pack cannot be written.
 pub(crate) fn prepare_packed(
     repository: &Repository,
     base: &Tree<'_>,
     change: &Change,
     files: Vec<ReceiptFile>,
-) -> Result<Prepared, ExecError> {
+) -> Result<PreparedChange, ExecError> {
     let failed = || ExecError::git("write a pack");
     // Another handle on the repository, whose new objects stay in memory until they are packed.
     let git = repository.another_handle()?;
@@ -35,7 +35,7 @@ pub(crate) fn prepare_packed(
     let base = git
         .find_tree(base.id())
         .map_err(RepoError::git("read the base"))?;
-    let prepared = prepare(&git, &git, &base, change, files, repository.fail_points())?;
+    let prepared = prepare_change(&git, &git, &base, change, files, repository.fail_points())?;
     let mut builder = without_deltas(repository, &git)?;
     for id in &prepared.objects {
         builder.insert_object(*id, None).map_err(failed())?;
@@ -48,7 +48,7 @@ pub(crate) fn prepare_packed(
         .map(|kind| folder.join(format!("pack-{name}.{kind}")))
         .into();
     unsynced.extend(agentos_durable::folder(folder));
-    Ok(Prepared { unsynced, ..prepared })
+    Ok(PreparedChange { unsynced, ..prepared })
 }
 
 /// Makes a pack builder that does not search for similar objects. That search would take longer than the rest of the

@@ -12,7 +12,7 @@ use agentos_landing::FileMode;
 
 use crate::blob_id::is_blob;
 use crate::line_ends::LineEnds;
-use crate::splice::oid;
+use crate::splice::parse_oid;
 use crate::{ExecError, RepoError, Repository};
 
 /// Returns the file of attributes in a folder; the outermost folder has no name.
@@ -22,7 +22,7 @@ pub(crate) fn attributes_in(folder: &str) -> String {
 }
 
 /// Lists the folders above a path, outermost first.
-pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ancestor_folders(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
@@ -81,20 +81,20 @@ pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
 }
 
 /// Content of a regular file, read at the first use and kept.
-pub(crate) struct Content<'a> {
+pub(crate) struct FileContent<'a> {
     path: &'a Path,
     bytes: OnceCell<Vec<u8>>,
 }
 
-impl<'a> Content<'a> {
-    pub(crate) fn of(path: &'a Path) -> Self {
+impl<'a> FileContent<'a> {
+    pub(crate) fn at_path(path: &'a Path) -> Self {
         Self {
             path,
             bytes: OnceCell::new(),
         }
     }
 
-    fn bytes(&self) -> Result<&[u8], ExecError> {
+    fn read_bytes(&self) -> Result<&[u8], ExecError> {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
         }
@@ -107,8 +107,8 @@ impl<'a> Content<'a> {
     ///
     /// # Errors
     /// When the file cannot be read, or the id is not valid.
-    pub(crate) fn is(&self, id: &str) -> Result<bool, ExecError> {
-        is_blob(self.bytes()?, id)
+    pub(crate) fn is_content_of(&self, id: &str) -> Result<bool, ExecError> {
+        is_blob(self.read_bytes()?, id)
     }
 }
 
@@ -119,16 +119,16 @@ impl<'a> Content<'a> {
 /// When the file, the blob or a setting cannot be read.
 pub(crate) fn is_base_content(
     repository: &Repository,
-    file: &Content<'_>,
+    file: &FileContent<'_>,
     id: &str,
     ends: LineEnds,
 ) -> Result<bool, ExecError> {
-    let is_same = file.is(id)?;
+    let is_same = file.is_content_of(id)?;
     if is_same || ends.are_kept() {
         return Ok(is_same);
     }
-    let bytes = file.bytes()?;
-    let blob = repository.git.find_blob(oid(id)?);
+    let bytes = file.read_bytes()?;
+    let blob = repository.git.find_blob(parse_oid(id)?);
     let blob = blob.map_err(RepoError::git("read a file of the base"))?;
     let content = blob.content();
     if *ends.to_work_tree(content) == *bytes {
@@ -145,15 +145,15 @@ pub(crate) fn is_base_content(
 /// When the file or the blob cannot be read.
 pub(crate) fn is_checked_out(
     repository: &Repository,
-    file: &Content<'_>,
+    file: &FileContent<'_>,
     id: &str,
     ends: LineEnds,
 ) -> Result<bool, ExecError> {
     if ends.are_kept() {
-        return file.is(id);
+        return file.is_content_of(id);
     }
-    let bytes = file.bytes()?;
-    let blob = repository.git.find_blob(oid(id)?);
+    let bytes = file.read_bytes()?;
+    let blob = repository.git.find_blob(parse_oid(id)?);
     let blob = blob.map_err(RepoError::git("read a file of the change"))?;
     Ok(*ends.to_work_tree(blob.content()) == *bytes)
 }

@@ -14,12 +14,12 @@ use git2::{ErrorCode, Oid};
 
 use crate::disk;
 use crate::index_lock::HeldIndex;
-use crate::journal::{Journal, JournalFile, boot};
-use crate::land::moved;
-use crate::line_ends::Ends;
-use crate::prepare::Prepared;
-use crate::splice::oid;
-use crate::worktree::{self, Settled};
+use crate::journal::{Journal, JournalFile, boot_name};
+use crate::land::base_moved;
+use crate::line_ends::FileLineEnds;
+use crate::prepare::PreparedChange;
+use crate::splice::parse_oid;
+use crate::worktree::{self, SettledTree};
 use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository};
 
 impl Repository {
@@ -28,19 +28,23 @@ impl Repository {
     ///
     /// # Errors
     /// When nothing was written, or everything was removed again; [`ExecError::Unfinished`] after the ref moved.
-    pub(crate) fn publish(
+    pub(crate) fn publish_change(
         &self,
         plan: &LandPlan,
         change: &Change,
-        prepared: &Prepared,
+        prepared: &PreparedChange,
         receipt: &mut Receipt,
         held: Option<HeldIndex>,
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
         let target = &plan.target;
         let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
-        let commit = receipt.commit.as_deref().map(oid).transpose()?;
-        let ends = prepared.ends.iter().copied().chain(iter::repeat(Ends::default()));
+        let commit = receipt.commit.as_deref().map(parse_oid).transpose()?;
+        let ends = prepared
+            .ends
+            .iter()
+            .copied()
+            .chain(iter::repeat(FileLineEnds::default()));
         let files = prepared.files.iter().zip(ends).map(|(file, ends)| JournalFile {
             file: file.clone(),
             temp: None,
@@ -54,7 +58,7 @@ impl Repository {
             parent: target.base_commit.clone(),
             commit: receipt.commit.clone(),
             decided: false,
-            boot: boot(),
+            boot: boot_name(),
             work_dir: root.map(Path::to_owned),
             files: files.collect(),
         };
@@ -66,13 +70,13 @@ impl Repository {
         }
         let ready = self
             .make_ready(&journal, change, root, prepared.unsynced.clone(), records)
-            .and_then(|()| self.decide(plan, &mut journal, root, commit));
+            .and_then(|()| self.decide_landing(plan, &mut journal, root, commit));
         if let Err(error) = ready {
-            self.take_back(root, &journal)?;
+            self.discard_landing(root, &journal)?;
             return Err(error);
         }
         let completed = match (root, held) {
-            (Some(root), Some(held)) => self.complete(&journal, root, held, receipt, records),
+            (Some(root), Some(held)) => self.complete_work_tree(&journal, root, held, receipt, records),
             (None, _) | (_, None) => self.complete_ref(&journal, receipt, records),
         };
         completed.map_err(|error| ExecError::Unfinished(Box::new(error)))
@@ -96,7 +100,12 @@ impl Repository {
         if let Some(root) = root {
             let contents = change.files().iter().map(|file| file.new.as_ref());
             let contents = contents.map(|state| state.map(|state| Cow::Borrowed(&*state.content)));
-            unsynced.extend(worktree::stage(self, root, &journal.files, contents.map(Ok))?);
+            unsynced.extend(worktree::stage_files(
+                self,
+                root,
+                &journal.files,
+                contents.map(Ok),
+            )?);
             self.reach("staged");
         }
         let (durable, synced) = self.sync_together(unsynced, |sync| records.durable(sync));
@@ -114,7 +123,7 @@ impl Repository {
     ///
     /// # Errors
     /// When a file cannot be written or synced. The next call finishes the landing from the journal.
-    fn complete(
+    fn complete_work_tree(
         &self,
         journal: &Journal,
         root: &Path,
@@ -126,7 +135,7 @@ impl Repository {
             Some(_) => disk::ref_files(self.common_dir(), &journal.refname),
             None => Vec::new(),
         };
-        let Settled {
+        let SettledTree {
             kept,
             unsynced,
             replaced,
@@ -134,7 +143,7 @@ impl Repository {
         receipt.kept = kept;
         receipt.work_tree_updated = true;
         self.reach("settled");
-        disk::beside(replaced, || self.tell(unsynced, receipt, records))?;
+        disk::close_during(replaced, || self.record_receipt(unsynced, receipt, records))?;
         self.reach("receipt durable");
         // Unlocked before the journal is removed: recovery takes a lock of ours without a journal to mean that nothing was
         // written.
@@ -160,7 +169,7 @@ impl Repository {
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
         let paths = disk::ref_files(self.common_dir(), &journal.refname);
-        self.tell(paths, receipt, records)?;
+        self.record_receipt(paths, receipt, records)?;
         self.reach("branch durable");
         self.remove_journal()?;
         self.reach("journal cleared");
@@ -171,7 +180,7 @@ impl Repository {
     ///
     /// # Errors
     /// When a path cannot be synced.
-    fn tell(
+    fn record_receipt(
         &self,
         unsynced: Vec<PathBuf>,
         receipt: &mut Receipt,
@@ -186,7 +195,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the base has moved, or the step fails. The change is not made then.
-    fn decide(
+    fn decide_landing(
         &self,
         plan: &LandPlan,
         journal: &mut Journal,
@@ -213,9 +222,9 @@ impl Repository {
     ///
     /// # Errors
     /// When one of them cannot be removed.
-    fn take_back(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
+    fn discard_landing(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
         if let Some(root) = root {
-            worktree::discard(root, &journal.files)?;
+            worktree::discard_staged(root, &journal.files)?;
         }
         self.clear_journal()
     }
@@ -238,33 +247,33 @@ impl Repository {
     /// [`ExecError::BaseMoved`] or [`ExecError::RefLocked`]; other errors as libgit2 reports them.
     fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
         let target = &plan.target;
-        let log = format!("agentos: {}", subject(&plan.message));
+        let log = format!("agentos: {}", subject_line(&plan.message));
         let result = if target.creates_branch {
             self.git.reference(&target.refname, commit, false, &log)
         } else {
             // libgit2 compares the ref with the base under the ref's lock, so another program cannot move it in between.
-            let base = oid(&target.base_commit)?;
+            let base = parse_oid(&target.base_commit)?;
             self.git
                 .reference_matching(&target.refname, commit, true, base, &log)
         };
         match result {
             Ok(_) => {
                 self.reach("branch moved");
-                self.let_go_of(&target.refname, commit);
+                self.remove_own_lock(&target.refname, commit);
                 Ok(())
             }
             Err(error) if error.code() == ErrorCode::Locked => {
                 Err(ExecError::RefLocked(target.refname.clone()))
             }
             Err(error) => {
-                let now = self.tip(&target.refname).unwrap_or_default();
+                let now = self.ref_tip(&target.refname).unwrap_or_default();
                 let expected = if target.creates_branch {
                     ""
                 } else {
                     target.base_commit.as_str()
                 };
                 if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) || now != expected {
-                    return Err(moved(&target.refname, expected, now));
+                    return Err(base_moved(&target.refname, expected, now));
                 }
                 Err(ExecError::git("move the branch")(error))
             }
@@ -273,7 +282,7 @@ impl Repository {
 
     /// Removes the lock of a branch that libgit2 may have left. For a branch without a file of its own, libgit2 creates the
     /// file as a hard link to its lock, and reports no error if it then cannot remove the lock.
-    fn let_go_of(&self, refname: &str, commit: Oid) {
+    fn remove_own_lock(&self, refname: &str, commit: Oid) {
         let path = self.ref_lock_path(refname);
         let is_ours = fs::read_to_string(&path).is_ok_and(|text| text.trim_end() == commit.to_string());
         if is_ours {
@@ -283,7 +292,7 @@ impl Repository {
     }
 }
 
-fn subject(message: &str) -> String {
+fn subject_line(message: &str) -> String {
     let line = message.trim().lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).collect()
 }

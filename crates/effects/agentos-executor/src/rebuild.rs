@@ -3,7 +3,7 @@
 //! Owns: the strict parser of such hunks. Never: searches, repairs or guesses: one different byte is a refusal.
 
 /// Applies hunks and returns the new content. `None` if they do not fit exactly.
-pub(crate) fn rebuild(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn apply_hunks(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
     let mut old_lines = old.split_inclusive(|byte| *byte == b'\n');
     let mut taken = 0;
     let mut new = Vec::with_capacity(old.len());
@@ -87,7 +87,7 @@ mod tests {
         ];
         for (old, hunks, expected) in cases {
             assert_eq!(
-                rebuild(old, hunks).as_deref(),
+                apply_hunks(old, hunks).as_deref(),
                 expected,
                 "{}",
                 String::from_utf8_lossy(hunks)

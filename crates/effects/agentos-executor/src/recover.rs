@@ -14,7 +14,7 @@ use git2::{ErrorCode, Oid};
 use crate::file_state::find_others;
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
-use crate::splice::oid;
+use crate::splice::parse_oid;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
 use crate::{disk, index, leftovers, opinion, worktree};
 
@@ -42,7 +42,7 @@ impl Repository {
         if self.unfinished()?.is_none() {
             return Ok(None);
         }
-        let _lock = self.lock()?;
+        let _lock = self.lock_landings()?;
         self.recover_locked()
     }
 
@@ -64,7 +64,7 @@ impl Repository {
             }));
         };
         let run = journal.run.clone();
-        let brought = self.bring_to_an_end(&mut journal);
+        let brought = self.end_landing(&mut journal);
         let (outcome, kept) = brought.map_err(|why| ExecError::Blocked {
             run,
             why: Box::new(why),
@@ -85,25 +85,25 @@ impl Repository {
     ///
     /// # Errors
     /// When a step fails. The journal stays then.
-    fn bring_to_an_end(&self, journal: &mut Journal) -> Result<(RecoveryOutcome, Vec<String>), ExecError> {
+    fn end_landing(&self, journal: &mut Journal) -> Result<(RecoveryOutcome, Vec<String>), ExecError> {
         let owner = self.work_tree_of(journal);
         if journal.commit.is_some() {
             self.check_no_links(&journal.refname)?;
         }
         // The branch may have to be moved again below, which its lock would prevent.
         self.release_abandoned_ref(journal)?;
-        let mut outcome = self.outcome(journal, owner.as_ref())?;
+        let mut outcome = self.decide_outcome(journal, owner.as_ref())?;
         let mut kept = Vec::new();
         if let Some(owner) = &owner
             && let Some(root) = owner.work_dir()
         {
             owner.release_abandoned_index()?;
-            kept = leftovers::clear(owner, root, &journal.files)?;
+            kept = leftovers::clear_leftovers(owner, root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
                 let mut index = owner.hold_index(&journal.run)?;
                 owner.check_head_is_free()?;
                 if is_still_at(owner, journal)? {
-                    let more = self.finish(owner, root, journal, &mut index)?;
+                    let more = self.finish_landing(owner, root, journal, &mut index)?;
                     kept.extend(
                         more.into_iter()
                             .filter(|path| !kept.contains(path))
@@ -117,7 +117,7 @@ impl Repository {
         if journal.commit.is_some() {
             // The process that moved the branch may have ended before that was durable. Without the journal, nothing would
             // move the branch again after a loss of power.
-            self.sync(&disk::ref_files(self.common_dir(), &journal.refname))?;
+            self.sync_paths(&disk::ref_files(self.common_dir(), &journal.refname))?;
         }
         self.reach("recovered");
         self.clear_journal()?;
@@ -130,7 +130,7 @@ impl Repository {
     ///
     /// # Errors
     /// When a file or the index cannot be written or synced. The next call tries again.
-    fn finish(
+    fn finish_landing(
         &self,
         owner: &Repository,
         root: &Path,
@@ -138,26 +138,26 @@ impl Repository {
         index: &mut HeldIndex,
     ) -> Result<Vec<String>, ExecError> {
         // The index is replaced last, after the working tree was durable. Whatever the files contain now, the user wrote.
-        if index::is_brought_up(&index.index, &journal.files) {
+        if index::is_up_to_date(&index.index, &journal.files) {
             let folder = agentos_durable::folder(owner.git.path().to_owned());
-            owner.sync(&Vec::from_iter(folder))?;
+            owner.sync_paths(&Vec::from_iter(folder))?;
             return find_others(owner, root, &journal.files);
         }
         // Folders may have been created or removed since, so temporary names may have to lie in other folders. They are
         // written to the journal first, so that a second crash finds the files.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
         self.replace_journal(journal)?;
-        let mut unsynced = worktree::stage(
+        let mut unsynced = worktree::stage_files(
             owner,
             root,
             &journal.files,
-            worktree::stored(owner, &journal.files),
+            worktree::stored_contents(owner, &journal.files),
         )?;
         unsynced.extend(agentos_durable::folder(self.state_dir()));
-        owner.sync(&unsynced)?;
+        owner.sync_paths(&unsynced)?;
         self.reach("staged");
         let settled = worktree::settle_unless_edited(owner, index, root, &journal.files, Vec::new())?;
-        disk::beside(settled.replaced, || owner.sync(&settled.unsynced))?;
+        disk::close_during(settled.replaced, || owner.sync_paths(&settled.unsynced))?;
         Ok(settled.kept)
     }
 
@@ -165,7 +165,11 @@ impl Repository {
     ///
     /// # Errors
     /// When the branch or its history cannot be read, or the branch cannot be moved.
-    fn outcome(&self, journal: &Journal, owner: Option<&Repository>) -> Result<RecoveryOutcome, ExecError> {
+    fn decide_outcome(
+        &self,
+        journal: &Journal,
+        owner: Option<&Repository>,
+    ) -> Result<RecoveryOutcome, ExecError> {
         let Some(commit) = &journal.commit else {
             return Ok(if journal.decided {
                 RecoveryOutcome::Finished
@@ -173,13 +177,13 @@ impl Repository {
                 RecoveryOutcome::RolledBack
             });
         };
-        let commit = oid(commit)?;
+        let commit = parse_oid(commit)?;
         if self.is_torn(journal, commit) {
             self.fill_ref(journal, commit)?;
         }
-        let mut now = self.at(&journal.refname)?;
+        let mut now = self.ref_target(&journal.refname)?;
         if self.lost_the_branch(journal, owner, now, commit)? {
-            let parent = oid(&journal.parent)?;
+            let parent = parse_oid(&journal.parent)?;
             self.git
                 .reference_matching(&journal.refname, commit, true, parent, RESTORED)
                 .map_err(|error| match error.code() {
@@ -221,7 +225,7 @@ impl Repository {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn at(&self, refname: &str) -> Result<Option<Oid>, ExecError> {
+    fn ref_target(&self, refname: &str) -> Result<Option<Oid>, ExecError> {
         match self.git.find_reference(refname) {
             Ok(reference) => Ok(reference.target()),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
@@ -277,14 +281,14 @@ impl Repository {
         let check = || {
             let commit = self.git.find_commit(commit).map_err(failed())?;
             let parent = commit.parent(0).map_err(failed())?;
-            if commit.parent_count() != 1 || parent.id() != oid(&journal.parent)? {
-                return Err(opinion::disagree("the commit follows another one"));
+            if commit.parent_count() != 1 || parent.id() != parse_oid(&journal.parent)? {
+                return Err(opinion::opinions_differ("the commit follows another one"));
             }
             let files: Vec<_> = journal.files.iter().map(|entry| entry.file.clone()).collect();
             let base = parent.tree().map_err(failed())?;
             opinion::check_tree(&self.git, &base, commit.tree_id(), &files)?;
             for new in files.iter().filter_map(|file| file.new.as_ref()) {
-                self.git.find_blob(oid(&new.oid)?).map_err(failed())?;
+                self.git.find_blob(parse_oid(&new.oid)?).map_err(failed())?;
             }
             Ok::<_, ExecError>(())
         };
@@ -318,7 +322,7 @@ impl Repository {
         now: Option<Oid>,
         commit: Oid,
     ) -> Result<bool, ExecError> {
-        let parent = oid(&journal.parent)?;
+        let parent = parse_oid(&journal.parent)?;
         if !journal.may_have_holes() || !journal.writes.touches_work_tree() || now != Some(parent) {
             return Ok(false);
         }
@@ -348,7 +352,7 @@ impl Repository {
         now: Option<Oid>,
         commit: Oid,
     ) -> Result<bool, ExecError> {
-        let parent = oid(&journal.parent)?;
+        let parent = parse_oid(&journal.parent)?;
         if now.is_some_and(|now| now != parent) || self.last_move(&journal.refname) != Some(commit) {
             return Ok(false);
         }
@@ -412,7 +416,7 @@ impl Repository {
     fn work_tree_of(&self, journal: &Journal) -> Option<Repository> {
         let root = journal.work_dir.as_deref()?;
         let git = git2::Repository::open(root).ok()?;
-        let found = Self::checked(git)
+        let found = Self::check_format(git)
             .ok()?
             .with_config(self.config_env.clone())
             .ok()?
@@ -441,10 +445,10 @@ fn is_branch(refname: &str) -> bool {
 fn is_still_at(owner: &Repository, journal: &Journal) -> Result<bool, ExecError> {
     let at = owner.head_id();
     if let Some(commit) = &journal.commit {
-        return Ok(at == Some(oid(commit)?));
+        return Ok(at == Some(parse_oid(commit)?));
     }
     Ok(match owner.head_ref() {
         Some(branch) => branch == journal.refname,
-        None => journal.refname == "HEAD" && at == Some(oid(&journal.parent)?),
+        None => journal.refname == "HEAD" && at == Some(parse_oid(&journal.parent)?),
     })
 }

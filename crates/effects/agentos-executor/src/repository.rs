@@ -12,7 +12,7 @@ use agentos_durable::{Disk, SyncError, SyncFile};
 use git2::{ErrorCode, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
-use crate::journal::Lock;
+use crate::journal::LandingLock;
 use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, git_dir};
 
 /// Repository that can be read and landed on.
@@ -22,17 +22,17 @@ pub struct Repository {
     work: Option<PathBuf>,
     disk: Disk,
     fail: FailPoints,
-    queue: Queue,
+    queue: LandingQueue,
     recovered: RefCell<Option<Recovered>>,
     pub(crate) config_env: ConfigEnv,
 }
 
 /// Behaviour after a landing failed because the base moved.
-pub(crate) enum Queue {
+pub(crate) enum LandingQueue {
     /// Takes no turn: a person may be asked before the change is landed again, and others must not wait for that.
     Never,
     /// Takes a turn: other landings whose base moved wait until this one has landed again.
-    Willing(RefCell<Option<Lock>>),
+    Willing(RefCell<Option<LandingLock>>),
 }
 
 impl std::fmt::Debug for Repository {
@@ -59,7 +59,7 @@ impl Repository {
                     _ => RepoError::git("open the repository")(error),
                 },
             )?;
-        let repository = Self::checked(git)?;
+        let repository = Self::check_format(git)?;
         git_dir::check_reached(&repository.git, path)?;
         Ok(repository)
     }
@@ -68,11 +68,11 @@ impl Repository {
     ///
     /// # Errors
     /// When its directories lead elsewhere, or its format is not supported.
-    pub(crate) fn checked(git: git2::Repository) -> Result<Self, RepoError> {
+    pub(crate) fn check_format(git: git2::Repository) -> Result<Self, RepoError> {
         let common = git.commondir().to_owned();
         let work = git.workdir().map(Path::to_owned);
         if let Some(work) = &work
-            && !holds(work, git.path())
+            && !is_own_git_dir(work, git.path())
         {
             return Err(RepoError::WorkTreeElsewhere(work.clone()));
         }
@@ -83,7 +83,7 @@ impl Repository {
             common,
             work,
             fail: FailPoints::default(),
-            queue: Queue::Never,
+            queue: LandingQueue::Never,
             recovered: RefCell::new(None),
             config_env: ConfigEnv::default(),
         };
@@ -104,7 +104,7 @@ impl Repository {
     #[must_use]
     pub fn queueing(self) -> Self {
         Self {
-            queue: Queue::Willing(RefCell::new(None)),
+            queue: LandingQueue::Willing(RefCell::new(None)),
             ..self
         }
     }
@@ -122,7 +122,7 @@ impl Repository {
         }
     }
 
-    pub(crate) fn queue(&self) -> &Queue {
+    pub(crate) fn landing_queue(&self) -> &LandingQueue {
         &self.queue
     }
 
@@ -134,7 +134,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the system does not confirm that they are on the disk.
-    pub(crate) fn sync(&self, paths: &[PathBuf]) -> Result<(), ExecError> {
+    pub(crate) fn sync_paths(&self, paths: &[PathBuf]) -> Result<(), ExecError> {
         self.disk.sync_where_there(paths).map_err(ExecError::not_synced)
     }
 
@@ -163,7 +163,7 @@ impl Repository {
             failed.map_or(Ok(()), Err)
         });
         // If `main` synced nothing, the others are still to be synced.
-        (given, synced.unwrap_or_else(|| self.sync(&paths)))
+        (given, synced.unwrap_or_else(|| self.sync_paths(&paths)))
     }
 
     pub(crate) fn reach(&self, place: &str) {
@@ -193,7 +193,7 @@ impl Repository {
     #[must_use]
     pub fn hooks_path(&self) -> Option<String> {
         let root = self.work_dir()?;
-        let named = self.setting("core.hooksPath")?;
+        let named = self.read_setting("core.hooksPath")?;
         let root = root.canonicalize().ok()?;
         // A folder that does not exist yet cannot be resolved and needs no resolving.
         let place = root.join(&named);
@@ -208,7 +208,7 @@ impl Repository {
         self.work.is_none()
     }
 
-    pub(crate) fn tree(&self, id: &str) -> Result<git2::Tree<'_>, RepoError> {
+    pub(crate) fn find_tree(&self, id: &str) -> Result<git2::Tree<'_>, RepoError> {
         let id = git2::Oid::from_str(id).map_err(RepoError::git("read a tree"))?;
         self.git.find_tree(id).map_err(RepoError::git("read a tree"))
     }
@@ -231,7 +231,7 @@ impl Repository {
     }
 
     /// Returns the value of a setting. `None` if it is not set or cannot be read.
-    pub(crate) fn setting(&self, name: &str) -> Option<String> {
+    pub(crate) fn read_setting(&self, name: &str) -> Option<String> {
         self.git
             .config()
             .and_then(|mut config| config.snapshot()?.get_string(name))
@@ -253,7 +253,7 @@ impl Repository {
 
 /// Returns whether `.git` in the working tree is the git directory or names it. Otherwise `core.worktree` would make us write
 /// to another folder.
-fn holds(work: &Path, git_dir: &Path) -> bool {
+fn is_own_git_dir(work: &Path, git_dir: &Path) -> bool {
     let Ok(git_dir) = git_dir.canonicalize() else {
         return false;
     };

@@ -108,14 +108,14 @@ impl Repository {
                 }),
         };
         // With the repository's own configuration on top of the user's.
-        let effective = asked(self.setting("commit.gpgsign"))?;
-        match (asked(of_user(&config, "commit.gpgsign"))?, effective) {
+        let effective = asked(self.read_setting("commit.gpgsign"))?;
+        match (asked(user_setting(&config, "commit.gpgsign"))?, effective) {
             (Some(true), Some(false)) => return Ok(Signing::TurnedOffHere),
             (Some(true), _) => {}
             (Some(false) | None, Some(true)) => return Ok(Signing::AskedByRepositoryAlone),
             (Some(false) | None, Some(false) | None) => return Ok(Signing::NotAsked),
         }
-        let format = match self.setting("gpg.format").as_deref() {
+        let format = match self.read_setting("gpg.format").as_deref() {
             None | Some("openpgp") => Signed::Openpgp,
             Some("ssh") => Signed::Ssh,
             Some("x509") => Signed::X509,
@@ -127,22 +127,22 @@ impl Repository {
             }
         };
         let program = match format {
-            Signed::Ssh => of_user(&config, "gpg.ssh.program"),
-            Signed::X509 => of_user(&config, "gpg.x509.program"),
+            Signed::Ssh => user_setting(&config, "gpg.ssh.program"),
+            Signed::X509 => user_setting(&config, "gpg.x509.program"),
             Signed::Openpgp | Signed::No => {
-                of_user(&config, "gpg.openpgp.program").or_else(|| of_user(&config, "gpg.program"))
+                user_setting(&config, "gpg.openpgp.program").or_else(|| user_setting(&config, "gpg.program"))
             }
         };
         Ok(Signing::Asked {
             format,
             program,
-            key: self.setting("user.signingkey"),
+            key: self.read_setting("user.signingkey"),
         })
     }
 }
 
 /// Reads a setting from the configuration outside the repository. `None` if no file there has it.
-fn of_user(config: &Config, name: &str) -> Option<String> {
+fn user_setting(config: &Config, name: &str) -> Option<String> {
     // In the order of git: a user's file overrides the system's.
     [
         ConfigLevel::Global,

@@ -13,15 +13,15 @@ use crate::{ExecError, ReceiptFile};
 const FOLDER: i32 = 0o040_000;
 
 /// Path relative to the folder that is built, and its new blob with mode. `None` if the path is deleted.
-type Edit<'a> = (&'a str, Option<(Oid, i32)>);
+type PathEdit<'a> = (&'a str, Option<(Oid, i32)>);
 
 /// Edits of one name of a folder.
 #[derive(Default)]
-struct Named<'a> {
+struct NameEdits<'a> {
     /// Edit of the name itself. `None` if there is none.
     leaf: Option<Option<(Oid, i32)>>,
     /// Edits of paths below the name.
-    below: Vec<Edit<'a>>,
+    below: Vec<PathEdit<'a>>,
 }
 
 /// Builds the tree that results from a change. Adds the id of every tree that it writes to `written`.
@@ -29,7 +29,7 @@ struct Named<'a> {
 /// # Errors
 /// [`ExecError::BaseDiffers`] if a new path needs the place of something that the change does not delete; others as libgit2
 /// reports them.
-pub(crate) fn splice(
+pub(crate) fn splice_tree(
     git: &Repository,
     base: &Tree<'_>,
     files: &[ReceiptFile],
@@ -38,12 +38,12 @@ pub(crate) fn splice(
     let mut edits = Vec::with_capacity(files.len());
     for file in files {
         let new = match &file.new {
-            Some(new) => Some((oid(&new.oid)?, mode_bits(new.mode))),
+            Some(new) => Some((parse_oid(&new.oid)?, mode_bits(new.mode))),
             None => None,
         };
         edits.push((file.path.as_str(), new));
     }
-    match folder(git, Some(base), &edits, written)? {
+    match build_folder(git, Some(base), &edits, written)? {
         Some(id) => Ok(id),
         None => {
             let empty = git.treebuilder(None).and_then(|builder| builder.write());
@@ -63,21 +63,21 @@ pub(crate) fn mode_bits(mode: FileMode) -> i32 {
     }
 }
 
-pub(crate) fn oid(text: &str) -> Result<Oid, ExecError> {
+pub(crate) fn parse_oid(text: &str) -> Result<Oid, ExecError> {
     Oid::from_str(text).map_err(ExecError::git("read an object id"))
 }
 
 /// Builds one folder. `None` if nothing is left in it, since git has no empty folders.
 ///
 /// # Errors
-/// Those of [`splice`].
-fn folder(
+/// Those of [`splice_tree`].
+fn build_folder(
     git: &Repository,
     base: Option<&Tree<'_>>,
-    edits: &[Edit<'_>],
+    edits: &[PathEdit<'_>],
     written: &mut Vec<Oid>,
 ) -> Result<Option<Oid>, ExecError> {
-    let mut names: BTreeMap<&str, Named<'_>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, NameEdits<'_>> = BTreeMap::new();
     for (path, new) in edits {
         match path.split_once('/') {
             Some((first, rest)) => names.entry(first).or_default().below.push((rest, *new)),
@@ -89,7 +89,7 @@ fn folder(
         let there = base
             .and_then(|base| base.get_name(name))
             .map(|entry| (entry.id(), entry.kind()));
-        match resolve(git, name, &named, there, written)? {
+        match resolve_name(git, name, &named, there, written)? {
             Some((id, mode)) => {
                 builder
                     .insert(name, id, mode)
@@ -107,10 +107,10 @@ fn folder(
     Ok(Some(id))
 }
 
-fn resolve(
+fn resolve_name(
     git: &Repository,
     name: &str,
-    named: &Named<'_>,
+    named: &NameEdits<'_>,
     there: Option<(Oid, Option<ObjectType>)>,
     written: &mut Vec<Oid>,
 ) -> Result<Option<(Oid, i32)>, ExecError> {
@@ -118,13 +118,13 @@ fn resolve(
     let sub = match there {
         Some((id, Some(ObjectType::Tree))) if !named.below.is_empty() => {
             let tree = git.find_tree(id).map_err(ExecError::git("read a tree"))?;
-            folder(git, Some(&tree), &named.below, written)?
+            build_folder(git, Some(&tree), &named.below, written)?
         }
         // No file in this folder is deleted, so it cannot become a file.
         Some((_, Some(ObjectType::Tree))) => return Err(differs()),
         // A file has this name: the change must delete it before the name can become a folder.
         Some(_) if !named.below.is_empty() && named.leaf != Some(None) => return Err(differs()),
-        Some(_) | None => folder(git, None, &named.below, written)?,
+        Some(_) | None => build_folder(git, None, &named.below, written)?,
     };
     match (named.leaf, sub) {
         (Some(Some(_)), Some(_)) => Err(differs()),

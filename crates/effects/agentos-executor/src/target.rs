@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Operation, Unsupported};
-use crate::splice::splice;
+use crate::splice::splice_tree;
 use crate::{ReceiptFile, RepoError, Repository, index, work_trees};
 
 /// Target that the user requested.
@@ -117,10 +117,10 @@ impl Repository {
             TargetSpec::WorkTreeOnly => self.work_tree_only(),
             TargetSpec::WorkTreeWith { files } => {
                 let mut target = self.work_tree_only()?;
-                let head = self.tree(&target.base_tree)?;
+                let head = self.find_tree(&target.base_tree)?;
                 // The base is HEAD's tree with the files of the earlier landing, which no commit contains.
-                let tree =
-                    splice(&self.git, &head, files, &mut Vec::new()).map_err(|_| RepoError::Overtaken)?;
+                let tree = splice_tree(&self.git, &head, files, &mut Vec::new())
+                    .map_err(|_| RepoError::Overtaken)?;
                 target.base_tree = tree.to_string();
                 Ok(target)
             }

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use git2::{ObjectType, Oid, Repository, Tree};
 
 /// Id and mode of a file in a tree.
-pub(crate) type Leaf = (Oid, i32);
+pub(crate) type TreeFile = (Oid, i32);
 
 /// Path as bytes, with the file that each of the two trees has there. `None` if a tree has none.
-pub(crate) type Difference = (Vec<u8>, Option<Leaf>, Option<Leaf>);
+pub(crate) type TreeDifference = (Vec<u8>, Option<TreeFile>, Option<TreeFile>);
 
 /// Name in two folders, with the file or folder that each has under it.
 #[derive(Default)]
-struct Name {
-    files: [Option<Leaf>; 2],
+struct NameEntry {
+    files: [Option<TreeFile>; 2],
     folders: [Option<Oid>; 2],
 }
 
@@ -24,11 +24,11 @@ struct Name {
 ///
 /// # Errors
 /// When a tree cannot be read.
-pub(crate) fn differences(
+pub(crate) fn list_differences(
     git: &Repository,
     old: &Tree<'_>,
     new: &Tree<'_>,
-) -> Result<Vec<Difference>, git2::Error> {
+) -> Result<Vec<TreeDifference>, git2::Error> {
     let mut found = Vec::new();
     let mut open = vec![(Vec::new(), [Some(old.id()), Some(new.id())])];
     while let Some((prefix, folders)) = open.pop() {
@@ -36,7 +36,7 @@ pub(crate) fn differences(
         if folders[0] == folders[1] {
             continue;
         }
-        for (name, at) in names(git, folders)? {
+        for (name, at) in list_names(git, folders)? {
             let path = [prefix.as_slice(), &name].concat();
             let [old, new] = at.files;
             if old != new {
@@ -49,8 +49,11 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-fn names(git: &Repository, folders: [Option<Oid>; 2]) -> Result<BTreeMap<Vec<u8>, Name>, git2::Error> {
-    let mut names: BTreeMap<Vec<u8>, Name> = BTreeMap::new();
+fn list_names(
+    git: &Repository,
+    folders: [Option<Oid>; 2],
+) -> Result<BTreeMap<Vec<u8>, NameEntry>, git2::Error> {
+    let mut names: BTreeMap<Vec<u8>, NameEntry> = BTreeMap::new();
     let [old, new] = folders;
     for (id, is_new) in [(old, false), (new, true)] {
         let Some(id) = id else { continue };

@@ -16,7 +16,7 @@ pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<O
     let main_is_bare = repository.is_on("core.bare");
     let named = format!("ref: {refname}");
     let own = repository.git.path().canonicalize().ok();
-    let found = folders(repository)?
+    let found = list_places(repository)?
         .into_iter()
         .filter(|place| own.is_none() || place.folder.canonicalize().ok() != own)
         // HEAD of a bare repository names a branch without checking it out.
@@ -37,7 +37,7 @@ pub(crate) fn moved_by(
     refname: &str,
 ) -> Result<Option<(Operation, PathBuf)>, RepoError> {
     let short = refname.trim_start_matches("refs/heads/");
-    for Place { folder, at, .. } in folders(repository)? {
+    for WorkTreePlace { folder, at, .. } in list_places(repository)? {
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let names = |name: &str, wanted: &str| text(name).lines().any(|line| line.trim_end() == wanted);
         if [
@@ -59,15 +59,15 @@ pub(crate) fn moved_by(
 }
 
 /// Git directory of a working tree, and the path of that tree.
-struct Place {
+struct WorkTreePlace {
     folder: PathBuf,
     at: PathBuf,
     is_main: bool,
 }
 
-fn folders(repository: &Repository) -> Result<Vec<Place>, RepoError> {
+fn list_places(repository: &Repository) -> Result<Vec<WorkTreePlace>, RepoError> {
     let common = repository.common_dir();
-    let mut found = vec![Place {
+    let mut found = vec![WorkTreePlace {
         folder: common.to_owned(),
         at: common.parent().unwrap_or(common).to_owned(),
         is_main: true,
@@ -76,7 +76,7 @@ fn folders(repository: &Repository) -> Result<Vec<Place>, RepoError> {
     if linked.is_dir() {
         for entry in fs::read_dir(&linked).map_err(RepoError::io(&linked))? {
             let folder = entry.map_err(RepoError::io(&linked))?.path();
-            found.push(Place {
+            found.push(WorkTreePlace {
                 at: work_tree_of(&folder),
                 folder,
                 is_main: false,

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 use agentos_landing::FileMode;
 
-use crate::disk::Replaced;
-use crate::displaced::{DisplacedFiles, remove};
+use crate::disk::ReplacedFiles;
+use crate::displaced::{DisplacedFiles, remove_temp};
 use crate::exchange::move_to_free_name;
 use crate::file_state::{FileStamp, OnDisk, read_state};
 use crate::index;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
-use crate::preflight::{ancestors, look_at};
-use crate::splice::oid;
+use crate::preflight::{ancestor_folders, look_at};
+use crate::splice::parse_oid;
 use crate::{ExecError, Repository};
 
 /// Chooses a temporary name for the new content of each file, in the innermost folder that exists already. For a deleted
@@ -37,7 +37,7 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
         .collect();
     for (number, file) in files.iter_mut().enumerate() {
         let mut folder = "";
-        for above in ancestors(file.file.path.as_str()) {
+        for above in ancestor_folders(file.file.path.as_str()) {
             match look_at(&root.join(above))? {
                 Some(found) if found.is_dir() => folder = above,
                 Some(_) | None => break,
@@ -59,7 +59,7 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
 ///
 /// # Errors
 /// When a file cannot be written or a folder does not permit deletions.
-pub(crate) fn stage<'a>(
+pub(crate) fn stage_files<'a>(
     repository: &Repository,
     root: &Path,
     files: &[JournalFile],
@@ -73,7 +73,7 @@ pub(crate) fn stage<'a>(
         };
         let content = content?;
         let Some(new) = &file.new else {
-            let temp = safe(root, temp)?;
+            let temp = safe_path(root, temp)?;
             if tried.insert(temp.parent().map(Path::to_owned)) {
                 let folder = temp.parent().unwrap_or(root);
                 let made = write_new(&temp, &[], FileMode::Regular);
@@ -83,7 +83,7 @@ pub(crate) fn stage<'a>(
             }
             continue;
         };
-        let temp = safe(root, temp)?;
+        let temp = safe_path(root, temp)?;
         let content = content.ok_or_else(|| ExecError::BaseDiffers(file.path.as_str().to_owned()))?;
         let bytes = ends.after.to_work_tree(&content);
         write_new(&temp, &bytes, new.mode).map_err(ExecError::write("write", &temp))?;
@@ -94,7 +94,7 @@ pub(crate) fn stage<'a>(
 }
 
 /// Reads the new content of files from the object store, one at a time. An item is `None` for a deleted file.
-pub(crate) fn stored<'a>(
+pub(crate) fn stored_contents<'a>(
     repository: &'a Repository,
     files: &'a [JournalFile],
 ) -> impl Iterator<Item = Result<Option<Cow<'a, [u8]>>, ExecError>> {
@@ -102,20 +102,20 @@ pub(crate) fn stored<'a>(
         let Some(new) = &entry.file.new else {
             return Ok(None);
         };
-        let blob = repository.git.find_blob(oid(&new.oid)?);
+        let blob = repository.git.find_blob(parse_oid(&new.oid)?);
         let blob = blob.map_err(ExecError::git("read a new file"))?;
         Ok(Some(Cow::Owned(blob.content().to_vec())))
     })
 }
 
 /// Result of writing working tree and index.
-pub(crate) struct Settled {
+pub(crate) struct SettledTree {
     /// Paths that contain somebody's later work.
     pub kept: Vec<String>,
     /// Folder of the index, whose names are not durable yet.
     pub unsynced: Vec<PathBuf>,
     /// Replaced files, to be closed while that folder is synced.
-    pub replaced: Replaced,
+    pub replaced: ReplacedFiles,
 }
 
 /// Moves staged files to their paths and updates the index. A file that equals neither the base nor the change contains
@@ -131,22 +131,22 @@ pub(crate) fn settle_unless_edited(
     root: &Path,
     files: &[JournalFile],
     also: Vec<PathBuf>,
-) -> Result<Settled, ExecError> {
-    let mut settling = Settling {
+) -> Result<SettledTree, ExecError> {
+    let mut settling = TreeSettling {
         repository,
         root,
         displaced: DisplacedFiles::new(repository),
-        placed: Placed::default(),
+        placed: PlacedFiles::default(),
         left: Vec::new(),
         folders: BTreeSet::new(),
     };
-    let settled = settling.settle(files);
+    let settled = settling.settle_files(files);
     // Even if a later file failed: files of the user that wait under temporary names must go back to their paths.
-    let finished = settling.displaced.finish();
+    let finished = settling.displaced.remove_waiting();
     settled.and(finished)?;
     let left = std::mem::take(&mut settling.left);
     left.iter().try_for_each(|temp| discard_one(root, temp))?;
-    let Settling {
+    let TreeSettling {
         displaced,
         mut placed,
         folders,
@@ -160,8 +160,8 @@ pub(crate) fn settle_unless_edited(
     let mut unsynced = also;
     // A folder may have been removed after it was noted; then the folder above it was noted too, and syncing skips it.
     unsynced.extend(folders.into_iter().filter_map(agentos_durable::folder));
-    index::update(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
-    Ok(Settled {
+    index::update_index(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
+    Ok(SettledTree {
         kept,
         unsynced: Vec::from_iter(agentos_durable::folder(repository.git.path().to_owned())),
         replaced,
@@ -169,43 +169,44 @@ pub(crate) fn settle_unless_edited(
 }
 
 /// Files of a change that are at their paths, with the stamp that each had there.
-pub(crate) type Placed<'a> = HashMap<&'a str, FileStamp>;
+pub(crate) type PlacedFiles<'a> = HashMap<&'a str, FileStamp>;
 
 /// State while the working tree is brought to the landed state. All of it can be repeated after a crash.
-struct Settling<'a> {
+struct TreeSettling<'a> {
     repository: &'a Repository,
     root: &'a Path,
     displaced: DisplacedFiles<'a>,
-    placed: Placed<'a>,
+    placed: PlacedFiles<'a>,
     /// Staged files that may still be there.
     left: Vec<&'a str>,
     /// Folders whose names changed.
     folders: BTreeSet<PathBuf>,
 }
 
-impl<'a> Settling<'a> {
+impl<'a> TreeSettling<'a> {
     /// Removes the deleted files first, since a new file may need the place of a folder, and then moves the staged ones to
     /// their paths.
     ///
     /// # Errors
     /// When a file cannot be moved or removed.
-    fn settle(&mut self, files: &'a [JournalFile]) -> Result<(), ExecError> {
+    fn settle_files(&mut self, files: &'a [JournalFile]) -> Result<(), ExecError> {
         let mut removed = Vec::new();
         for entry in files.iter().filter(|entry| entry.file.new.is_none()) {
             if let Some(temp) = &entry.temp
-                && self.remove(entry, temp)?
+                && self.remove_entry(entry, temp)?
             {
                 removed.push(entry);
             }
         }
         // The renamed files lie in the folders that are to be removed next.
-        self.displaced.finish()?;
+        self.displaced.remove_waiting()?;
         for entry in removed {
-            self.folders.insert(prune(self.root, entry.file.path.as_str()));
+            self.folders
+                .insert(prune_folders(self.root, entry.file.path.as_str()));
         }
         for entry in files {
             if let (Some(_), Some(temp)) = (&entry.file.new, &entry.temp) {
-                self.put(entry, temp)?;
+                self.put_file(entry, temp)?;
             }
         }
         Ok(())
@@ -230,7 +231,7 @@ impl<'a> Settling<'a> {
                 false
             }
             OnDisk::Other => {
-                self.displaced.keep(path);
+                self.displaced.keep_path(path);
                 false
             }
         })
@@ -243,7 +244,7 @@ impl<'a> Settling<'a> {
     /// When a folder cannot be looked at.
     fn note_folders(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
         self.folders.insert(self.root.to_owned());
-        for above in ancestors(entry.file.path.as_str()) {
+        for above in ancestor_folders(entry.file.path.as_str()) {
             let folder = self.root.join(above);
             if !look_at(&folder)?.is_some_and(|found| found.is_dir()) {
                 break;
@@ -257,14 +258,14 @@ impl<'a> Settling<'a> {
     ///
     /// # Errors
     /// When it cannot be removed.
-    fn remove(&mut self, entry: &'a JournalFile, temp: &str) -> Result<bool, ExecError> {
-        let place = safe(self.root, entry.file.path.as_str())?;
+    fn remove_entry(&mut self, entry: &'a JournalFile, temp: &str) -> Result<bool, ExecError> {
+        let place = safe_path(self.root, entry.file.path.as_str())?;
         if !self.is_open(entry)? {
             return Ok(false);
         }
         self.repository.reach("file to be removed");
-        let temp = safe(self.root, temp)?;
-        self.displaced.remove(entry, temp, place)?;
+        let temp = safe_path(self.root, temp)?;
+        self.displaced.remove_file(entry, temp, place)?;
         Ok(true)
     }
 
@@ -272,26 +273,26 @@ impl<'a> Settling<'a> {
     ///
     /// # Errors
     /// When it cannot be moved.
-    fn put(&mut self, entry: &'a JournalFile, name: &'a str) -> Result<(), ExecError> {
+    fn put_file(&mut self, entry: &'a JournalFile, name: &'a str) -> Result<(), ExecError> {
         let path = entry.file.path.as_str();
         if !self.is_open(entry)? {
             self.left.push(name);
             return Ok(());
         }
-        let temp = safe(self.root, name)?;
+        let temp = safe_path(self.root, name)?;
         let staged = look_at(&temp)?;
         let place = make_room(self.root, path, &mut self.folders)?;
         self.repository.reach("room made");
         self.folders.extend(place.parent().map(Path::to_owned));
         self.folders.extend(temp.parent().map(Path::to_owned));
         if entry.file.old.is_some() {
-            self.displaced.replace(entry, temp, place)?;
+            self.displaced.replace_file(entry, temp, place)?;
         } else {
             match move_to_free_name(self.repository, &temp, &place) {
                 // Another program created the file in this moment. Unless it has the same content, it is that program's.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     if self.is_open(entry)? {
-                        self.displaced.keep(path);
+                        self.displaced.keep_path(path);
                     }
                     self.left.push(name);
                     return Ok(());
@@ -311,25 +312,25 @@ impl<'a> Settling<'a> {
 ///
 /// # Errors
 /// When one of them cannot be removed.
-pub(crate) fn discard(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+pub(crate) fn discard_staged(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
     let mut temps = files.iter().filter_map(|file| file.temp.as_deref());
     temps.try_for_each(|temp| discard_one(root, temp))
 }
 
 fn discard_one(root: &Path, temp: &str) -> Result<(), ExecError> {
     // If a folder above is a link by now, the file behind it is not the one that was staged.
-    let Ok(temp) = safe(root, temp) else {
+    let Ok(temp) = safe_path(root, temp) else {
         return Ok(());
     };
-    remove(&temp)
+    remove_temp(&temp)
 }
 
 /// Returns the full path, after a look at every folder above it.
 ///
 /// # Errors
 /// [`ExecError::SymlinkTraversal`] if one of them is a link.
-pub(crate) fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
-    for above in ancestors(path) {
+pub(crate) fn safe_path(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
+    for above in ancestor_folders(path) {
         if look_at(&root.join(above))?.is_some_and(|found| found.is_symlink()) {
             return Err(ExecError::SymlinkTraversal(path.to_owned()));
         }
@@ -342,7 +343,7 @@ pub(crate) fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
 /// # Errors
 /// When a link or a file is in the way, or a folder cannot be created or removed.
 fn make_room(root: &Path, path: &str, folders: &mut BTreeSet<PathBuf>) -> Result<PathBuf, ExecError> {
-    for above in ancestors(path) {
+    for above in ancestor_folders(path) {
         let folder = root.join(above);
         match look_at(&folder)? {
             Some(found) if found.is_dir() => {}
@@ -381,8 +382,8 @@ fn remove_empty(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes the folders above a deleted file that are empty now, and returns the innermost one that stays.
-fn prune(root: &Path, path: &str) -> PathBuf {
-    let above: Vec<&str> = ancestors(path).collect();
+fn prune_folders(root: &Path, path: &str) -> PathBuf {
+    let above: Vec<&str> = ancestor_folders(path).collect();
     for folder in above.iter().rev() {
         let folder = root.join(folder);
         // A folder that is not empty stays; so does one that cannot be removed, which loses nothing.

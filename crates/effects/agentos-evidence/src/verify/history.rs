@@ -34,11 +34,11 @@ struct PinnedCommit {
     commit: CommitInfo,
     /// True if a receipt names the commit.
     has_receipt: bool,
-    /// PinnedIntent that the trailer names. `None` if it is not on the tape.
+    /// Intent that the trailer names. `None` if it is not on the tape.
     intent: Option<PinnedIntent>,
 }
 
-/// PinnedIntent that a commit's trailer names.
+/// Intent that a commit's trailer names.
 struct PinnedIntent {
     tree: Option<String>,
     /// Commit that the run's receipt names. `None` if there is no receipt or it names none.

@@ -10,27 +10,28 @@ use std::path::Path;
 use agentos_beneath::{OpenFolder, TreeError};
 use git2::{Index, IndexTime, Oid, RepositoryInitOptions, Tree};
 
-use super::listing::{FILE as LISTING, Listed, Listing};
+use super::listing::{FILE as LISTING, FileListing, ListedEntry};
 use super::objects::{BlobPacks, blobs_of, write_trees};
-use super::write::{Objects, Written, write_all};
+use super::write::{ObjectSource, WrittenFile, write_all};
 use super::{
-    OBJECTS, ROOT, Shown, WITHHELD, building_of, give, idle, let_go, make_private, make_readable, put, remove,
+    OBJECTS, ROOT, Shown, WITHHELD, building_of, change_owner, list_idle, make_private, make_readable,
+    release_lock, remove, write_new,
 };
 use crate::{ExecError, Repository};
 
 impl Repository {
     /// Makes the copy of a tree at `folder`.
-    pub(super) fn prepare(
+    pub(super) fn prepare_copy(
         &self,
         folder: &Path,
         tree: &str,
         owner: Option<u32>,
         shown: &Shown<'_>,
     ) -> Result<(), ExecError> {
-        let tree = self.tree(tree)?;
+        let tree = self.find_tree(tree)?;
         let building = building_of(folder);
         remove(&building)?;
-        let built = self.build(folder, &tree, owner, shown);
+        let built = self.build_copy(folder, &tree, owner, shown);
         if built.is_err() {
             // The disk may be full, and the unfinished copy takes space.
             let _ = remove(&building);
@@ -38,7 +39,7 @@ impl Repository {
         built
     }
 
-    fn build(
+    fn build_copy(
         &self,
         folder: &Path,
         tree: &Tree<'_>,
@@ -48,13 +49,13 @@ impl Repository {
         let building = building_of(folder);
         let others = folder
             .parent()
-            .map(|copies| idle(copies, &|other| other == folder))
+            .map(|copies| list_idle(copies, &|other| other == folder))
             .unwrap_or_default();
         let reused = others.into_iter().find_map(|(other, lock)| {
-            let kept = Listing::read(&other, owner)?;
+            let kept = FileListing::read(&other, owner)?;
             // Renamed first: if this process is killed now, nobody takes the half changed files for a copy.
             fs::rename(&other, &building).ok()?;
-            let_go(&other, lock);
+            release_lock(&other, lock);
             Some(kept)
         });
         let before = reused
@@ -64,18 +65,18 @@ impl Repository {
         // A listing of another policy is reused for the files, but not for the decision which of them are shown.
         let same_answers = reused.as_ref().is_some_and(|kept| kept.key == shown.key);
         let known = if same_answers { &before } else { &HashMap::new() };
-        let listing = Listing::of(&self.git, tree, shown, known)?;
+        let listing = FileListing::list_tree(&self.git, tree, shown, known)?;
         match reused {
-            None => begin(&building, owner)?,
+            None => create_empty(&building, owner)?,
             Some(_) => forget_records(&building)?,
         }
-        let written = self.turn(&building, &before, &listing, owner)?;
+        let written = self.update_files(&building, &before, &listing, owner)?;
         let packs = building.join(OBJECTS).join("pack");
-        let root = write_trees(&packs, listing.shown()).map_err(ExecError::write("write", &packs))?;
-        index(&building, root, &written)?;
-        let withheld: String = listing.withheld().map(|path| format!("{path}\n")).collect();
-        put(&building.join(WITHHELD), withheld.as_bytes())?;
-        put(&building.join(ROOT), root.to_string().as_bytes())?;
+        let root = write_trees(&packs, listing.shown_files()).map_err(ExecError::write("write", &packs))?;
+        write_index(&building, root, &written)?;
+        let withheld: String = listing.withheld_paths().map(|path| format!("{path}\n")).collect();
+        write_new(&building.join(WITHHELD), withheld.as_bytes())?;
+        write_new(&building.join(ROOT), root.to_string().as_bytes())?;
         listing.write(&building, shown.key, owner)?;
         fs::rename(&building, folder).map_err(ExecError::write("rename", &building))
     }
@@ -84,15 +85,15 @@ impl Repository {
     ///
     /// # Errors
     /// When a file cannot be removed, read or written.
-    fn turn<'l>(
+    fn update_files<'l>(
         &self,
         building: &Path,
-        before: &HashMap<&str, Listed>,
-        listing: &'l Listing,
+        before: &HashMap<&str, ListedEntry>,
+        listing: &'l FileListing,
         owner: Option<u32>,
-    ) -> Result<Vec<Written<'l>>, ExecError> {
+    ) -> Result<Vec<WrittenFile<'l>>, ExecError> {
         let root = building.join("files");
-        let after: HashMap<&str, Listed> = listing.shown().collect();
+        let after: HashMap<&str, ListedEntry> = listing.shown_files().collect();
         let files = OpenFolder::open_root(&root);
         let files = files.map_err(|error| ExecError::write("open", &root)(error.into()))?;
         for (path, listed) in before {
@@ -102,19 +103,19 @@ impl Repository {
             }
         }
         let new: Vec<_> = listing
-            .shown()
+            .shown_files()
             .filter(|(path, listed)| before.get(path) != Some(listed))
             .collect();
         let packs = building.join(OBJECTS).join("pack");
         let failed = || ExecError::write("write", &packs);
-        let blobs = BlobPacks::begin(&packs, &blobs_of(listing.shown())).map_err(failed())?;
+        let blobs = BlobPacks::open_packs(&packs, &blobs_of(listing.shown_files())).map_err(failed())?;
         let open = self.git.odb();
-        let objects = Objects {
+        let objects = ObjectSource {
             open: &open.map_err(ExecError::git("open the repository's objects"))?,
             folder: &self.common_dir().join("objects"),
         };
         let written = write_all(&objects, &root, &new, owner, &blobs)?;
-        blobs.finish(objects.open).map_err(failed())?;
+        blobs.finish_packs(objects.open).map_err(failed())?;
         Ok(written)
     }
 }
@@ -123,18 +124,18 @@ impl Repository {
 ///
 /// # Errors
 /// When it cannot be created.
-fn begin(building: &Path, owner: Option<u32>) -> Result<(), ExecError> {
+fn create_empty(building: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     make_private(building)?;
     let files = building.join("files");
     fs::create_dir(&files).map_err(ExecError::write("make", &files))?;
-    give(&files, owner)?;
+    change_owner(&files, owner)?;
     for name in ["", "info", "pack"] {
         make_readable(&building.join(OBJECTS).join(name))?;
     }
     let mut options = RepositoryInitOptions::new();
     options.external_template(false).bare(true);
     git2::Repository::init_opts(building.join("rules"), &options).map_err(ExecError::git("make the copy"))?;
-    template(&building.join("template"))
+    create_template(&building.join("template"))
 }
 
 /// Removes the files of a copy that describe its earlier base.
@@ -183,7 +184,7 @@ fn parent_of(place: &Path) -> &Path {
 ///
 /// # Errors
 /// When the index cannot be written.
-fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), ExecError> {
+fn write_index(building: &Path, root: Oid, written: &[WrittenFile<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's index");
     // Read from the copy's own objects, which contain only shown files, so that nothing else can get into the index.
     let objects = git2::Odb::new().map_err(failed())?;
@@ -225,7 +226,7 @@ fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), Exec
 ///
 /// # Errors
 /// When it cannot be created.
-fn template(folder: &Path) -> Result<(), ExecError> {
+fn create_template(folder: &Path) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's git directory");
     let mut options = RepositoryInitOptions::new();
     options

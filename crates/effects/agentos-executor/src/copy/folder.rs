@@ -45,11 +45,11 @@ const SALT: &str = "salt";
 /// Number of bytes of the salt.
 const SALT_LENGTH: usize = 16;
 /// Beginning of the name of a temporary folder for one process, below our state folder.
-const PASSING: &str = "copies.";
+const TEMPORARY: &str = "copies.";
 /// Lock file of such a folder, which its process holds.
-const PASSING_LOCK: &str = "lock";
+const TEMPORARY_LOCK: &str = "lock";
 /// Maximum number of names tried for such a folder.
-const MOST_PASSING: usize = 10_000;
+const MAX_TEMPORARY: usize = 10_000;
 
 /// Folder that only we can write to, for the copies of one repository and for the folders of its runs.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub struct CopyFolder {
     path: PathBuf,
     salt: [u8; SALT_LENGTH],
     /// Lock of a temporary folder. `None` if the folder is kept when the process ends.
-    passing: Option<File>,
+    temporary_lock: Option<File>,
 }
 
 impl CopyFolder {
@@ -75,22 +75,26 @@ impl CopyFolder {
         for part in [&self.salt[..], tree.as_bytes(), b"\0", key.as_bytes()] {
             hash.update(part);
         }
-        format!("base-{}", hex(&hash.finalize(), 16))
+        format!("base-{}", short_hex(&hash.finalize(), 16))
     }
 
     /// Opens a folder that was checked, and reads its salt.
     ///
     /// # Errors
     /// When the salt cannot be read or written.
-    fn open(path: PathBuf, passing: Option<File>) -> Result<Self, ExecError> {
+    fn open(path: PathBuf, temporary_lock: Option<File>) -> Result<Self, ExecError> {
         let salt = read_salt(&path).map_err(ExecError::write("read the salt in", &path))?;
-        Ok(Self { path, salt, passing })
+        Ok(Self {
+            path,
+            salt,
+            temporary_lock,
+        })
     }
 }
 
 impl Drop for CopyFolder {
     fn drop(&mut self) {
-        if self.passing.is_some() {
+        if self.temporary_lock.is_some() {
             // If it cannot be removed now, the next run removes it.
             let _ = remove(&self.path);
         }
@@ -112,8 +116,8 @@ impl Repository {
         }
         let state = self.state_dir();
         fs::create_dir_all(&state).map_err(ExecError::write("make", &state))?;
-        discard_passed(&state);
-        let (path, lock) = make_passing(&state).map_err(ExecError::write("make a folder in", &state))?;
+        discard_temporary(&state);
+        let (path, lock) = create_temporary(&state).map_err(ExecError::write("make a folder in", &state))?;
         CopyFolder::open(path, Some(lock))
     }
 
@@ -136,7 +140,7 @@ impl Repository {
         if is_new {
             discard_orphans(&copies);
             let note = folder.join(OWNER);
-            match super::put(&note, format!("{}\n", common.display()).as_bytes()) {
+            match super::write_new(&note, format!("{}\n", common.display()).as_bytes()) {
                 // Another process was quicker.
                 Err(ExecError::Write { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
                 done => done?,
@@ -184,10 +188,10 @@ fn id_of(common: &Path) -> io::Result<String> {
     let (device, inode) = found.identity;
     hash.update(format!("\0{device}:{inode}"));
     let digest = hash.finalize();
-    Ok(hex(&digest, 10))
+    Ok(short_hex(&digest, 10))
 }
 
-fn hex(bytes: &[u8], length: usize) -> String {
+fn short_hex(bytes: &[u8], length: usize) -> String {
     let bytes = bytes.iter().take(length);
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
@@ -231,10 +235,10 @@ fn discard_orphans(copies: &Path) {
 }
 
 /// Removes the temporary folders of processes that were killed.
-fn discard_passed(state: &Path) {
+fn discard_temporary(state: &Path) {
     let Ok(entries) = fs::read_dir(state) else { return };
     for entry in entries.flatten() {
-        let is_passing = entry.file_name().to_string_lossy().starts_with(PASSING);
+        let is_passing = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
         if is_passing && is_unused(&entry.path()) {
             let _ = remove(&entry.path());
         }
@@ -253,9 +257,9 @@ fn own_folder(cache: &Path, names: &[&str]) -> Option<PathBuf> {
     let name = cache.file_name()?;
     let mut path = base.join(name);
     // The cache folder of agentos has other content too, which others may read; only writing must be closed to them.
-    let mut above = enter(&OpenFolder::open_root(&base).ok()?, name, 0o022).ok()?;
+    let mut above = enter_folder(&OpenFolder::open_root(&base).ok()?, name, 0o022).ok()?;
     for name in names {
-        above = enter(&above, OsStr::new(name), 0o077).ok()?;
+        above = enter_folder(&above, OsStr::new(name), 0o077).ok()?;
         path.push(name);
     }
     Some(path)
@@ -265,7 +269,7 @@ fn own_folder(cache: &Path, names: &[&str]) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When the folder belongs to another user, or others have one of the permissions in `closed`.
-fn enter(above: &OpenFolder, name: &OsStr, closed: u32) -> io::Result<OpenFolder> {
+fn enter_folder(above: &OpenFolder, name: &OsStr, closed: u32) -> io::Result<OpenFolder> {
     let folder = match above.create_folder(name, 0o700) {
         Err(error) if error.is_taken() => above.open_folder(name)?,
         made => made?,
@@ -281,20 +285,20 @@ fn enter(above: &OpenFolder, name: &OsStr, closed: u32) -> io::Result<OpenFolder
 ///
 /// # Errors
 /// When no name is free, or the folder cannot be created.
-fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
+fn create_temporary(state: &Path) -> io::Result<(PathBuf, File)> {
     let above = OpenFolder::open_root(state)?;
-    for number in 0..MOST_PASSING {
-        let name = format!("{PASSING}{number}");
+    for number in 0..MAX_TEMPORARY {
+        let name = format!("{TEMPORARY}{number}");
         let folder = match above.create_folder(OsStr::new(&name), 0o700) {
             Err(error) if error.is_taken() => continue,
             made => made?,
         };
         // Before it is locked, another process may take it for the folder of a killed process and remove it. Then the next
         // name is tried.
-        let lock = folder.open_lock(OsStr::new(PASSING_LOCK));
+        let lock = folder.open_lock(OsStr::new(TEMPORARY_LOCK));
         if let Ok(lock) = lock
             && lock.try_lock().is_ok()
-            && folder.inspect_entry(OsStr::new(PASSING_LOCK))?.is_some()
+            && folder.inspect_entry(OsStr::new(TEMPORARY_LOCK))?.is_some()
         {
             return Ok((state.join(name), lock));
         }
@@ -308,7 +312,7 @@ fn is_unused(place: &Path) -> bool {
     if !is_own_folder(place) {
         return false;
     }
-    let lock = OpenFolder::open_root(place).and_then(|folder| folder.open_lock(OsStr::new(PASSING_LOCK)));
+    let lock = OpenFolder::open_root(place).and_then(|folder| folder.open_lock(OsStr::new(TEMPORARY_LOCK)));
     lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 

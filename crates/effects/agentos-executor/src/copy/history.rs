@@ -13,7 +13,7 @@ use std::path::Path;
 use git2::{Commit, ObjectType, Oid};
 
 use super::pack_file::loose_object;
-use super::{BaseCopy, give, put_for};
+use super::{BaseCopy, change_owner, write_new_for};
 use crate::ExecError;
 
 /// Folders of a git directory, each after the one above it. git requires `objects` and `refs`.
@@ -41,7 +41,7 @@ impl FirstCommit {
     ///
     /// # Errors
     /// When the commit cannot be read.
-    pub(super) fn over(root: Oid, base: &Commit<'_>, store: &git2::Odb<'_>) -> Result<Self, git2::Error> {
+    pub(super) fn of_tree(root: Oid, base: &Commit<'_>, store: &git2::Odb<'_>) -> Result<Self, git2::Error> {
         if base.tree_id() == root {
             return Ok(Self {
                 id: base.id(),
@@ -71,7 +71,7 @@ impl BaseCopy {
         for name in FOLDERS {
             let place = dot_git.join(name);
             fs::create_dir(&place).map_err(ExecError::write("make", &place))?;
-            give(&place, self.owner)?;
+            change_owner(&place, self.owner)?;
         }
         let read = |name: &str| {
             let place = self.folder.join(name);
@@ -82,7 +82,7 @@ impl BaseCopy {
         let (fan, rest) = id.split_at(2);
         let loose = dot_git.join("objects").join(fan);
         fs::create_dir(&loose).map_err(ExecError::write("make", &loose))?;
-        give(&loose, self.owner)?;
+        change_owner(&loose, self.owner)?;
         let commit = loose_object(ObjectType::Commit, &self.first.content);
         let commit = commit.map_err(ExecError::write("make", &loose))?;
         let line = format!("{id}\n").into_bytes();
@@ -100,7 +100,7 @@ impl BaseCopy {
         }
         for (name, content) in files {
             let place = dot_git.join(name);
-            put_for(&place, &content, self.owner)?;
+            write_new_for(&place, &content, self.owner)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use agentos_landing::RepoPath;
 use git2::{ObjectType, Oid, Tree};
 
-use super::{Shown, owner_name, put};
+use super::{Shown, owner_name, write_new};
 use crate::ExecError;
 
 /// Name of the file in a copy.
@@ -22,7 +22,7 @@ const LONGEST_PATH: usize = 4096;
 
 /// Id and mode of a file, and whether it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ListedEntry {
     pub(super) id: Oid,
     pub(super) mode: i32,
     pub(super) shown: bool,
@@ -32,27 +32,27 @@ pub(super) struct Listed {
 pub(super) struct KeptListing {
     /// Key of the decision about shown files.
     pub(super) key: String,
-    pub(super) files: Listing,
+    pub(super) files: FileListing,
 }
 
 /// Files of a base, with their paths.
 #[derive(Debug, Default)]
-pub(super) struct Listing(Vec<(String, Listed)>);
+pub(super) struct FileListing(Vec<(String, ListedEntry)>);
 
-impl Listing {
+impl FileListing {
     /// Lists a tree. For a file that is the same in `known`, the decision is taken from there.
     ///
     /// # Errors
     /// When the tree cannot be read, or contains a name that must not be written and that git itself never creates.
-    pub(super) fn of(
+    pub(super) fn list_tree(
         git: &git2::Repository,
         tree: &Tree<'_>,
         shown: &Shown<'_>,
-        known: &HashMap<&str, Listed>,
+        known: &HashMap<&str, ListedEntry>,
     ) -> Result<Self, ExecError> {
         let mut all = Vec::new();
-        walk(git, tree, &mut all)?;
-        let decide = |(path, mut listed): (String, Listed)| {
+        walk_tree(git, tree, &mut all)?;
+        let decide = |(path, mut listed): (String, ListedEntry)| {
             let before = known.get(path.as_str());
             let same = before.filter(|before| (before.id, before.mode) == (listed.id, listed.mode));
             let content = || git.find_blob(listed.id).map(|blob| blob.content().to_vec());
@@ -66,19 +66,19 @@ impl Listing {
     }
 
     /// Lists the files that are shown.
-    pub(super) fn shown(&self) -> impl Iterator<Item = (&str, Listed)> {
+    pub(super) fn shown_files(&self) -> impl Iterator<Item = (&str, ListedEntry)> {
         let all = self.0.iter().filter(|(_, listed)| listed.shown);
         all.map(|(path, listed)| (path.as_str(), *listed))
     }
 
     /// Lists the paths of the files that are not shown.
-    pub(super) fn withheld(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn withheld_paths(&self) -> impl Iterator<Item = &str> {
         let all = self.0.iter().filter(|(_, listed)| !listed.shown);
         all.map(|(path, _)| path.as_str())
     }
 
     /// Maps the path of each file to its entry.
-    pub(super) fn by_path(&self) -> HashMap<&str, Listed> {
+    pub(super) fn by_path(&self) -> HashMap<&str, ListedEntry> {
         let all = self.0.iter();
         all.map(|(path, listed)| (path.as_str(), *listed)).collect()
     }
@@ -93,7 +93,7 @@ impl Listing {
             let shown = u8::from(listed.shown);
             text.push_str(&format!("{:o} {} {shown} {path}\n", listed.mode, listed.id));
         }
-        put(&copy.join(FILE), text.as_bytes())
+        write_new(&copy.join(FILE), text.as_bytes())
     }
 
     /// Reads the listing of a copy that belongs to `owner`. `None` if it cannot be read, or belongs to another owner.
@@ -113,7 +113,7 @@ impl Listing {
             let mode = i32::from_str_radix(parts.next()?, 8).ok()?;
             let id = Oid::from_str(parts.next()?).ok()?;
             let shown = parts.next()? == "1";
-            Some((parts.next()?.to_owned(), Listed { id, mode, shown }))
+            Some((parts.next()?.to_owned(), ListedEntry { id, mode, shown }))
         });
         Some(KeptListing {
             key: key.to_owned(),
@@ -126,7 +126,11 @@ impl Listing {
 ///
 /// # Errors
 /// When the tree cannot be read or contains a name that must not be written.
-fn walk(git: &git2::Repository, tree: &Tree<'_>, all: &mut Vec<(String, Listed)>) -> Result<(), ExecError> {
+fn walk_tree(
+    git: &git2::Repository,
+    tree: &Tree<'_>,
+    all: &mut Vec<(String, ListedEntry)>,
+) -> Result<(), ExecError> {
     // A list of open entries and no recursion: a hostile base may be nested deeper than the stack of a thread allows.
     let mut open = entries_of(tree, "")?;
     while let Some(entry) = open.pop() {
@@ -137,9 +141,9 @@ fn walk(git: &git2::Repository, tree: &Tree<'_>, all: &mut Vec<(String, Listed)>
             continue;
         }
         if let Err(refusal) = RepoPath::new(&entry.path) {
-            return Err(refused(&entry.path, refusal.message));
+            return Err(copy_refused(&entry.path, refusal.message));
         }
-        let listed = Listed {
+        let listed = ListedEntry {
             id: entry.id,
             mode: entry.mode,
             shown: false,
@@ -163,7 +167,7 @@ struct TreeEntry {
 /// When the path is too long.
 fn entries_of(tree: &Tree<'_>, above: &str) -> Result<Vec<TreeEntry>, ExecError> {
     if above.len() > LONGEST_PATH {
-        return Err(refused(above, "the path is too long".to_owned()));
+        return Err(copy_refused(above, "the path is too long".to_owned()));
     }
     let entries = tree.iter().rev();
     Ok(entries
@@ -176,7 +180,7 @@ fn entries_of(tree: &Tree<'_>, above: &str) -> Result<Vec<TreeEntry>, ExecError>
         .collect())
 }
 
-fn refused(path: &str, why: String) -> ExecError {
+fn copy_refused(path: &str, why: String) -> ExecError {
     let bad = io::Error::new(io::ErrorKind::InvalidFilename, why);
     ExecError::write("copy", Path::new(path))(bad)
 }

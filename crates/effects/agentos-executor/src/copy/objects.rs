@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use git2::{ObjectType, Odb, Oid};
 
-use super::listing::Listed;
+use super::listing::ListedEntry;
 use super::pack_file::{LAST_OFFSET, PackEntry, PackWriter, open_pack, read_index};
 
 /// Approximate number of blobs in a pack. A larger pack takes longer to write again; with smaller packs git has more of them
@@ -50,27 +50,27 @@ impl BlobPart {
     ///
     /// # Errors
     /// When a pack cannot be written.
-    fn append(
+    fn append_entry(
         &mut self,
         folder: &Path,
         write: impl FnOnce(&mut PackWriter) -> io::Result<()>,
     ) -> io::Result<()> {
-        if let Some(full) = self.open.take_if(|open| open.length() > LAST_OFFSET) {
-            full.finish()?;
+        if let Some(full) = self.open.take_if(|open| open.byte_length() > LAST_OFFSET) {
+            full.finish_pack()?;
         }
         let open = match &mut self.open {
             Some(open) => open,
             None => {
                 let name = format!("pack-{:036x}{}", self.begun, self.suffix);
                 self.begun += 1;
-                self.open.insert(PackWriter::create(folder, &name)?)
+                self.open.insert(PackWriter::create_pack(folder, &name)?)
             }
         };
         write(open)
     }
 
     /// Returns whether a pack of this name belongs to this share.
-    fn owns(&self, name: &str) -> bool {
+    fn owns_pack(&self, name: &str) -> bool {
         name.ends_with(&self.suffix)
     }
 }
@@ -80,7 +80,7 @@ impl BlobPacks {
     ///
     /// # Errors
     /// When a pack cannot be written or removed.
-    pub(super) fn begin(folder: &Path, needed: &HashSet<Oid>) -> io::Result<Self> {
+    pub(super) fn open_packs(folder: &Path, needed: &HashSet<Oid>) -> io::Result<Self> {
         let count = (needed.len() / BLOBS_IN_A_PACK)
             .next_power_of_two()
             .min(MOST_PARTS);
@@ -105,7 +105,7 @@ impl BlobPacks {
                 .into_owned();
             // A pack that has exactly the needed blobs of its share stays. Every other pack is written again without the
             // others, since a tool could read them there.
-            let owner = parts.iter_mut().find(|part| part.owns(&name));
+            let owner = parts.iter_mut().find(|part| part.owns_pack(&name));
             let kept = owner.filter(|part| {
                 part.begun == 0
                     && part.missing.len() == entries.len()
@@ -124,12 +124,12 @@ impl BlobPacks {
         for (place, entries) in &stale {
             let mut from = open_pack(place)?;
             let mut entries: Vec<_> = entries.iter().collect();
-            entries.sort_unstable_by_key(|(_, entry)| entry.begin());
+            entries.sort_unstable_by_key(|(_, entry)| entry.begin_offset());
             for (id, entry) in entries {
                 if let Some(part) = parts.get_mut(part_of(id))
                     && part.missing.remove(id)
                 {
-                    part.append(folder, |open| open.add_entry(*id, &mut from, *entry))?;
+                    part.append_entry(folder, |open| open.add_entry(*id, &mut from, *entry))?;
                 }
             }
         }
@@ -156,14 +156,14 @@ impl BlobPacks {
         if !part.missing.remove(&id) {
             return Ok(());
         }
-        part.append(&self.folder, |open| open.add_object(ObjectType::Blob, id, data))
+        part.append_entry(&self.folder, |open| open.add_object(ObjectType::Blob, id, data))
     }
 
     /// Adds what is still missing from the repository's objects, and closes the packs.
     ///
     /// # Errors
     /// When an object cannot be read or a pack not written.
-    pub(super) fn finish(self, objects: &Odb<'_>) -> io::Result<()> {
+    pub(super) fn finish_packs(self, objects: &Odb<'_>) -> io::Result<()> {
         let parts = || {
             self.parts
                 .iter()
@@ -177,7 +177,7 @@ impl BlobPacks {
         // Only a finished pack has its name and its index, without which git does not see it.
         for mut part in parts() {
             if let Some(open) = part.open.take() {
-                open.finish()?;
+                open.finish_pack()?;
             }
         }
         Ok(())
@@ -234,7 +234,7 @@ fn remove_pack(index: &Path) -> io::Result<()> {
 }
 
 /// Collects the ids of the blobs of these files.
-pub(super) fn blobs_of<'l>(shown: impl Iterator<Item = (&'l str, Listed)>) -> HashSet<Oid> {
+pub(super) fn blobs_of<'l>(shown: impl Iterator<Item = (&'l str, ListedEntry)>) -> HashSet<Oid> {
     let blobs = shown.filter(|(_, listed)| listed.mode != GITLINK);
     blobs.map(|(_, listed)| listed.id).collect()
 }
@@ -246,9 +246,9 @@ pub(super) fn blobs_of<'l>(shown: impl Iterator<Item = (&'l str, Listed)>) -> Ha
 /// When the pack cannot be written.
 pub(super) fn write_trees<'l>(
     folder: &Path,
-    shown: impl Iterator<Item = (&'l str, Listed)>,
+    shown: impl Iterator<Item = (&'l str, ListedEntry)>,
 ) -> io::Result<Oid> {
-    let mut writer = PackWriter::create(folder, TREES)?;
+    let mut writer = PackWriter::create_pack(folder, TREES)?;
     let mut written = HashSet::new();
     let mut write = |bytes: &[u8]| -> io::Result<Oid> {
         let id = Oid::hash_object(ObjectType::Tree, bytes).map_err(io::Error::other)?;
@@ -278,7 +278,7 @@ pub(super) fn write_trees<'l>(
     }
     close_folders(&mut open, 0, &mut top, &mut write)?;
     let root = write(&top)?;
-    writer.finish()?;
+    writer.finish_pack()?;
     Ok(root)
 }
 

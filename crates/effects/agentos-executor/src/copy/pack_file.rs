@@ -44,7 +44,7 @@ impl PackWriter {
     ///
     /// # Errors
     /// When the file cannot be created. An existing file is never overwritten.
-    pub(super) fn create(folder: &Path, name: &str) -> io::Result<Self> {
+    pub(super) fn create_pack(folder: &Path, name: &str) -> io::Result<Self> {
         let place = folder.join(name);
         let mut options = OpenOptions::new();
         let file = options
@@ -64,7 +64,7 @@ impl PackWriter {
     }
 
     /// Returns the number of bytes written so far.
-    pub(super) fn length(&self) -> u64 {
+    pub(super) fn byte_length(&self) -> u64 {
         self.length
     }
 
@@ -74,7 +74,7 @@ impl PackWriter {
     /// When it cannot be written, or the pack is full.
     pub(super) fn add_object(&mut self, kind: ObjectType, id: Oid, data: &[u8]) -> io::Result<()> {
         self.begin_entry(id)?;
-        let mut counting = Counting::new(&mut self.file);
+        let mut counting = CountingWriter::new(&mut self.file);
         counting.write_all(&entry_header(kind, data.len())?)?;
         write_stored(&mut counting, &[data])?;
         self.length += counting.written;
@@ -108,7 +108,7 @@ impl PackWriter {
     ///
     /// # Errors
     /// When one of them cannot be written.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish_pack(mut self) -> io::Result<()> {
         let count = u32::try_from(self.entries.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.file.seek(SeekFrom::Start(8))?;
         self.file.write_all(&count.to_be_bytes())?;
@@ -190,7 +190,7 @@ pub(super) struct PackEntry {
 
 impl PackEntry {
     /// Returns the offset of its first byte.
-    pub(super) fn begin(self) -> u64 {
+    pub(super) fn begin_offset(self) -> u64 {
         self.begin
     }
 }
@@ -299,18 +299,18 @@ fn adler32(parts: &[&[u8]]) -> u32 {
 }
 
 /// Writer that counts the bytes written through it.
-struct Counting<W> {
+struct CountingWriter<W> {
     to: W,
     written: u64,
 }
 
-impl<W> Counting<W> {
+impl<W> CountingWriter<W> {
     fn new(to: W) -> Self {
         Self { to, written: 0 }
     }
 }
 
-impl<W: Write> Write for Counting<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.written += u64::try_from(written).unwrap_or_default();

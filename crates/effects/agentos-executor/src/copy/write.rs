@@ -13,8 +13,8 @@ use std::thread::{Builder, available_parallelism, scope};
 use agentos_beneath::{FolderOwner, OpenFolder};
 use git2::Odb;
 
-use super::give_open;
-use super::listing::Listed;
+use super::change_open_owner;
+use super::listing::ListedEntry;
 use super::objects::BlobPacks;
 use crate::ExecError;
 
@@ -28,13 +28,13 @@ const SHARE: usize = 64;
 const MAX_WRITERS: usize = 8;
 
 /// File or link that was written, with its facts.
-pub(super) struct Written<'l> {
+pub(super) struct WrittenFile<'l> {
     pub(super) path: &'l str,
     pub(super) found: Metadata,
 }
 
 /// Objects of a repository.
-pub(super) struct Objects<'a> {
+pub(super) struct ObjectSource<'a> {
     /// Open object store.
     pub(super) open: &'a Odb<'a>,
     /// Folder of the objects, from which each thread opens its own store.
@@ -47,15 +47,15 @@ pub(super) struct Objects<'a> {
 /// # Errors
 /// The first failure to read or write a file. Any of the other files may have been written.
 pub(super) fn write_all<'l>(
-    objects: &Objects<'_>,
+    objects: &ObjectSource<'_>,
     root: &Path,
-    files: &[(&'l str, Listed)],
+    files: &[(&'l str, ListedEntry)],
     owner: Option<u32>,
     blobs: &BlobPacks,
-) -> Result<Vec<Written<'l>>, ExecError> {
+) -> Result<Vec<WrittenFile<'l>>, ExecError> {
     let (shares, next) = (files.chunks(SHARE), AtomicUsize::new(0));
-    let work = |objects: &Odb<'_>| -> Result<Vec<Written<'l>>, ExecError> {
-        let mut hand = Hand {
+    let work = |objects: &Odb<'_>| -> Result<Vec<WrittenFile<'l>>, ExecError> {
+        let mut writer = FileWriter {
             objects,
             root,
             owner,
@@ -66,31 +66,31 @@ pub(super) fn write_all<'l>(
         while let Some(share) = shares.clone().nth(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = share
                 .iter()
-                .try_for_each(|(path, listed)| hand.write(path, *listed))
+                .try_for_each(|(path, listed)| writer.write(path, *listed))
             {
                 // No thread takes another share.
                 next.store(files.len(), Ordering::Relaxed);
                 return Err(error);
             }
         }
-        Ok(hand.written)
+        Ok(writer.written)
     };
-    let hands = available_parallelism().map_or(1, usize::from).min(MAX_WRITERS);
+    let threads = available_parallelism().map_or(1, usize::from).min(MAX_WRITERS);
     // libgit2 lets one thread at a time read from an object store (`odb_read_1`). So each thread opens its own; if it cannot,
     // it writes nothing, and the others take its share.
-    let help = || opened(objects.folder).map_or_else(|| Ok(Vec::new()), |own| work(&own));
+    let help = || open_objects(objects.folder).map_or_else(|| Ok(Vec::new()), |own| work(&own));
     scope(|scope| {
-        let helpers: Vec<_> = (1..hands.min(shares.len()))
+        let handles: Vec<_> = (1..threads.min(shares.len()))
             .map_while(|_| Builder::new().spawn_scoped(scope, help).ok())
             .collect();
         let mut all = work(objects.open);
-        for helper in helpers {
+        for handle in handles {
             let ended_early = |_| {
                 Err(ExecError::write("write", root)(io::Error::other(
                     "a thread that writes files ended early",
                 )))
             };
-            let theirs = helper.join().unwrap_or_else(ended_early);
+            let theirs = handle.join().unwrap_or_else(ended_early);
             all = all.and_then(|mut all| {
                 all.extend(theirs?);
                 Ok(all)
@@ -101,14 +101,14 @@ pub(super) fn write_all<'l>(
 }
 
 /// Opens the objects in a folder. `None` if that fails.
-fn opened(folder: &Path) -> Option<Odb<'static>> {
+fn open_objects(folder: &Path) -> Option<Odb<'static>> {
     let objects = Odb::new().ok()?;
     objects.add_disk_alternate(folder.to_str()?).ok()?;
     Some(objects)
 }
 
 /// Writer of one thread.
-struct Hand<'a, 'l> {
+struct FileWriter<'a, 'l> {
     objects: &'a Odb<'a>,
     root: &'a Path,
     owner: Option<u32>,
@@ -116,17 +116,17 @@ struct Hand<'a, 'l> {
     blobs: &'a BlobPacks,
     /// Folder of the previous file, with its path in the copy. `None` before the first file.
     last: Option<(&'l Path, OpenFolder)>,
-    written: Vec<Written<'l>>,
+    written: Vec<WrittenFile<'l>>,
 }
 
-impl<'l> Hand<'_, 'l> {
-    fn write(&mut self, path: &'l str, file: Listed) -> Result<(), ExecError> {
+impl<'l> FileWriter<'_, 'l> {
+    fn write(&mut self, path: &'l str, file: ListedEntry) -> Result<(), ExecError> {
         let place = self.root.join(path);
         self.write_in_folder(path, file)
             .map_err(|error| ExecError::write("write", &place)(error))
     }
 
-    fn write_in_folder(&mut self, path: &'l str, file: Listed) -> io::Result<()> {
+    fn write_in_folder(&mut self, path: &'l str, file: ListedEntry) -> io::Result<()> {
         let relative = Path::new(path);
         let above = relative.parent().unwrap_or(Path::new(""));
         // Files come sorted, so the next one is mostly in the same folder.
@@ -151,10 +151,10 @@ impl<'l> Hand<'_, 'l> {
             let mode = if file.mode == EXECUTABLE { 0o755 } else { 0o644 };
             let mut open = folder.create_file(name, mode)?;
             open.write_all(object.data())?;
-            give_open(&open, self.owner)?;
+            change_open_owner(&open, self.owner)?;
             open.metadata()?
         };
-        self.written.push(Written { path, found });
+        self.written.push(WrittenFile { path, found });
         Ok(())
     }
 }

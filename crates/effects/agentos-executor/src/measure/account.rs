@@ -26,7 +26,7 @@ use std::path::Path;
 use agentos_index::{IndexEntry, IndexFile};
 use agentos_landing::FileMode;
 
-use super::{Measurement, Seen};
+use super::{Measurement, SeenEntry};
 use crate::blob_id::is_blob;
 use crate::preflight::{link_is, look_at, mode_fits};
 use crate::splice::mode_bits;
@@ -41,7 +41,7 @@ impl Repository {
     /// # Errors
     /// When the lock of landings cannot be taken, or git's files cannot be read.
     pub fn measure_settled(&self) -> Result<Measurement, ExecError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock_landings()?;
         Ok(self.measure()?)
     }
 
@@ -69,7 +69,7 @@ impl Repository {
         let mut stated = contents.iter();
         let changed = changed_paths(&before.seen, &after.seen);
         let mut changed = changed.into_iter().map(std::str::from_utf8);
-        stated.all(|(path, content)| holds(self, &root.join(path), *content))
+        stated.all(|(path, content)| holds_content(self, &root.join(path), *content))
             && changed
                 .all(|path| path.is_ok_and(|path| contents.contains_key(path) || is_above(path, contents)))
     }
@@ -144,7 +144,7 @@ fn index_follows(before: &Measurement, after: &Measurement, contents: &LastConte
     let (Some(old), Some(new)) = (parsed(&before.index), parsed(&after.index)) else {
         return false;
     };
-    let (old, new) = (entries(&old), entries(&new));
+    let (old, new) = (entry_contents(&old), entry_contents(&new));
     let keys: BTreeSet<&(Vec<u8>, u16)> = old.keys().chain(new.keys()).collect();
     keys.into_iter().all(|key| {
         let (old, new) = (old.get(key), new.get(key));
@@ -166,9 +166,9 @@ fn index_follows(before: &Measurement, after: &Measurement, contents: &LastConte
 }
 
 /// Content of an index entry without its stat data: id, mode, and the flags skip-worktree and intent-to-add.
-type Stated = (String, u32, (bool, bool));
+type EntryContent = (String, u32, (bool, bool));
 
-fn entries(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), Stated> {
+fn entry_contents(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), EntryContent> {
     let stated = |entry: IndexEntry<'_>| {
         let flags = (entry.is_skip_worktree(), entry.is_intent_to_add());
         let key = (entry.path().to_vec(), entry.stage());
@@ -178,8 +178,8 @@ fn entries(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), Stated> {
 }
 
 /// Lists the paths that differ.
-fn changed_paths<'a>(before: &'a [Seen], after: &'a [Seen]) -> Vec<&'a [u8]> {
-    let by_path = |seen: &'a [Seen]| -> BTreeMap<&'a [u8], &'a Seen> {
+fn changed_paths<'a>(before: &'a [SeenEntry], after: &'a [SeenEntry]) -> Vec<&'a [u8]> {
+    let by_path = |seen: &'a [SeenEntry]| -> BTreeMap<&'a [u8], &'a SeenEntry> {
         seen.iter().map(|seen| (seen.path.as_slice(), seen)).collect()
     };
     let (old, new) = (by_path(before), by_path(after));
@@ -197,7 +197,7 @@ fn is_above(folder: &str, contents: &LastContent<'_>) -> bool {
 
 /// Returns whether a path has exactly this content. Lines may end in CRLF, as a checkout may write them. Returns false if
 /// the path cannot be read.
-fn holds(repository: &Repository, place: &Path, content: Option<&FileId>) -> bool {
+fn holds_content(repository: &Repository, place: &Path, content: Option<&FileId>) -> bool {
     let Ok(found) = look_at(place) else {
         return false;
     };
@@ -216,10 +216,10 @@ fn holds(repository: &Repository, place: &Path, content: Option<&FileId>) -> boo
         return false;
     };
     // Which line ends a checkout writes depends on settings and attributes at the time of the landing. Both are accepted here.
-    is(&bytes, id) || is(&without_returns(&bytes), id)
+    is_content(&bytes, id) || is_content(&without_returns(&bytes), id)
 }
 
-fn is(content: &[u8], id: &FileId) -> bool {
+fn is_content(content: &[u8], id: &FileId) -> bool {
     is_blob(content, &id.oid).unwrap_or(false)
 }
 
