@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use crate::{Missing, SyncError, open_existing};
+use crate::{MissingFiles, SyncError, open_existing};
 
 /// Maximum number of fsync calls at one time. More gained nothing where it was measured, on ext4 on a virtual disk.
 const MAX_PARALLEL_SYNCS: usize = 32;
@@ -20,7 +20,7 @@ const FILES_PER_THREAD: usize = 2;
 ///
 /// # Errors
 /// When one of them cannot be opened or synced; the error is that of one file, and the others may or may not be durable.
-pub(crate) fn sync_each(paths: &[&PathBuf], missing: Missing) -> Result<(), SyncError> {
+pub(crate) fn sync_each(paths: &[&PathBuf], missing: MissingFiles) -> Result<(), SyncError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), SyncError> {
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -52,8 +52,8 @@ pub(crate) fn sync_each(paths: &[&PathBuf], missing: Missing) -> Result<(), Sync
 /// Makes one file or folder durable.
 ///
 /// # Errors
-/// When it cannot be opened or synced; a missing one is an error only with [`Missing::IsAFailure`].
-pub(crate) fn sync_one(path: &Path, missing: Missing) -> Result<(), SyncError> {
+/// When it cannot be opened or synced; a missing one is an error only with [`MissingFiles::AreFailures`].
+pub(crate) fn sync_one(path: &Path, missing: MissingFiles) -> Result<(), SyncError> {
     let failed = |source: io::Error| SyncError {
         path: path.to_owned(),
         source,

@@ -41,9 +41,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(not(target_os = "linux"))]
-use crate::other_systems::Whole;
+use crate::other_systems::WholeFileSystem;
 #[cfg(target_os = "linux")]
-use crate::whole::Whole;
+use crate::whole::WholeFileSystem;
 
 pub use names::{exchange_names, rename_to_free_name};
 pub use plain::{Links, open_plain_file, read_plain_file};
@@ -62,7 +62,7 @@ pub struct SyncError {
 /// descriptors that were open at that time (syncfs(2)).
 #[derive(Debug)]
 pub struct Disk {
-    whole: Option<Whole>,
+    whole: Option<WholeFileSystem>,
 }
 
 /// Function that makes a file durable, together with whatever else its creator has to make durable in the same wait.
@@ -70,9 +70,9 @@ pub type SyncFile<'a> = dyn FnMut(&Path) -> io::Result<()> + 'a;
 
 /// Treatment of a path at which no file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    IsPassedOver,
-    IsAFailure,
+enum MissingFiles {
+    AreSkipped,
+    AreFailures,
 }
 
 impl Disk {
@@ -81,7 +81,7 @@ impl Disk {
     #[must_use]
     pub fn of(folder: &Path) -> Self {
         Self {
-            whole: Whole::of(folder),
+            whole: WholeFileSystem::open(folder),
         }
     }
 
@@ -91,7 +91,7 @@ impl Disk {
     /// # Errors
     /// When the system does not confirm that all of them are on the disk, or one does not exist.
     pub fn sync(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
-        self.sync_all(paths, Missing::IsAFailure)
+        self.sync_all(paths, MissingFiles::AreFailures)
     }
 
     /// Makes files and names in folders durable as [`Disk::sync`] does, but skips paths that do not exist.
@@ -99,10 +99,10 @@ impl Disk {
     /// # Errors
     /// When the system does not confirm that all existing ones are on the disk.
     pub fn sync_where_there(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
-        self.sync_all(paths, Missing::IsPassedOver)
+        self.sync_all(paths, MissingFiles::AreSkipped)
     }
 
-    fn sync_all(&self, paths: &[PathBuf], missing: Missing) -> Result<(), SyncError> {
+    fn sync_all(&self, paths: &[PathBuf], missing: MissingFiles) -> Result<(), SyncError> {
         match &self.whole {
             Some(whole) => {
                 let remaining = whole.sync(paths, missing)?;
@@ -118,7 +118,7 @@ impl Disk {
 /// # Errors
 /// When it does not exist, or the system does not confirm that it is on the disk.
 pub fn sync_file(path: &Path) -> Result<(), SyncError> {
-    each_file::sync_one(path, Missing::IsAFailure)
+    each_file::sync_one(path, MissingFiles::AreFailures)
 }
 
 /// Makes one file durable and nothing else: the [`SyncFile`] of a caller who has no other file to sync in the same wait.
@@ -161,7 +161,7 @@ pub fn has_writer(file: &File) -> Option<bool> {
 }
 
 /// Opens a path to sync it. `None` if it does not exist and `missing` permits that.
-fn open_existing(path: &Path, missing: Missing) -> Result<Option<File>, SyncError> {
+fn open_existing(path: &Path, missing: MissingFiles) -> Result<Option<File>, SyncError> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
         Err(source) => check_missing(path, source, missing).map(|()| None),
@@ -169,10 +169,10 @@ fn open_existing(path: &Path, missing: Missing) -> Result<Option<File>, SyncErro
 }
 
 /// Accepts the failure to open a path if the path does not exist and `missing` permits that.
-fn check_missing(path: &Path, source: io::Error, missing: Missing) -> Result<(), SyncError> {
+fn check_missing(path: &Path, source: io::Error, missing: MissingFiles) -> Result<(), SyncError> {
     match missing {
-        Missing::IsPassedOver if source.kind() == io::ErrorKind::NotFound => Ok(()),
-        Missing::IsPassedOver | Missing::IsAFailure => Err(SyncError {
+        MissingFiles::AreSkipped if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        MissingFiles::AreSkipped | MissingFiles::AreFailures => Err(SyncError {
             path: path.to_owned(),
             source,
         }),

@@ -4,20 +4,20 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Missing, SyncError};
+use crate::{MissingFiles, SyncError};
 
 /// File system that can be synced in one call. No value of this type exists here.
 #[derive(Debug)]
-pub(crate) enum Whole {}
+pub(crate) enum WholeFileSystem {}
 
-impl Whole {
+impl WholeFileSystem {
     /// Returns `None`: each file must be synced by itself.
-    pub fn of(_: &Path) -> Option<Self> {
+    pub fn open(_: &Path) -> Option<Self> {
         None
     }
 
     /// Cannot be called, since there is no value to call it on.
-    pub fn sync<'p>(&self, _: &'p [PathBuf], _: Missing) -> Result<Vec<&'p PathBuf>, SyncError> {
+    pub fn sync<'p>(&self, _: &'p [PathBuf], _: MissingFiles) -> Result<Vec<&'p PathBuf>, SyncError> {
         match *self {}
     }
 }

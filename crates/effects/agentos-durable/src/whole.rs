@@ -12,7 +12,7 @@ use rustix::fs::{StatVfsMountFlags, fstatfs, fstatvfs, syncfs};
 use rustix::io::Errno;
 use rustix::system::uname;
 
-use crate::{Missing, SyncError, check_missing, open_existing, writeback};
+use crate::{MissingFiles, SyncError, check_missing, open_existing, writeback};
 
 /// File systems on which `syncfs` was measured, by their magic numbers (statfs(2)): ext2 to ext4, XFS, btrfs. For 200
 /// new files it took a fifth, a fifth and a tenth of the time of an fsync for each; for 5 files two thirds, a fifth and a
@@ -21,7 +21,7 @@ const TRIED: [u64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
 /// First kernel whose `syncfs` reports every failure: failed writes since 5.8 (syncfs(2)), and failures of the file
 /// system itself since kernel commit 5679897eb104.
-const TELLS_OF_FAILURES: (u32, u32) = (5, 17);
+const FIRST_RELIABLE: (u32, u32) = (5, 17);
 
 /// Minimum number of files for which `syncfs` is used. One or two are quicker with an fsync each.
 const WORTH: usize = 3;
@@ -32,17 +32,17 @@ const OTHERS_PER_FILE: u64 = 1 << 20;
 
 /// File system that can be synced in one call.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct WholeFileSystem {
     folder: PathBuf,
     open: File,
     device: u64,
 }
 
-impl Whole {
+impl WholeFileSystem {
     /// Opens the file system of a folder. `None` if it cannot be opened, or `syncfs` is not known to be reliable and
     /// cheap on this kernel and kind of file system.
-    pub fn of(folder: &Path) -> Option<Self> {
-        if release_of(&uname().release().to_string_lossy())? < TELLS_OF_FAILURES {
+    pub fn open(folder: &Path) -> Option<Self> {
+        if release_of(&uname().release().to_string_lossy())? < FIRST_RELIABLE {
             return None;
         }
         let open = File::open(folder).ok()?;
@@ -61,18 +61,22 @@ impl Whole {
     /// # Errors
     /// When a write failed. The failure is final: the kernel reports it once, so a second call would succeed though data
     /// is lost.
-    pub fn sync<'p>(&self, paths: &'p [PathBuf], missing: Missing) -> Result<Vec<&'p PathBuf>, SyncError> {
-        self.sync_beside(paths, missing, || {
-            waiting(&String::from_utf8_lossy(&read_meminfo().ok()?))
+    pub fn sync<'p>(
+        &self,
+        paths: &'p [PathBuf],
+        missing: MissingFiles,
+    ) -> Result<Vec<&'p PathBuf>, SyncError> {
+        self.sync_with_waiting(paths, missing, || {
+            waiting_bytes(&String::from_utf8_lossy(&read_meminfo().ok()?))
         })
     }
 
     /// Does the work of [`Self::sync`], given the number of bytes that wait for any disk. `waiting` returns `None` if
     /// that number is unknown.
-    fn sync_beside<'p>(
+    fn sync_with_waiting<'p>(
         &self,
         paths: &'p [PathBuf],
-        missing: Missing,
+        missing: MissingFiles,
         waiting: impl FnOnce() -> Option<u64>,
     ) -> Result<Vec<&'p PathBuf>, SyncError> {
         let mut within = Vec::with_capacity(paths.len());
@@ -121,7 +125,7 @@ impl Whole {
 /// # Errors
 /// When no disk blocks can be allocated for a file. Only this call reports it: ext4 allocates blocks when it writes a file
 /// back, and by the time of a `syncfs` it has forgotten the failure.
-fn begin_to_write(files: &[&PathBuf], missing: Missing) -> Result<bool, SyncError> {
+fn begin_to_write(files: &[&PathBuf], missing: MissingFiles) -> Result<bool, SyncError> {
     for path in files {
         let Some(file) = open_existing(path, missing)? else {
             continue;
@@ -166,7 +170,7 @@ fn read_meminfo() -> io::Result<Vec<u8>> {
 
 /// Returns the bytes that wait for any disk, from the text of `/proc/meminfo` (proc_meminfo(5)). `None` if the text does
 /// not say.
-fn waiting(meminfo: &str) -> Option<u64> {
+fn waiting_bytes(meminfo: &str) -> Option<u64> {
     let of = |name: &str| -> Option<u64> {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().strip_suffix("kB")?.trim().parse().ok()

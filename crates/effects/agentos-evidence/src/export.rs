@@ -20,10 +20,10 @@ pub use manifest::is_own_evidence;
 pub(crate) use manifest::{ExportManifest, ListedFile, changed_files, lies_in_git_directory, read_manifest};
 
 use crate::checkpoint::Checkpoint;
-use crate::glimpse::Glimpse;
-use crate::head::{self, Head};
+use crate::head::{self, TapeHead};
+use crate::line_view::LineView;
 use crate::record::fields_fit;
-use crate::runs::Lines;
+use crate::runs::TapeLines;
 use crate::{EvidenceError, RecordKind, SigningKey, Store, blob, plain_file, segments};
 
 /// Copy of the evidence.
@@ -52,7 +52,7 @@ impl Store {
     /// When there is no tape, a line that must be redacted is no record, or the copy cannot be written.
     pub fn export(&self, out: &Path, redact: bool) -> Result<Exported, EvidenceError> {
         prepare_folder(out)?;
-        let mut lines = Lines::open(self)?.ok_or(EvidenceError::NoTape)?;
+        let mut lines = TapeLines::open(self)?.ok_or(EvidenceError::NoTape)?;
         let path = out.join(segments::CURRENT);
         let mut tape = BufWriter::new(create_file(&path)?);
         let mut copy = Exported {
@@ -67,7 +67,7 @@ impl Store {
         while let Some(line) = lines.next()? {
             copy.records += 1;
             let failed = EvidenceError::io_error("write", &path);
-            let Some(record) = Glimpse::of(line.text()).filter(|_| line.is_whole()) else {
+            let Some(record) = LineView::parse_line(line.text()).filter(|_| line.is_whole()) else {
                 // Nobody knows which part of such a line would have to be left out.
                 if redact {
                     return Err(EvidenceError::BrokenRecord { line: copy.records });
@@ -88,14 +88,14 @@ impl Store {
             self.copy_attachments(&record, &mut copy, redact)?;
         }
         tape.flush().map_err(EvidenceError::io_error("write", &path))?;
-        head::write(&out.join("head.json"), &Head::new(last, &copy.head))?;
+        head::write(&out.join("head.json"), &TapeHead::new(last, &copy.head))?;
         Ok(copy)
     }
 
     /// Copies the blobs and signed statements of a record.
     fn copy_attachments(
         &self,
-        record: &Glimpse<'_>,
+        record: &LineView<'_>,
         copy: &mut Exported,
         redact: bool,
     ) -> Result<(), EvidenceError> {

@@ -14,7 +14,7 @@ use crate::{EvidenceError, plain_file};
 /// Last record whose write succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct TapeHead {
     pub v: u64,
     pub seq: u64,
     pub hash: String,
@@ -25,10 +25,10 @@ pub(crate) struct Head {
 pub(crate) enum HeadFile {
     Missing,
     Unreadable,
-    Says(Head),
+    Says(TapeHead),
 }
 
-impl Head {
+impl TapeHead {
     pub(crate) fn new(seq: u64, hash: &str) -> Self {
         Self {
             v: 1,
@@ -67,7 +67,7 @@ pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
 fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
     let read = plain_file::open_regular(path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
     match read {
-        Ok(bytes) => Ok(serde_json::from_slice::<Head>(&bytes)
+        Ok(bytes) => Ok(serde_json::from_slice::<TapeHead>(&bytes)
             .ok()
             .filter(|head| head.v == 1)
             .map_or(HeadFile::Unreadable, HeadFile::Says)),
@@ -86,7 +86,7 @@ fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
 ///
 /// # Errors
 /// When the file can be neither overwritten nor replaced.
-pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
+pub(crate) fn write(path: &Path, head: &TapeHead) -> Result<(), EvidenceError> {
     let text = serde_json::to_string(head).map_err(EvidenceError::Json)?;
     let text = format!("{text:<most$}\n", most = LENGTH - 1);
     let written = overwrite(path, text.as_bytes()).and_then(|done| match done {

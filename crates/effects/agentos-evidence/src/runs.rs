@@ -12,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::glimpse::Glimpse;
 use crate::head::{self, HeadFile};
+use crate::line_view::LineView;
 use crate::record::MAX_LINE;
 use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 
 /// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
 pub struct Records {
-    lines: Option<Lines>,
+    lines: Option<TapeLines>,
 }
 
 /// End of a tape at one moment.
@@ -90,7 +90,7 @@ impl Store {
     /// When the tape cannot be opened. A missing tape is no error and has no records.
     pub fn records(&self) -> Result<Records, EvidenceError> {
         Ok(Records {
-            lines: Lines::open(self)?,
+            lines: TapeLines::open(self)?,
         })
     }
 
@@ -247,8 +247,8 @@ impl Iterator for Records {
         // A line that is a whole record but has no line feed may still be growing, so it is refused too.
         let item = match lines.next() {
             Ok(None) => return None,
-            Ok(Some(line)) => match Glimpse::of(line.text()) {
-                Some(glimpse) if line.is_whole() => glimpse.build_record(),
+            Ok(Some(line)) => match LineView::parse_line(line.text()) {
+                Some(view) if line.is_whole() => view.build_record(),
                 Some(_) | None => Err(EvidenceError::BrokenRecord { line: lines.count }),
             },
             Err(error) => Err(error),
@@ -276,7 +276,7 @@ pub(crate) fn record_fact(record: &Record, name: &str) -> Option<String> {
 
 /// Reader of the lines of a tape, one at a time and none longer than the limit, through all files of the tape.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct TapeLines {
     tape: BufReader<io::Take<File>>,
     path: PathBuf,
     /// Files after the current one.
@@ -298,7 +298,7 @@ enum TapeSource {
 }
 
 /// Line of the tape, with its line feed if it has one.
-pub(crate) struct Line<'a>(&'a [u8]);
+pub(crate) struct TapeLine<'a>(&'a [u8]);
 
 /// End of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -312,7 +312,7 @@ pub(crate) enum LineEnd {
     TooLong,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TapeLine<'a> {
     /// Returns the line without its line feed.
     pub fn text(&self) -> &'a [u8] {
         self.0.strip_suffix(b"\n").unwrap_or(self.0)
@@ -340,7 +340,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Lines {
+impl TapeLines {
     /// Opens the tape for reading up to its present end. `None` if there is no tape.
     ///
     /// # Errors
@@ -383,7 +383,7 @@ impl Lines {
     ///
     /// # Errors
     /// When a file of the tape cannot be read.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, EvidenceError> {
+    pub fn next(&mut self) -> Result<Option<TapeLine<'_>>, EvidenceError> {
         self.buffer.clear();
         if self.ended {
             return Ok(None);
@@ -397,7 +397,7 @@ impl Lines {
                 .map_err(EvidenceError::io_error("read", &self.path))?;
             if !self.buffer.is_empty() {
                 self.count += 1;
-                let line = Line(&self.buffer);
+                let line = TapeLine(&self.buffer);
                 self.ended = line.end() == LineEnd::TooLong;
                 return Ok(Some(line));
             }

@@ -15,7 +15,7 @@ use agentos_durable::{Disk, SyncFile};
 use serde_json::{Value, json};
 
 use crate::checkpoint::Checkpoint;
-use crate::head::{Head, HeadFile};
+use crate::head::{HeadFile, TapeHead};
 use crate::placed::{PendingRecord, PlacedRecords};
 use crate::record::GENESIS;
 use crate::tail::{TailState, TapeTail};
@@ -191,7 +191,7 @@ impl Store {
             .and_then(|()| sync(&self.tape_path()));
         let written = written
             .map_err(EvidenceError::io_error("append to", &self.tape_path()))
-            .and_then(|()| head::write(&self.head_path(), &Head::new(placed.at.seq, &placed.at.hash)));
+            .and_then(|()| head::write(&self.head_path(), &TapeHead::new(placed.at.seq, &placed.at.hash)));
         if written.is_err() {
             // Cut off the part that a full disk accepted, and records that `head.json` does not name, so that the next
             // reader finds a whole tape. If that fails too, the next append finds the torn line and records it.
@@ -382,7 +382,7 @@ impl Store {
     /// Returns whether `head.json` names this end of the tape.
     fn is_head(&self, tail: &TapeTail) -> Result<bool, EvidenceError> {
         // The length of the tape alone proves nothing: another writer may have begun a new file that is just as long.
-        Ok(head::read(&self.head_path())? == HeadFile::Says(Head::new(tail.seq, &tail.hash)))
+        Ok(head::read(&self.head_path())? == HeadFile::Says(TapeHead::new(tail.seq, &tail.hash)))
     }
 
     fn len_of(&self, tape: &File) -> Result<u64, EvidenceError> {
@@ -406,7 +406,7 @@ impl Store {
         }
         if tail.seq == 0 && head::read(&self.head_path())? == HeadFile::Missing {
             // Written before the first record, so that a missing file later means that somebody removed it.
-            head::write(&self.head_path(), &Head::new(0, GENESIS))?;
+            head::write(&self.head_path(), &TapeHead::new(0, GENESIS))?;
         }
         let behind = self.check_head(&tail)?;
         let mut repairs = Vec::new();

@@ -8,7 +8,7 @@ use std::path::Path;
 use git2::{AttrCheckFlags, AttrValue, Config};
 
 use crate::line_ends::{AttributeValue, AutoCrlf, LineEndSettings, LineEnds};
-use crate::mentions::Mentions;
+use crate::mentions::AttributeMentions;
 use crate::{ExecError, RepoError, Repository};
 
 /// Source of the attributes of a path.
@@ -19,7 +19,7 @@ pub(crate) enum AttributeSource<'a> {
     Ask {
         git: &'a git2::Repository,
         from: AttrCheckFlags,
-        mentions: &'a Mentions,
+        mentions: &'a AttributeMentions,
     },
 }
 
@@ -72,7 +72,7 @@ impl FileConversion<'_> {
             return Ok(AttributeValue::Unspecified);
         };
         // libgit2 looks at a dozen files for each question.
-        if !mentions.hold(name) {
+        if !mentions.may_set(name) {
             return Ok(AttributeValue::Unspecified);
         }
         let found = git.get_attr(Path::new(path), name, from);

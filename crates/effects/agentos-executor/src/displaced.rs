@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use agentos_durable::{Links, has_writer, open_plain_file};
 
 use crate::disk::ReplacedFiles;
-use crate::exchange::{Exchanged, exchange, move_to_free_name, spare_name};
+use crate::exchange::{ExchangeResult, exchange, move_to_free_name, spare_name};
 use crate::file_state::{FileStamp, OnDisk, read_state};
 use crate::journal::JournalFile;
 use crate::preflight::look_at;
@@ -103,11 +103,11 @@ impl<'a> DisplacedFiles<'a> {
         place: PathBuf,
     ) -> Result<(), ExecError> {
         match exchange(self.repository, &temp, &place) {
-            Ok(Exchanged::Wholly) => {
+            Ok(ExchangeResult::Wholly) => {
                 self.repository.reach("names exchanged");
                 self.look_at_displaced(entry, temp, place)
             }
-            Ok(Exchanged::SavedMeanwhile) => {
+            Ok(ExchangeResult::SavedMeanwhile) => {
                 self.keep_path(entry.file.path.as_str());
                 remove_temp(&temp)?;
                 self.settle_orphan(entry, &spare_name(&temp))
@@ -234,11 +234,11 @@ impl<'a> DisplacedFiles<'a> {
         let failed = || ExecError::write("give back", place);
         if entry.file.new.is_some() {
             match exchange(self.repository, temp, place) {
-                Ok(Exchanged::Wholly) => {
+                Ok(ExchangeResult::Wholly) => {
                     self.repository.reach("file given back");
                     return self.check_returned(entry, temp, place);
                 }
-                Ok(Exchanged::SavedMeanwhile) => {
+                Ok(ExchangeResult::SavedMeanwhile) => {
                     self.settle_orphan(entry, &spare_name(temp))?;
                     return self.save_elsewhere(entry, temp);
                 }
@@ -269,8 +269,8 @@ impl<'a> DisplacedFiles<'a> {
             return Ok(());
         }
         match exchange(self.repository, temp, place) {
-            Ok(Exchanged::Wholly) => self.save_elsewhere(entry, temp),
-            Ok(Exchanged::SavedMeanwhile) => {
+            Ok(ExchangeResult::Wholly) => self.save_elsewhere(entry, temp),
+            Ok(ExchangeResult::SavedMeanwhile) => {
                 self.save_elsewhere(entry, &spare_name(temp))?;
                 self.save_elsewhere(entry, temp)
             }

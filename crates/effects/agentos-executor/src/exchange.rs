@@ -17,7 +17,7 @@ use crate::Repository;
 
 /// Result of an exchange.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Exchanged {
+pub(crate) enum ExchangeResult {
     /// Each name leads to the file that the other one led to.
     Wholly,
     /// Another program saved a file at the path between two steps, and that file stays there. The file that was at the path
@@ -29,22 +29,24 @@ pub(crate) enum Exchanged {
 ///
 /// # Errors
 /// When a name does not exist or cannot be changed.
-pub(crate) fn exchange(repository: &Repository, staged: &Path, place: &Path) -> io::Result<Exchanged> {
+pub(crate) fn exchange(repository: &Repository, staged: &Path, place: &Path) -> io::Result<ExchangeResult> {
     match agentos_durable::exchange_names(staged, place) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
             exchange_by_steps(repository, staged, place)
         }
-        done => done.map(|()| Exchanged::Wholly),
+        done => done.map(|()| ExchangeResult::Wholly),
     }
 }
 
-fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io::Result<Exchanged> {
+fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io::Result<ExchangeResult> {
     let spare = spare_name(staged);
     move_to_free_name(repository, place, &spare)?;
     repository.reach("place made free");
     match move_to_free_name(repository, staged, place) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Exchanged::SavedMeanwhile),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Ok(ExchangeResult::SavedMeanwhile);
+        }
         Err(error) => {
             // If this fails too, recovery finds the file under the spare name.
             let _ = move_to_free_name(repository, &spare, place);
@@ -53,7 +55,7 @@ fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io
     }
     repository.reach("place taken");
     move_to_free_name(repository, &spare, staged)?;
-    Ok(Exchanged::Wholly)
+    Ok(ExchangeResult::Wholly)
 }
 
 /// Returns the spare name for an exchange in steps.

@@ -10,7 +10,7 @@ use git2::{AttrCheckFlags, Index, IndexEntry, IndexTime, ObjectType};
 use crate::base::find_entry;
 use crate::conversion::{AttributeSource, FileConversion, NAMES};
 use crate::line_ends::{FileLineEnds, LineEndSettings, LineEnds};
-use crate::mentions::Mentions;
+use crate::mentions::AttributeMentions;
 use crate::preflight::{ancestor_folders, attributes_in};
 use crate::prepare::PreparedChange;
 use crate::splice::parse_oid;
@@ -57,7 +57,7 @@ pub(crate) fn check_files_in(
 /// Files of attributes in the resulting tree that apply to a change's files.
 struct TreeAttributes {
     index: Index,
-    mentions: Mentions,
+    mentions: AttributeMentions,
 }
 
 impl TreeAttributes {
@@ -73,7 +73,7 @@ impl TreeAttributes {
         let mut folders = BTreeSet::from([""]);
         folders.extend(written_files(&prepared.files).flat_map(|file| ancestor_folders(file.path.as_str())));
         let mut index = Index::new().map_err(failed())?;
-        let mut mentions = Mentions::outside(repository)?;
+        let mut mentions = AttributeMentions::read_outside(repository)?;
         for folder in folders {
             let path = attributes_in(folder);
             let found = find_entry(&tree, &path).map_err(failed())?;
@@ -81,7 +81,7 @@ impl TreeAttributes {
             if let Some(found) = found.filter(|found| found.kind() == Some(ObjectType::Blob))
                 && found.filemode() != 0o120_000
             {
-                mentions.add(git.find_blob(found.id()).map_err(failed())?.content());
+                mentions.add_text(git.find_blob(found.id()).map_err(failed())?.content());
                 index.add(&index_entry(path, found.id())).map_err(failed())?;
             }
         }
@@ -95,7 +95,7 @@ impl TreeAttributes {
         } else {
             NAMES.as_slice()
         };
-        names.iter().any(|name| self.mentions.hold(name))
+        names.iter().any(|name| self.mentions.may_set(name))
     }
 
     /// Checks with the answers of libgit2. The handle cannot be used for anything else afterwards.

@@ -18,7 +18,7 @@ use crate::error::Unsupported;
 use crate::file_state::FileStamp;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
-use crate::mentions::{self, Mentions};
+use crate::mentions::{self, AttributeMentions};
 use crate::preflight::{FileContent, ancestor_folders, attributes_in, is_base_content};
 use crate::splice::{mode_bits, parse_oid};
 use crate::worktree::PlacedFiles;
@@ -212,7 +212,7 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> 
             attributes: AttributeSource::Ask {
                 git: &repository.git,
                 from: AttrCheckFlags::FILE_THEN_INDEX,
-                mentions: &Mentions::Anything,
+                mentions: &AttributeMentions::Anything,
             },
             settings: repository.line_end_settings()?,
         };

@@ -18,26 +18,26 @@ const LONGEST: u64 = 1 << 20;
 
 /// Text of the files of attributes.
 #[derive(Debug)]
-pub(crate) enum Mentions {
+pub(crate) enum AttributeMentions {
     /// Unknown text: a file cannot be read, or its path is not known. Every attribute may be mentioned.
     Anything,
     /// Bytes of all files.
     Only(Vec<u8>),
 }
 
-impl Mentions {
+impl AttributeMentions {
     /// Reads the files outside the working tree: the system's, the user's, and the repository's own.
     ///
     /// # Errors
     /// When one of them is a FIFO: libgit2 would wait until another program opens its other end.
-    pub(crate) fn outside(repository: &Repository) -> Result<Self, RepoError> {
+    pub(crate) fn read_outside(repository: &Repository) -> Result<Self, RepoError> {
         let mut mentions = Self::Only(Vec::new());
         // The system's file, where libgit2 looks for it on Unix.
         let machines = cfg!(unix).then(|| PathBuf::from("/etc/gitattributes"));
         let own = Some(repository.common_dir().join("info/attributes"));
-        for file in [machines, users(repository), own] {
+        for file in [machines, user_file(repository), own] {
             match file {
-                Some(file) if is_fifo(&file) => return Err(refused(&file)),
+                Some(file) if is_fifo(&file) => return Err(link_error(&file)),
                 Some(file) => mentions.add_file(&file, Links::Followed),
                 None => mentions = Self::Anything,
             }
@@ -48,14 +48,14 @@ impl Mentions {
     /// Adds a file, if it exists.
     pub(crate) fn add_file(&mut self, path: &Path, links: Links) {
         match read_plain_file(path, links, LONGEST) {
-            Ok(text) => self.add(&text),
+            Ok(text) => self.add_text(&text),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(_) => *self = Self::Anything,
         }
     }
 
     /// Adds a text.
-    pub(crate) fn add(&mut self, text: &[u8]) {
+    pub(crate) fn add_text(&mut self, text: &[u8]) {
         match self {
             Self::Anything => {}
             Self::Only(all) => {
@@ -66,19 +66,19 @@ impl Mentions {
     }
 
     /// Returns false if none of the files can set this attribute.
-    pub(crate) fn hold(&self, attribute: &str) -> bool {
+    pub(crate) fn may_set(&self, attribute: &str) -> bool {
         let Self::Only(text) = self else {
             return true;
         };
         // A macro that sets the attribute is defined in one of these files too. Only `binary` is built into git, as
         // `-diff -merge -text` (gitattributes(5)).
-        let holds = |word: &str| memmem(text, word.as_bytes());
+        let holds = |word: &str| contains_bytes(text, word.as_bytes());
         holds(attribute) || (attribute == "text" && holds("binary"))
     }
 }
 
 /// Returns the error for a file that libgit2 must not read.
-pub(crate) fn refused(file: &Path) -> RepoError {
+pub(crate) fn link_error(file: &Path) -> RepoError {
     let message = "it is not a regular file, and git follows no link there";
     RepoError::io(file)(io::Error::new(ErrorKind::InvalidInput, message))
 }
@@ -104,7 +104,7 @@ pub(crate) fn is_odd(place: &Path) -> bool {
 }
 
 /// Returns the path of the user's own attributes. `None` if only libgit2 can determine it.
-fn users(repository: &Repository) -> Option<PathBuf> {
+fn user_file(repository: &Repository) -> Option<PathBuf> {
     let config = repository.git.config().and_then(|mut config| config.snapshot());
     let config = config.ok()?;
     match config.get_entry(SETTING) {
@@ -114,7 +114,7 @@ fn users(repository: &Repository) -> Option<PathBuf> {
     }
 }
 
-fn memmem(text: &[u8], word: &[u8]) -> bool {
+fn contains_bytes(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 

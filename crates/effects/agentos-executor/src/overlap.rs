@@ -16,7 +16,7 @@ use git2::{AttrCheckFlags, Index};
 use crate::conversion::{AttributeSource, FileConversion, NAMES};
 use crate::error::Unsupported;
 use crate::line_ends::LineEnds;
-use crate::mentions::{Mentions, is_odd, refused};
+use crate::mentions::{AttributeMentions, is_odd, link_error};
 use crate::preflight::{
     FileContent, ancestor_folders, attributes_in, is_base_content, link_is, look_at, mode_fits,
 };
@@ -80,14 +80,14 @@ enum AttributeQuery {
     Staged,
     /// Working tree and an empty index. Used if the real index has no attributes for these paths, since the answer is then
     /// the same.
-    OnDisk(git2::Repository, Mentions),
+    OnDisk(git2::Repository, AttributeMentions),
 }
 
 impl AttributeQuery {
     fn source<'a>(&'a self, repository: &'a Repository) -> AttributeSource<'a> {
         let (git, mentions) = match self {
             Self::Nobody => return AttributeSource::None,
-            Self::Staged => (&repository.git, &Mentions::Anything),
+            Self::Staged => (&repository.git, &AttributeMentions::Anything),
             Self::OnDisk(git, mentions) => (git, mentions),
         };
         AttributeSource::Ask {
@@ -112,7 +112,7 @@ fn choose_query(
 ) -> Result<AttributeQuery, ExecError> {
     let mut folders = BTreeSet::from([""]);
     folders.extend(files.iter().flat_map(|file| ancestor_folders(file.path.as_str())));
-    let mut mentions = Mentions::outside(repository)?;
+    let mut mentions = AttributeMentions::read_outside(repository)?;
     let (mut is_staged, mut odd) = (false, None);
     for folder in folders {
         let path = attributes_in(folder);
@@ -125,12 +125,12 @@ fn choose_query(
             is_staged = is_staged || index.find_entry(&path, 0).is_some();
         }
     }
-    if !is_staged && !NAMES.iter().any(|name| mentions.hold(name)) {
+    if !is_staged && !NAMES.iter().any(|name| mentions.may_set(name)) {
         return Ok(AttributeQuery::Nobody);
     }
     if let Some(place) = odd {
         // libgit2 would have to be asked, and it would follow the link or wait at the FIFO.
-        return Err(refused(&place).into());
+        return Err(link_error(&place).into());
     }
     if is_staged {
         return Ok(AttributeQuery::Staged);

@@ -8,7 +8,7 @@ const MEMINFO: &str =
 #[test]
 fn files_of_one_file_system_take_one_wait_and_the_others_are_given_back() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(whole) = Whole::of(folder.path()) else {
+    let Some(whole) = WholeFileSystem::open(folder.path()) else {
         eprintln!("skipped: the folder for temporary files is on a file system that was not tried");
         return;
     };
@@ -20,7 +20,7 @@ fn files_of_one_file_system_take_one_wait_and_the_others_are_given_back() {
     }
     // Another one, which cannot be synced at all.
     paths.push(PathBuf::from("/proc/self"));
-    let others = |waiting| whole.sync_beside(&paths, Missing::IsAFailure, || waiting);
+    let others = |waiting| whole.sync_with_waiting(&paths, MissingFiles::AreFailures, || waiting);
     assert_eq!(others(Some(0)).unwrap(), [&paths[3]]);
     // With others' bytes in the way, or nobody to say how many, each is synced by itself.
     for waiting in [Some(u64::MAX), None] {
@@ -38,7 +38,7 @@ fn what_waits_for_the_disk_is_what_is_dirty_or_being_written() {
         ("", None),
     ];
     for (text, expected) in told {
-        assert_eq!(waiting(text), expected, "{text}");
+        assert_eq!(waiting_bytes(text), expected, "{text}");
     }
 }
 
@@ -55,7 +55,7 @@ fn a_release_is_its_first_two_numbers() {
     for (text, expected) in told {
         assert_eq!(release_of(text), expected, "{text}");
     }
-    assert!(release_of("5.16.20").is_some_and(|release| release < TELLS_OF_FAILURES));
+    assert!(release_of("5.16.20").is_some_and(|release| release < FIRST_RELIABLE));
 }
 
 #[test]

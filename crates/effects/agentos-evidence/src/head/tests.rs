@@ -7,7 +7,7 @@ fn every_head_has_the_same_length() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.json");
     for seq in [0, 1, 99, u64::MAX] {
-        let head = Head::new(seq, &format!("sha256:{}", "f".repeat(64)));
+        let head = TapeHead::new(seq, &format!("sha256:{}", "f".repeat(64)));
         write(&path, &head).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), 128, "{seq}");
         assert_eq!(read(&path).unwrap(), HeadFile::Says(head));
@@ -18,7 +18,7 @@ fn every_head_has_the_same_length() {
 fn a_head_of_another_length_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.json");
-    let head = Head::new(7, "sha256:0");
+    let head = TapeHead::new(7, "sha256:0");
     for there in ["", "{}", &"x".repeat(4096)] {
         agentos_testkit::repo::write_file(&path, there);
         write(&path, &head).unwrap();
@@ -31,7 +31,7 @@ fn a_head_of_another_length_is_replaced() {
 fn a_copy_made_of_links_keeps_its_head() {
     let folder = tempfile::tempdir().unwrap();
     let [path, copy] = ["head.json", "copy.json"].map(|name| folder.path().join(name));
-    let [first, second] = [7, 8].map(|seq| Head::new(seq, "sha256:0"));
+    let [first, second] = [7, 8].map(|seq| TapeHead::new(seq, "sha256:0"));
     write(&path, &first).unwrap();
     agentos_testkit::repo::make_hard_link(&path, &copy);
     write(&path, &second).unwrap();
@@ -44,9 +44,9 @@ fn a_copy_made_of_links_keeps_its_head() {
 fn a_head_that_cannot_be_written_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.json");
-    write(&path, &Head::new(7, "sha256:0")).unwrap();
+    write(&path, &TapeHead::new(7, "sha256:0")).unwrap();
     agentos_testkit::repo::set_mode(&path, 0o444);
-    let head = Head::new(8, "sha256:0");
+    let head = TapeHead::new(8, "sha256:0");
     write(&path, &head).unwrap();
     assert_eq!(read(&path).unwrap(), HeadFile::Says(head));
 }

@@ -13,14 +13,14 @@ const BUDGET: usize = 64 << 20;
 
 /// Faults in the order of the tape.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct FindingList {
     /// First findings, at most [`MOST_KEPT`].
     pub kept: Vec<Finding>,
     /// Number of further findings.
     pub more: u64,
 }
 
-impl Findings {
+impl FindingList {
     /// Adds a finding, or only counts it if the list is full.
     pub fn push(&mut self, finding: Finding) {
         if self.kept.len() < MOST_KEPT {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn findings_beyond_the_limit_are_counted() {
-        let mut findings = Findings::default();
+        let mut findings = FindingList::default();
         for line in 0..1500 {
             findings.push(Finding::new(Tampering::Mutated, Some(line), ""));
         }

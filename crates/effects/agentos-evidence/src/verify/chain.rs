@@ -6,18 +6,18 @@
 use agentos_chain::parse_hash;
 use serde_json::Value;
 
-use super::bounds::{Findings, push_note};
-use super::history::Pins;
-use super::signed::Signed;
+use super::bounds::{FindingList, push_note};
+use super::history::CommitPins;
+use super::signed::CheckpointTotals;
 use super::{Checks, Finding, Tampering};
-use crate::glimpse::Glimpse;
 use crate::head::{self, HeadFile};
+use crate::line_view::LineView;
 use crate::record::{GENESIS, RecordForm};
-use crate::runs::{LineEnd, Lines, fact_of};
+use crate::runs::{LineEnd, TapeLines, fact_of};
 use crate::{EvidenceError, RecordKind, Store, blob};
 
 /// Results of one pass over the tape.
-pub(super) struct Chain {
+pub(super) struct ChainReport {
     pub lines: u64,
     /// Number of bytes read.
     pub bytes: u64,
@@ -26,7 +26,7 @@ pub(super) struct Chain {
     pub withheld: u64,
     /// Number of these records whose hash does not prove kind, time and run.
     pub unproved: u64,
-    /// Line of the first record counted in `unproved`. `None` if there is none.
+    /// TapeLine of the first record counted in `unproved`. `None` if there is none.
     pub first_unproved: Option<u64>,
     /// Newest form of a genuine record. `None` if there is none.
     pub form: Option<RecordForm>,
@@ -39,15 +39,15 @@ pub(super) struct Chain {
     pub hash: Option<String>,
     /// Hash of the record whose number `head.json` names. `None` if there is no such record.
     pub at_head: Option<String>,
-    pub findings: Findings,
+    pub findings: FindingList,
     pub notes: Vec<String>,
-    pub pins: Pins,
-    pub signed: Signed,
-    seen_blobs: Recent,
+    pub pins: CommitPins,
+    pub signed: CheckpointTotals,
+    seen_blobs: RecentBlobs,
 }
 
 /// Number and previous hash that the next record must have.
-struct Link {
+struct ExpectedLink {
     seq: u64,
     /// Expected value of `prev`. `None` after a line that could not be read: then any value is accepted once.
     hash: Option<String>,
@@ -63,9 +63,9 @@ pub(super) fn read(
     blobs: &Store,
     checks: &Checks<'_>,
     redacted: bool,
-) -> Result<Chain, EvidenceError> {
-    let mut chain = Chain::new(checks, redacted);
-    let Some(mut lines) = Lines::open(store)? else {
+) -> Result<ChainReport, EvidenceError> {
+    let mut chain = ChainReport::new(checks, redacted);
+    let Some(mut lines) = TapeLines::open(store)? else {
         return Ok(chain);
     };
     let noted = match head::read(&store.head_path())? {
@@ -74,7 +74,7 @@ pub(super) fn read(
     };
     // Where the head stands before the first record, a writer was killed right after it.
     chain.at_head = (noted == 0).then(|| GENESIS.to_owned());
-    let mut link = Link {
+    let mut link = ExpectedLink {
         seq: 1,
         hash: Some(GENESIS.to_owned()),
     };
@@ -83,43 +83,43 @@ pub(super) fn read(
         chain.lines = at;
         chain.bytes += line.bytes();
         let end = line.end();
-        let glimpse = glimpse_of(line.text(), redacted);
-        let Some(glimpse) = glimpse.filter(|_| end == LineEnd::Whole) else {
-            chain.unreadable(at, end);
-            link = Link {
+        let view = glimpse_of(line.text(), redacted);
+        let Some(view) = view.filter(|_| end == LineEnd::Whole) else {
+            chain.add_unreadable(at, end);
+            link = ExpectedLink {
                 seq: link.seq + 1,
                 hash: None,
             };
             continue;
         };
-        if let Some((tampering, detail)) = misfit(&link, &glimpse, chain.hash.as_deref()) {
+        if let Some((tampering, detail)) = find_misfit(&link, &view, chain.hash.as_deref()) {
             let tampering = match tampering {
                 Tampering::Dropped if chain.finds_later(store, at, link.seq)? => Tampering::Reordered,
                 other => other,
             };
             chain.findings.push(Finding::new(tampering, Some(at), detail));
         }
-        if glimpse.seq == noted {
-            chain.at_head = Some(glimpse.hash.to_owned());
+        if view.seq == noted {
+            chain.at_head = Some(view.hash.to_owned());
         }
-        chain.take(at, &glimpse, blobs, checks)?;
-        link = Link {
-            seq: glimpse.seq + 1,
-            hash: Some(glimpse.hash.to_owned()),
+        chain.take(at, &view, blobs, checks)?;
+        link = ExpectedLink {
+            seq: view.seq + 1,
+            hash: Some(view.hash.to_owned()),
         };
     }
     Ok(chain)
 }
 
 /// Returns the record on a line. `None` if it is no genuine one; its body may be left out where `redacted` says so.
-fn glimpse_of(line: &[u8], redacted: bool) -> Option<Glimpse<'_>> {
-    match Glimpse::of(line) {
-        None if redacted => Glimpse::of_withheld(line),
+fn glimpse_of(line: &[u8], redacted: bool) -> Option<LineView<'_>> {
+    match LineView::parse_line(line) {
+        None if redacted => LineView::parse_withheld(line),
         other => other,
     }
 }
 
-impl Chain {
+impl ChainReport {
     /// Returns what is known before the first line.
     fn new(checks: &Checks<'_>, redacted: bool) -> Self {
         Self {
@@ -135,15 +135,15 @@ impl Chain {
             seq: 0,
             hash: None,
             at_head: None,
-            findings: Findings::default(),
+            findings: FindingList::default(),
             notes: Vec::new(),
-            pins: Pins::new(checks),
-            signed: Signed::new(checks),
-            seen_blobs: Recent::default(),
+            pins: CommitPins::new(checks),
+            signed: CheckpointTotals::new(checks),
+            seen_blobs: RecentBlobs::default(),
         }
     }
 
-    fn unreadable(&mut self, at: u64, end: LineEnd) {
+    fn add_unreadable(&mut self, at: u64, end: LineEnd) {
         // The line takes the place of a record. Otherwise the next genuine record would be reported as out of order too.
         self.seq += 1;
         self.hash = None;
@@ -167,11 +167,11 @@ impl Chain {
     /// Returns whether a missing record is further down. Returns false without a look after [`MOST_SEARCHES`] searches.
     fn finds_later(&mut self, store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
         self.searches += 1;
-        Ok(self.searches <= MOST_SEARCHES && comes_later(store, after_line, seq, self.redacted)?)
+        Ok(self.searches <= MOST_SEARCHES && is_further_down(store, after_line, seq, self.redacted)?)
     }
 
     /// Checks that the form of a record is not older than that of the records before, and counts records without a body.
-    fn take_form(&mut self, at: u64, record: &Glimpse<'_>) {
+    fn take_form(&mut self, at: u64, record: &LineView<'_>) {
         // Unlike the other checks, this one spans all records: one old record between new ones could be changed.
         if self.form.is_some_and(|form| record.form < form) {
             let detail = format!(
@@ -192,7 +192,7 @@ impl Chain {
     fn take(
         &mut self,
         at: u64,
-        record: &Glimpse<'_>,
+        record: &LineView<'_>,
         blobs: &Store,
         checks: &Checks<'_>,
     ) -> Result<(), EvidenceError> {
@@ -255,15 +255,15 @@ impl Chain {
 
 /// Blobs seen recently, one for each slot. A blob that many records name is then read about once, and the memory does not
 /// grow with the tape.
-struct Recent(Vec<Option<String>>);
+struct RecentBlobs(Vec<Option<String>>);
 
-impl Default for Recent {
+impl Default for RecentBlobs {
     fn default() -> Self {
         Self(vec![None; 1 << 12])
     }
 }
 
-impl Recent {
+impl RecentBlobs {
     fn is_new(&mut self, id: &str) -> bool {
         // Three hexadecimal digits select one of 4,096 slots.
         let first = parse_hash(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
@@ -279,7 +279,11 @@ impl Recent {
 }
 
 /// Returns the fault of a genuine record at this place. `None` if number and link are as expected.
-fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Tampering, String)> {
+fn find_misfit(
+    link: &ExpectedLink,
+    record: &LineView<'_>,
+    before: Option<&str>,
+) -> Option<(Tampering, String)> {
     let fits = link.hash.as_ref().is_none_or(|hash| *hash == record.prev);
     if record.seq == link.seq {
         let detail = || {
@@ -313,8 +317,8 @@ fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Ta
 ///
 /// # Errors
 /// When the tape cannot be read.
-fn comes_later(store: &Store, after_line: u64, seq: u64, redacted: bool) -> Result<bool, EvidenceError> {
-    let Some(mut lines) = Lines::open(store)? else {
+fn is_further_down(store: &Store, after_line: u64, seq: u64, redacted: bool) -> Result<bool, EvidenceError> {
+    let Some(mut lines) = TapeLines::open(store)? else {
         return Ok(false);
     };
     let mut at = 0;

@@ -14,7 +14,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Findings, push_note};
+use super::bounds::{FindingList, push_note};
 use super::{Checks, Finding, Tampering};
 use crate::export::{self, ExportManifest, ListedFile};
 use crate::record::RecordForm;
@@ -88,7 +88,7 @@ impl ExportFolder {
         dir: &Path,
         end: &TapeEnd,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Result<ExportSummary, EvidenceError> {
         let head = read_signed(&dir.join("head.json"))?.unwrap_or_default();
@@ -139,7 +139,7 @@ fn report_unproved(
     end: &TapeEnd,
     files_signed: bool,
     checks: &Checks<'_>,
-    findings: &mut Findings,
+    findings: &mut FindingList,
     notes: &mut Vec<String>,
 ) {
     let count = end.unproved;
@@ -174,7 +174,7 @@ fn check_files(
     dir: &Path,
     manifest: &ExportManifest,
     tape: u64,
-    findings: &mut Findings,
+    findings: &mut FindingList,
 ) -> Result<bool, EvidenceError> {
     let changed = export::changed_files(dir, manifest, tape)?;
     let unchanged = changed.is_empty();
@@ -210,7 +210,7 @@ impl SignatureFile {
         self,
         what: &str,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Option<PublicKey> {
         match self {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::bounds::{Findings, MemoryBudget, push_note};
+use super::bounds::{FindingList, MemoryBudget, push_note};
 use super::{Checks, CommitInfo, CommitLookup, Finding, Standing, Tampering};
-use crate::glimpse::Glimpse;
+use crate::line_view::LineView;
 use crate::runs::fact_of;
 use crate::{EvidenceError, RecordKind};
 
@@ -17,7 +17,7 @@ use crate::{EvidenceError, RecordKind};
 const COST_OF_INTENT: usize = 160;
 
 /// Links between the tape and commits.
-pub(super) struct Pins {
+pub(super) struct CommitPins {
     pinned: Vec<PinnedCommit>,
     by_id: BTreeMap<String, usize>,
     by_evidence: BTreeMap<String, Vec<usize>>,
@@ -45,7 +45,7 @@ struct PinnedIntent {
     landed: Option<String>,
 }
 
-impl Pins {
+impl CommitPins {
     pub fn new(checks: &Checks<'_>) -> Self {
         let commits = checks.history.map(|history| history.pinned()).unwrap_or_default();
         let mut pins = Self {
@@ -77,10 +77,10 @@ impl Pins {
     pub fn take(
         &mut self,
         line: u64,
-        record: &Glimpse<'_>,
+        record: &LineView<'_>,
         body: &Value,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
     ) -> Result<(), EvidenceError> {
         let Some(history) = checks.history else {
             return Ok(());
@@ -196,7 +196,7 @@ impl Pins {
     pub fn finish(
         &self,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Option<u64> {
         let history = checks.history?;

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentos_chain::parse_hash;
 use serde_json::Value;
 
-use super::bounds::{Findings, MemoryBudget};
+use super::bounds::{FindingList, MemoryBudget};
 use super::{Checks, Finding, KeyUse, Tampering};
 use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
-use crate::glimpse::Glimpse;
+use crate::line_view::LineView;
 use crate::runs::fact_of;
 use crate::{EvidenceError, PublicKey, RecordKind};
 
 /// State of the check over all checkpoints of a tape.
-pub(super) struct Signed {
+pub(super) struct CheckpointTotals {
     trusted: BTreeSet<PublicKey>,
     budget: MemoryBudget,
     /// Runs that have not ended, with the commit that they made.
@@ -45,7 +45,7 @@ fn cost_of(run: &str, commit: Option<&str>) -> usize {
 /// Fault of a checkpoint: its kind and a description.
 type CheckpointFault = (Tampering, String);
 
-impl Signed {
+impl CheckpointTotals {
     pub fn new(checks: &Checks<'_>) -> Self {
         Self {
             trusted: checks.keys.iter().copied().collect(),
@@ -64,10 +64,10 @@ impl Signed {
     pub fn take(
         &mut self,
         line: u64,
-        record: &Glimpse<'_>,
+        record: &LineView<'_>,
         body: &Value,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
     ) -> Result<(), EvidenceError> {
         if record.kind != RecordKind::Checkpoint {
             if !self.open.contains_key(record.run) {
@@ -103,7 +103,7 @@ impl Signed {
     /// Checks a checkpoint. Returns true if it is signed, and false if it says itself that it is not.
     fn check_checkpoint(
         &mut self,
-        record: &Glimpse<'_>,
+        record: &LineView<'_>,
         commit: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Result<bool, CheckpointFault>, EvidenceError> {
@@ -142,7 +142,7 @@ impl Signed {
     pub fn finish(
         self,
         checks: &Checks<'_>,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> SignatureCounts {
         if checks.require {
@@ -178,7 +178,7 @@ impl Signed {
 
 /// Returns whether these statements were signed for this run, directly after the record before this one, and about its
 /// commit.
-fn matches_place(record: &Glimpse<'_>, commit: Option<&str>, statements: &[Value]) -> bool {
+fn matches_place(record: &LineView<'_>, commit: Option<&str>, statements: &[Value]) -> bool {
     // Otherwise a genuine checkpoint could be moved to another run or another place of the tape.
     let Some(first) = statements.first() else {
         return false;

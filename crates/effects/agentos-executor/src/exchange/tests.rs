@@ -16,12 +16,12 @@ fn prepare(fail: FailPoints) -> (TestRepo, Repository) {
 
 #[test]
 fn the_steps_end_as_one_exchange_does() {
-    type Exchange = fn(&Repository, &Path, &Path) -> io::Result<Exchanged>;
+    type Exchange = fn(&Repository, &Path, &Path) -> io::Result<ExchangeResult>;
     for way in [exchange as Exchange, exchange_by_steps as Exchange] {
         let (repo, repository) = prepare(FailPoints::default());
         let at = |name: &str| repo.path().join(name);
         let done = way(&repository, &at(".agentos-r-0.tmp"), &at("a.txt"));
-        assert_eq!(done.unwrap(), Exchanged::Wholly);
+        assert_eq!(done.unwrap(), ExchangeResult::Wholly);
         assert_eq!(repo.read("a.txt"), b"staged");
         assert_eq!(repo.read(".agentos-r-0.tmp"), b"base");
         assert!(!repo.has(".agentos-r-0-spare.tmp"));
@@ -42,7 +42,7 @@ fn what_is_saved_between_two_steps_is_not_replaced() {
     other.write(".agentos-r-0.tmp", "staged");
     let staged = other.path().join(".agentos-r-0.tmp");
     let done = exchange_by_steps(&repository, &staged, &place);
-    assert_eq!(done.unwrap(), Exchanged::SavedMeanwhile);
+    assert_eq!(done.unwrap(), ExchangeResult::SavedMeanwhile);
     for (name, content) in [
         ("a.txt", "theirs"),
         (".agentos-r-0.tmp", "staged"),

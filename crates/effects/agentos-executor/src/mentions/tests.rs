@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn a_word_counts_wherever_it_stands() {
-    let mut mentions = Mentions::Only(Vec::new());
-    assert!(!mentions.hold("filter"));
-    mentions.add(b"[attr]own filter=x");
-    mentions.add(b"*.png binary");
+    let mut mentions = AttributeMentions::Only(Vec::new());
+    assert!(!mentions.may_set("filter"));
+    mentions.add_text(b"[attr]own filter=x");
+    mentions.add_text(b"*.png binary");
     for (name, expected) in [
         ("filter", true),
         // By the macro that every git knows.
@@ -15,9 +15,9 @@ fn a_word_counts_wherever_it_stands() {
         ("eol", false),
         ("ident", false),
     ] {
-        assert_eq!(mentions.hold(name), expected, "{name}");
+        assert_eq!(mentions.may_set(name), expected, "{name}");
     }
-    assert!(Mentions::Anything.hold("eol"));
+    assert!(AttributeMentions::Anything.may_set("eol"));
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn what_is_no_short_regular_file_may_say_anything() {
         (folder.path().to_owned(), true),
         (long, true),
     ] {
-        let mut mentions = Mentions::Only(Vec::new());
+        let mut mentions = AttributeMentions::Only(Vec::new());
         mentions.add_file(&path, Links::Followed);
-        assert_eq!(mentions.hold("filter"), expected, "{}", path.display());
+        assert_eq!(mentions.may_set("filter"), expected, "{}", path.display());
     }
 }

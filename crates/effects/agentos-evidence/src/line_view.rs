@@ -15,7 +15,7 @@ use crate::{EvidenceError, Record, RecordKind};
 
 /// Members of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Glimpse<'a> {
+pub(crate) struct LineView<'a> {
     pub form: RecordForm,
     pub seq: u64,
     pub kind: RecordKind,
@@ -39,9 +39,9 @@ struct LineMembers<'a> {
     ts: &'a str,
 }
 
-impl<'a> Glimpse<'a> {
+impl<'a> LineView<'a> {
     /// Parses a line. `None` if it is not canonical JSON or its hash does not match.
-    pub fn of(line: &'a [u8]) -> Option<Self> {
+    pub fn parse_line(line: &'a [u8]) -> Option<Self> {
         let text = text_of(line)?;
         let inside = text.strip_prefix("{\"body\":")?;
         let rest = match skip_canonical(inside.as_bytes()) {
@@ -73,7 +73,7 @@ impl<'a> Glimpse<'a> {
         parse_hash(hash)?;
         // The line without its member `hash`, as `RecordForm` defines it. The parts are hashed without joining them.
         let covered = ["{\"body\":", body, ",\"kind\":\"", rest];
-        (hash_texts(&covered) == hash).then(|| members.into_glimpse(RecordForm::CoversBody, hash, body))
+        (hash_texts(&covered) == hash).then(|| members.into_view(RecordForm::CoversBody, hash, body))
     }
 
     /// Reads the members that follow the body's digest. `None` if they are not canonical or the hash does not match.
@@ -87,14 +87,14 @@ impl<'a> Glimpse<'a> {
         genuine.then(|| Self {
             sealed: Some(("", body_sha256)),
             withheld: true,
-            ..members.into_glimpse(RecordForm::CoversBodyDigest, hash, "null")
+            ..members.into_view(RecordForm::CoversBodyDigest, hash, "null")
         })
     }
 
     /// Parses a line of a redacted copy whose body was left out. In form 2 its hash is checked. In form 1 it cannot be
     /// checked, and only the link of the next record proves anything about it. `None` for any other line, and for a kind of
     /// record whose body a redacted copy keeps.
-    pub fn of_withheld(line: &'a [u8]) -> Option<Self> {
+    pub fn parse_withheld(line: &'a [u8]) -> Option<Self> {
         let text = text_of(line)?;
         let found = match text.strip_prefix("{\"body_sha256\":\"") {
             Some(rest) => {
@@ -124,7 +124,7 @@ impl<'a> Glimpse<'a> {
         let plain = [prev, run, members.ts].into_iter().all(is_plain);
         plain.then(|| Self {
             withheld: true,
-            ..members.into_glimpse(RecordForm::CoversBody, hash, "null")
+            ..members.into_view(RecordForm::CoversBody, hash, "null")
         })
     }
 
@@ -211,8 +211,8 @@ impl<'a> LineMembers<'a> {
         })
     }
 
-    fn into_glimpse(self, form: RecordForm, hash: &'a str, body: &'a str) -> Glimpse<'a> {
-        Glimpse {
+    fn into_view(self, form: RecordForm, hash: &'a str, body: &'a str) -> LineView<'a> {
+        LineView {
             form,
             seq: self.seq,
             kind: self.kind,
@@ -294,16 +294,10 @@ mod tests {
     #[test]
     fn a_genuine_line_is_taken_apart() {
         let line = line();
-        let glimpse = Glimpse::of(line.as_bytes()).unwrap();
-        assert_eq!(
-            Some(glimpse.build_record().unwrap()),
-            Record::parse(line.as_bytes())
-        );
-        assert_eq!(
-            (glimpse.seq, glimpse.kind, glimpse.run),
-            (7, RecordKind::Answer, "r-1")
-        );
-        assert!(glimpse.may_refer());
+        let view = LineView::parse_line(line.as_bytes()).unwrap();
+        assert_eq!(Some(view.build_record().unwrap()), Record::parse(line.as_bytes()));
+        assert_eq!((view.seq, view.kind, view.run), (7, RecordKind::Answer, "r-1"));
+        assert!(view.may_refer());
     }
 
     #[test]
@@ -315,29 +309,29 @@ mod tests {
         );
         let hash = hash_texts(&["{\"body\":", inside, ",", &rest]);
         let line = format!("{{\"body\":{inside},\"hash\":\"{hash}\",{rest}");
-        assert_eq!(Glimpse::of(line.as_bytes()), None);
+        assert_eq!(LineView::parse_line(line.as_bytes()), None);
         assert_eq!(Record::parse(line.as_bytes()), None);
     }
 
     #[test]
     fn a_line_without_its_body_is_proved_in_form_2_and_not_in_form_1() {
         for (line, proved) in [(quoting_line(), true), (old_line(), false)] {
-            let whole = Glimpse::of(line.as_bytes()).unwrap();
+            let whole = LineView::parse_line(line.as_bytes()).unwrap();
             assert!(!whole.is_unproved());
             let short = whole.without_body();
-            assert_eq!(Glimpse::of(short.as_bytes()), None, "{short}");
-            let glimpse = Glimpse::of_withheld(short.as_bytes()).unwrap();
+            assert_eq!(LineView::parse_line(short.as_bytes()), None, "{short}");
+            let view = LineView::parse_withheld(short.as_bytes()).unwrap();
             assert_eq!(
-                (glimpse.hash, glimpse.seq, glimpse.kind, glimpse.is_unproved()),
+                (view.hash, view.seq, view.kind, view.is_unproved()),
                 (whole.hash, whole.seq, whole.kind, !proved)
             );
-            assert_eq!(glimpse.without_body(), short);
+            assert_eq!(view.without_body(), short);
             let forged = short.replace("\"kind\":\"task\"", "\"kind\":\"undo\"");
-            assert_eq!(Glimpse::of_withheld(forged.as_bytes()).is_none(), proved);
+            assert_eq!(LineView::parse_withheld(forged.as_bytes()).is_none(), proved);
         }
-        let kept = Glimpse::of(line().as_bytes()).unwrap().without_body();
+        let kept = LineView::parse_line(line().as_bytes()).unwrap().without_body();
         assert_eq!(
-            Glimpse::of_withheld(kept.as_bytes()),
+            LineView::parse_withheld(kept.as_bytes()),
             None,
             "an answer is never left out"
         );
@@ -355,8 +349,8 @@ mod tests {
             let mut bytes = if old { old_line() } else { line() }.into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            let glimpse = Glimpse::of(&bytes).map(|glimpse| glimpse.build_record().unwrap());
-            prop_assert_eq!(glimpse, Record::parse(&bytes));
+            let view = LineView::parse_line(&bytes).map(|view| view.build_record().unwrap());
+            prop_assert_eq!(view, Record::parse(&bytes));
         }
 
         #[test]
@@ -364,11 +358,11 @@ mod tests {
             at in any::<prop::sample::Index>(),
             byte in any::<u8>(),
         ) {
-            let mut bytes = Glimpse::of(quoting_line().as_bytes()).unwrap().without_body().into_bytes();
+            let mut bytes = LineView::parse_line(quoting_line().as_bytes()).unwrap().without_body().into_bytes();
             let at = at.index(bytes.len());
             prop_assume!(bytes[at] != byte);
             bytes[at] = byte;
-            prop_assert_eq!(Glimpse::of_withheld(&bytes), None);
+            prop_assert_eq!(LineView::parse_withheld(&bytes), None);
         }
     }
 }
