@@ -2,7 +2,7 @@
 //!
 //! Owns: syncing files and folders, one by one or their whole file system at once; exchanging names so that nothing is
 //! replaced; asking whether a program writes a file; opening what may be no regular file. Never: writes or removes
-//! content, or decides what must be durable before what. Start at [`Disk`].
+//! content, or decides what must be durable before what. Start at [`FileSystemSync`].
 //!
 //! # The problem
 //!
@@ -14,8 +14,8 @@
 //!
 //! | step | without it |
 //! |---|---|
-//! | [`Disk::of`] opens the folder before anything is written | the kernel reports a failed write only to descriptors that were open when it failed (syncfs(2)), so ours would hear of none |
-//! | `Disk::of` refuses kernels before 5.17 | `syncfs` succeeds there though a write (before 5.8) or the file system itself (before kernel commit 5679897eb104) failed |
+//! | [`FileSystemSync::open`] opens the folder before anything is written | the kernel reports a failed write only to descriptors that were open when it failed (syncfs(2)), so ours would hear of none |
+//! | `FileSystemSync::open` refuses kernels before 5.17 | `syncfs` succeeds there though a write (before 5.8) or the file system itself (before kernel commit 5679897eb104) failed |
 //! | `sync_file_range(2)` on every file | ext4 allocates blocks only when it writes a file back; if the disk is full by then, it drops the data, and `syncfs` does not report it |
 //! | `syncfs(2)`, only where little else waits for the disk | we would wait for gigabytes that another program wrote |
 //! | `fstatvfs(2)` afterwards | a file system that turned read-only after an error of its own answers every `syncfs` with success |
@@ -46,13 +46,13 @@ use crate::other_systems::WholeFileSystem;
 use crate::whole::WholeFileSystem;
 
 pub use names::{exchange_names, rename_to_free_name};
-pub use plain::{Links, open_plain_file, read_plain_file};
+pub use plain::{LinkRule, open_regular_file, read_regular_file};
 
 /// Failure to make a file or folder durable: its content may be lost at a loss of power.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sync `{}`", path.display())]
 pub struct SyncError {
-    /// The file; the folder given to [`Disk::of`] if the whole file system was synced at once.
+    /// The file; the folder given to [`FileSystemSync::open`] if the whole file system was synced at once.
     pub path: PathBuf,
     /// Error that the system reported.
     pub source: io::Error,
@@ -61,7 +61,7 @@ pub struct SyncError {
 /// File system that a folder lies in. Open it before the first write: the kernel reports a failed write only to
 /// descriptors that were open at that time (syncfs(2)).
 #[derive(Debug)]
-pub struct Disk {
+pub struct FileSystemSync {
     whole: Option<WholeFileSystem>,
 }
 
@@ -75,11 +75,11 @@ enum MissingFiles {
     AreFailures,
 }
 
-impl Disk {
+impl FileSystemSync {
     /// Opens the file system of a folder. A folder that does not exist, and a kind of file system for which syncing at
     /// once was not tried, are no failure: then each file is synced by itself.
     #[must_use]
-    pub fn of(folder: &Path) -> Self {
+    pub fn open(folder: &Path) -> Self {
         Self {
             whole: WholeFileSystem::open(folder),
         }
@@ -94,11 +94,11 @@ impl Disk {
         self.sync_all(paths, MissingFiles::AreFailures)
     }
 
-    /// Makes files and names in folders durable as [`Disk::sync`] does, but skips paths that do not exist.
+    /// Makes files and names in folders durable as [`FileSystemSync::sync`] does, but skips paths that do not exist.
     ///
     /// # Errors
     /// When the system does not confirm that all existing ones are on the disk.
-    pub fn sync_where_there(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
+    pub fn sync_existing(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
         self.sync_all(paths, MissingFiles::AreSkipped)
     }
 
@@ -134,12 +134,12 @@ pub fn sync_alone(path: &Path) -> io::Result<()> {
 /// # Errors
 /// When the folder does not exist, or the system does not confirm that its names are on the disk.
 pub fn sync_folder(path: &Path) -> Result<(), SyncError> {
-    folder(path.to_owned()).map_or(Ok(()), |path| sync_file(&path))
+    syncable_folder(path.to_owned()).map_or(Ok(()), |path| sync_file(&path))
 }
 
 /// Returns a folder as a path to be synced. `None` if this system cannot sync folders, as on Windows.
 #[must_use]
-pub fn folder(path: PathBuf) -> Option<PathBuf> {
+pub fn syncable_folder(path: PathBuf) -> Option<PathBuf> {
     cfg!(unix).then_some(path)
 }
 

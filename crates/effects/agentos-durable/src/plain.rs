@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Treatment of a symbolic link at the last part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkRule {
     /// Follows the link: for a user's own file, which may lie elsewhere.
     Followed,
     /// Refuses the link, as git does with files of a working tree that configure it, such as `.gitattributes`.
@@ -26,8 +26,9 @@ pub enum Links {
 /// # Errors
 /// When it cannot be opened; [`io::ErrorKind::InvalidInput`] if it is a FIFO, a device, a socket, a folder or a refused
 /// link.
-pub fn open_plain_file(path: &Path, links: Links) -> io::Result<File> {
-    let is_link = || links == Links::Refused && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+pub fn open_regular_file(path: &Path, links: LinkRule) -> io::Result<File> {
+    let is_link =
+        || links == LinkRule::Refused && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let file = open_without_waiting(path, links).map_err(|error| match error.kind() {
         // The system answers ELOOP to a refused link and to a circle of links alike, so the path is looked at again.
         _ if is_link() => not_plain("it is a symbolic link"),
@@ -44,9 +45,9 @@ pub fn open_plain_file(path: &Path, links: Links) -> io::Result<File> {
 /// Reads a regular file that holds at most `limit` bytes.
 ///
 /// # Errors
-/// Those of [`open_plain_file`]; [`io::ErrorKind::FileTooLarge`] if it holds more.
-pub fn read_plain_file(path: &Path, links: Links, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open_plain_file(path, links)?;
+/// Those of [`open_regular_file`]; [`io::ErrorKind::FileTooLarge`] if it holds more.
+pub fn read_regular_file(path: &Path, links: LinkRule, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular_file(path, links)?;
     let mut bytes = Vec::new();
     // The length that the system reports does not bound this: the file may grow while it is read. One byte above the
     // limit shows that there is more.
@@ -63,11 +64,11 @@ fn not_plain(message: &str) -> io::Error {
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn open_without_waiting(path: &Path, links: Links) -> io::Result<File> {
+fn open_without_waiting(path: &Path, links: LinkRule) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
 
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    if links == Links::Refused {
+    if links == LinkRule::Refused {
         flags |= OFlags::NOFOLLOW;
     }
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
@@ -76,10 +77,10 @@ fn open_without_waiting(path: &Path, links: Links) -> io::Result<File> {
 /// Opens a file on a system whose flags are not known here. It looks before it opens, so a file that is replaced between
 /// the two is not noticed.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn open_without_waiting(path: &Path, links: Links) -> io::Result<File> {
+fn open_without_waiting(path: &Path, links: LinkRule) -> io::Result<File> {
     let found = match links {
-        Links::Followed => path.metadata(),
-        Links::Refused => path.symlink_metadata(),
+        LinkRule::Followed => path.metadata(),
+        LinkRule::Refused => path.symlink_metadata(),
     };
     if found?.is_file() {
         return File::open(path);

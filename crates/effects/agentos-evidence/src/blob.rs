@@ -39,7 +39,7 @@ pub(crate) fn store_blob(dir: &Path, bytes: &[u8]) -> Result<StoredBlob, Evidenc
     let path = path_of(dir, &id)?;
     let folder = dir.join("blobs");
     let mut unsynced = vec![path.clone()];
-    unsynced.extend(agentos_durable::folder(folder.clone()));
+    unsynced.extend(agentos_durable::syncable_folder(folder.clone()));
     // An existing blob is synced too: the process that wrote it may not have done that yet.
     // `check_blob` also finds a blob in the folder of an earlier version. That file is not among the paths to sync, so the
     // content is then written again, in its present place.
@@ -48,7 +48,7 @@ pub(crate) fn store_blob(dir: &Path, bytes: &[u8]) -> Result<StoredBlob, Evidenc
     }
     if !folder.is_dir() {
         fs::create_dir_all(&folder).map_err(EvidenceError::io_error("make", &folder))?;
-        unsynced.extend(agentos_durable::folder(dir.to_owned()));
+        unsynced.extend(agentos_durable::syncable_folder(dir.to_owned()));
     }
     // `Store::open` looked at the folder too, but may have done so long ago.
     if fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink()) {

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use agentos_durable::{Disk, SyncFile};
+use agentos_durable::{FileSystemSync, SyncFile};
 use serde_json::{Value, json};
 
 use crate::checkpoint::Checkpoint;
@@ -33,7 +33,7 @@ pub struct Store {
     noted: Mutex<Vec<PendingRecord>>,
     /// Records that have their number and are not in the file yet. `None` if there are none.
     placed: Mutex<Option<PlacedRecords>>,
-    disk: OnceLock<Disk>,
+    disk: OnceLock<FileSystemSync>,
     /// Blobs and their folders that may not be durable yet.
     unsynced: Mutex<BTreeSet<PathBuf>>,
     /// Size in bytes at which a file of the tape is full.
@@ -332,7 +332,7 @@ impl Store {
             Some(_) => None,
             None => Some(segments::lock_to_write(&self.dir)?),
         };
-        // The file system must be opened before the first write: see `Disk`.
+        // The file system must be opened before the first write: see `FileSystemSync`.
         self.file_system();
         let stored = blob::store_blob(&self.dir, bytes)?;
         self.unsynced_paths().extend(stored.unsynced);
@@ -356,8 +356,8 @@ impl Store {
     }
 
     /// Returns the file system of the folder, which it opens at the first call, before the first blob is written.
-    fn file_system(&self) -> &Disk {
-        self.disk.get_or_init(|| Disk::of(&self.dir))
+    fn file_system(&self) -> &FileSystemSync {
+        self.disk.get_or_init(|| FileSystemSync::open(&self.dir))
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {

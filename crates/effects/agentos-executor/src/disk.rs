@@ -18,8 +18,8 @@ pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
         let (first, rest) = hex.split_at_checked(2).unwrap_or_default();
         let folder = objects.join(first);
         paths.insert(folder.join(rest));
-        paths.extend(agentos_durable::folder(folder));
-        paths.extend(agentos_durable::folder(objects.clone()));
+        paths.extend(agentos_durable::syncable_folder(folder));
+        paths.extend(agentos_durable::syncable_folder(objects.clone()));
     }
     Vec::from_iter(paths)
 }
@@ -30,7 +30,7 @@ pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     let folder = path
         .parent()
         .map(Path::to_owned)
-        .and_then(agentos_durable::folder);
+        .and_then(agentos_durable::syncable_folder);
     Vec::from_iter([path].into_iter().chain(folder))
 }
 

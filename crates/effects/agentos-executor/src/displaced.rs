@@ -37,7 +37,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agentos_durable::{Links, has_writer, open_plain_file};
+use agentos_durable::{LinkRule, has_writer, open_regular_file};
 
 use crate::disk::ReplacedFiles;
 use crate::exchange::{ExchangeResult, exchange, move_to_free_name, spare_name};
@@ -163,7 +163,7 @@ impl<'a> DisplacedFiles<'a> {
         }
         let file = found
             .is_file()
-            .then(|| open_plain_file(&temp, Links::Refused).ok())
+            .then(|| open_regular_file(&temp, LinkRule::Refused).ok())
             .flatten();
         self.waiting.push(DisplacedFile {
             entry,
@@ -287,7 +287,7 @@ impl<'a> DisplacedFiles<'a> {
         let is_file = look_at(temp)?.is_some_and(|found| found.is_file());
         let state = read_state(self.repository, temp, entry).unwrap_or(OnDisk::Other);
         let is_written = || {
-            let file = open_plain_file(temp, Links::Refused);
+            let file = open_regular_file(temp, LinkRule::Refused);
             file.is_ok_and(|file| has_writer(&file).unwrap_or(false))
         };
         Ok(is_file && state == OnDisk::New && !is_written())

@@ -7,7 +7,7 @@ use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use agentos_durable::{Links, open_plain_file, read_plain_file};
+use agentos_durable::{LinkRule, open_regular_file, read_regular_file};
 use agentos_index::{EntryStat, IndexEntry, IndexError, IndexFile, NewEntry};
 use agentos_landing::RepoPath;
 use git2::AttrCheckFlags;
@@ -29,7 +29,7 @@ use crate::{ExecError, ReceiptFile, RepoError, Repository};
 /// # Errors
 /// When it cannot be read, or is of a kind that is not supported.
 pub(crate) fn read_index(place: &Path) -> Result<IndexFile, RepoError> {
-    let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
+    let bytes = match read_regular_file(place, LinkRule::Followed, u64::MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::new()),
         Err(error) => return Err(RepoError::io(place)(error)),
@@ -155,7 +155,7 @@ pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
 /// Returns whether the file is missing, or begins like an index of version 2 to 4 (gitformat-index(5)).
 fn is_usual(place: &Path) -> bool {
     let mut head = [0; 8];
-    match open_plain_file(place, Links::Followed).and_then(|mut file| file.read_exact(&mut head)) {
+    match open_regular_file(place, LinkRule::Followed).and_then(|mut file| file.read_exact(&mut head)) {
         Ok(()) => matches!(&head, b"DIRC\0\0\0\x02" | b"DIRC\0\0\0\x03" | b"DIRC\0\0\0\x04"),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }

@@ -223,7 +223,7 @@ impl Repository {
     pub(crate) fn begin_journal(&self, journal: &Journal) -> Result<Vec<PathBuf>, ExecError> {
         self.put_journal(journal, |_| Ok(()))?;
         let mut unsynced = vec![self.journal_path()];
-        unsynced.extend(agentos_durable::folder(self.state_dir()));
+        unsynced.extend(agentos_durable::syncable_folder(self.state_dir()));
         Ok(unsynced)
     }
 

@@ -26,7 +26,7 @@
 
 use std::path::Path;
 
-use agentos_durable::{Links, read_plain_file};
+use agentos_durable::{LinkRule, read_regular_file};
 
 use crate::displaced::{DisplacedFiles, remove_temp};
 use crate::exchange::{move_to_free_name, spare_name};
@@ -125,7 +125,7 @@ impl LeftoverFile<'_> {
 
     /// Returns whether a file is the beginning of the change's content, as staging leaves it when it is killed.
     fn is_begun(&self, temp: &Path) -> Result<bool, ExecError> {
-        let Ok(bytes) = read_plain_file(temp, Links::Refused, u64::MAX - 1) else {
+        let Ok(bytes) = read_regular_file(temp, LinkRule::Refused, u64::MAX - 1) else {
             return Ok(false);
         };
         let Some(new) = &self.entry.file.new else {

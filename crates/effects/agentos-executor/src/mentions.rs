@@ -6,7 +6,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use agentos_durable::{Links, read_plain_file};
+use agentos_durable::{LinkRule, read_regular_file};
 use git2::ErrorCode;
 
 use crate::{RepoError, Repository};
@@ -38,7 +38,7 @@ impl AttributeMentions {
         for file in [machines, user_file(repository), own] {
             match file {
                 Some(file) if is_fifo(&file) => return Err(link_error(&file)),
-                Some(file) => mentions.add_file(&file, Links::Followed),
+                Some(file) => mentions.add_file(&file, LinkRule::Followed),
                 None => mentions = Self::Anything,
             }
         }
@@ -46,8 +46,8 @@ impl AttributeMentions {
     }
 
     /// Adds a file, if it exists.
-    pub(crate) fn add_file(&mut self, path: &Path, links: Links) {
-        match read_plain_file(path, links, LONGEST) {
+    pub(crate) fn add_file(&mut self, path: &Path, links: LinkRule) {
+        match read_regular_file(path, links, LONGEST) {
             Ok(text) => self.add_text(&text),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(_) => *self = Self::Anything,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-use agentos_durable::Links;
+use agentos_durable::LinkRule;
 use agentos_index::IndexFile;
 use agentos_landing::FileMode;
 use git2::{AttrCheckFlags, Index};
@@ -120,7 +120,7 @@ fn choose_query(
         if is_odd(&place) {
             odd = odd.or(Some(place));
         } else if place.is_file() {
-            mentions.add_file(&place, Links::Refused);
+            mentions.add_file(&place, LinkRule::Refused);
         } else {
             is_staged = is_staged || index.find_entry(&path, 0).is_some();
         }

@@ -47,7 +47,7 @@ pub(crate) fn prepare_packed(
     let mut unsynced: Vec<PathBuf> = ["pack", "idx"]
         .map(|kind| folder.join(format!("pack-{name}.{kind}")))
         .into();
-    unsynced.extend(agentos_durable::folder(folder));
+    unsynced.extend(agentos_durable::syncable_folder(folder));
     Ok(PreparedChange { unsynced, ..prepared })
 }
 

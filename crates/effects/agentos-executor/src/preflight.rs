@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agentos_durable::{Links, read_plain_file};
+use agentos_durable::{LinkRule, read_regular_file};
 use agentos_landing::FileMode;
 
 use crate::blob_id::is_blob;
@@ -99,7 +99,8 @@ impl<'a> FileContent<'a> {
             return Ok(bytes);
         }
         // It was a regular file a moment ago, but another program may have replaced it by a FIFO or a link since.
-        let bytes = read_plain_file(self.path, Links::Refused, u64::MAX).map_err(RepoError::io(self.path))?;
+        let bytes =
+            read_regular_file(self.path, LinkRule::Refused, u64::MAX).map_err(RepoError::io(self.path))?;
         Ok(self.bytes.get_or_init(|| bytes))
     }
 

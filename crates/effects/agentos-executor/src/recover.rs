@@ -139,7 +139,7 @@ impl Repository {
     ) -> Result<Vec<String>, ExecError> {
         // The index is replaced last, after the working tree was durable. Whatever the files contain now, the user wrote.
         if index::is_up_to_date(&index.index, &journal.files) {
-            let folder = agentos_durable::folder(owner.git.path().to_owned());
+            let folder = agentos_durable::syncable_folder(owner.git.path().to_owned());
             owner.sync_paths(&Vec::from_iter(folder))?;
             return find_others(owner, root, &journal.files);
         }
@@ -153,7 +153,7 @@ impl Repository {
             &journal.files,
             worktree::stored_contents(owner, &journal.files),
         )?;
-        unsynced.extend(agentos_durable::folder(self.state_dir()));
+        unsynced.extend(agentos_durable::syncable_folder(self.state_dir()));
         owner.sync_paths(&unsynced)?;
         self.reach("staged");
         let settled = worktree::settle_unless_edited(owner, index, root, &journal.files, Vec::new())?;

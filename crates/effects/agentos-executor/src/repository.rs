@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use agentos_durable::{Disk, SyncError, SyncFile};
+use agentos_durable::{FileSystemSync, SyncError, SyncFile};
 use git2::{ErrorCode, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
@@ -20,7 +20,7 @@ pub struct Repository {
     pub(crate) git: git2::Repository,
     common: PathBuf,
     work: Option<PathBuf>,
-    disk: Disk,
+    disk: FileSystemSync,
     fail: FailPoints,
     queue: LandingQueue,
     recovered: RefCell<Option<Recovered>>,
@@ -79,7 +79,7 @@ impl Repository {
         git_dir::check_owner(&git)?;
         let repository = Self {
             git,
-            disk: Disk::of(&common),
+            disk: FileSystemSync::open(&common),
             common,
             work,
             fail: FailPoints::default(),
@@ -135,7 +135,7 @@ impl Repository {
     /// # Errors
     /// When the system does not confirm that they are on the disk.
     pub(crate) fn sync_paths(&self, paths: &[PathBuf]) -> Result<(), ExecError> {
-        self.disk.sync_where_there(paths).map_err(ExecError::not_synced)
+        self.disk.sync_existing(paths).map_err(ExecError::not_synced)
     }
 
     /// Makes files durable together with the one file that `main` syncs, in one wait. Returns the result of `main`, and that of
@@ -151,7 +151,7 @@ impl Repository {
             fs::metadata(path)?;
             // Files before folders: a file system often makes a folder durable together with a file in it.
             let all = [&[path.to_owned()], paths.as_slice()].concat();
-            let done = self.disk.sync_where_there(&all);
+            let done = self.disk.sync_existing(&all);
             let failed = done.as_ref().err().map(|SyncError { path, source }| {
                 io::Error::new(source.kind(), format!("`{}`: {source}", path.display()))
             });

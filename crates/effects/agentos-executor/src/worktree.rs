@@ -159,11 +159,11 @@ pub(crate) fn settle_unless_edited(
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     let mut unsynced = also;
     // A folder may have been removed after it was noted; then the folder above it was noted too, and syncing skips it.
-    unsynced.extend(folders.into_iter().filter_map(agentos_durable::folder));
+    unsynced.extend(folders.into_iter().filter_map(agentos_durable::syncable_folder));
     index::update_index(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
     Ok(SettledTree {
         kept,
-        unsynced: Vec::from_iter(agentos_durable::folder(repository.git.path().to_owned())),
+        unsynced: Vec::from_iter(agentos_durable::syncable_folder(repository.git.path().to_owned())),
         replaced,
     })
 }

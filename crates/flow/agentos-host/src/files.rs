@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use agentos_durable::{Links, open_plain_file};
+use agentos_durable::{LinkRule, open_regular_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 
@@ -47,12 +47,12 @@ pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<S
 pub fn settings_file(
     environment: &Environment,
     path: &Path,
-    links: Links,
+    links: LinkRule,
     limit: u64,
 ) -> Result<String, EffectError> {
     let path = environment.cwd.join(path);
     let name = environment.shown(&path);
-    let open = open_plain_file(&path, links).map_err(|error| unreadable(&name, &error))?;
+    let open = open_regular_file(&path, links).map_err(|error| unreadable(&name, &error))?;
     let bytes = bounded(open, &name, limit)?;
     String::from_utf8(bytes)
         .map_err(|_| usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use agentos_api::KeyCheck;
 use agentos_credentials::replace_own_file;
-use agentos_durable::Links;
+use agentos_durable::LinkRule;
 use agentos_tool::{HealthStatus, ToolHealth};
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
 fn read(host: &Host) -> Checks {
     let text = path(host)
         .filter(|path| path.exists())
-        .and_then(|path| files::settings_file(host.environment(), &path, Links::Followed, LARGEST).ok());
+        .and_then(|path| files::settings_file(host.environment(), &path, LinkRule::Followed, LARGEST).ok());
     let checks = text.and_then(|text| serde_json::from_str::<Checks>(&text).ok());
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_durable::Links;
+use agentos_durable::LinkRule;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_policy::{Layer, PolicyError, PolicySource};
@@ -60,7 +60,7 @@ pub fn source(environment: &Environment, layer: Layer, file: &Path) -> Result<Po
         name: environment.homely(file),
         text: match layer {
             Layer::CommandLine => files::text_file(environment, file, LARGEST_POLICY)?,
-            _ => files::settings_file(environment, file, Links::Followed, LARGEST_POLICY)?,
+            _ => files::settings_file(environment, file, LinkRule::Followed, LARGEST_POLICY)?,
         },
     })
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentos_api::{NextStep, Notice};
-use agentos_durable::Links;
+use agentos_durable::LinkRule;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
 use agentos_net::Names;
@@ -154,13 +154,13 @@ impl Tools {
             user: layer(
                 &self.environment,
                 self.user_dir.as_deref(),
-                Links::Followed,
+                LinkRule::Followed,
                 provider,
             )?,
             project: layer(
                 &self.environment,
                 self.project_dir.as_deref(),
-                Links::Refused,
+                LinkRule::Refused,
                 provider,
             )?,
             env: host.environment().vars().clone(),
@@ -196,7 +196,7 @@ impl Tools {
         layer(
             &self.environment,
             self.user_dir.as_deref(),
-            Links::Followed,
+            LinkRule::Followed,
             provider,
         )
     }
@@ -289,7 +289,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
 fn layer(
     environment: &Environment,
     dir: Option<&Path>,
-    links: Links,
+    links: LinkRule,
     provider: &str,
 ) -> Result<Option<ProfileFile>, EffectError> {
     let Some(dir) = dir else { return Ok(None) };

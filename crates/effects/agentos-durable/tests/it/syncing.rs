@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentos_durable::{Disk, SyncError, sync_file, sync_folder};
+use agentos_durable::{FileSystemSync, SyncError, sync_file, sync_folder};
 use agentos_testkit::repo::write_file;
 
 /// So many files in a folder, and the folder.
@@ -20,7 +20,7 @@ fn written(folder: &tempfile::TempDir, count: usize) -> Vec<PathBuf> {
 fn files_and_folders_are_synced_few_or_many() {
     for count in [0, 1, 2, 40] {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::of(folder.path());
+        let disk = FileSystemSync::open(folder.path());
         disk.sync(&written(&folder, count)).unwrap();
     }
 }
@@ -29,7 +29,10 @@ fn files_and_folders_are_synced_few_or_many() {
 fn files_of_another_file_system_are_synced_too() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     // Of a folder that is nowhere there is no file system: each file is synced by itself.
-    for disk in [Disk::of(folder.path()), Disk::of(&folder.path().join("nowhere"))] {
+    for disk in [
+        FileSystemSync::open(folder.path()),
+        FileSystemSync::open(&folder.path().join("nowhere")),
+    ] {
         let paths = [
             written(&folder, 4),
             written(&other, 4),
@@ -49,8 +52,8 @@ fn a_missing_file_is_a_failure_unless_it_may_be_missing() {
     let missing = folder.path().join("missing");
     for count in [0, 40] {
         let paths = [written(&folder, count), vec![missing.clone()]].concat();
-        let disk = Disk::of(folder.path());
-        disk.sync_where_there(&paths).unwrap();
+        let disk = FileSystemSync::open(folder.path());
+        disk.sync_existing(&paths).unwrap();
         let SyncError { path, source } = disk.sync(&paths).unwrap_err();
         assert_eq!(
             (path, source.kind()),

@@ -32,7 +32,7 @@ fn what_is_no_short_regular_file_may_say_anything() {
         (long, true),
     ] {
         let mut mentions = AttributeMentions::Only(Vec::new());
-        mentions.add_file(&path, Links::Followed);
+        mentions.add_file(&path, LinkRule::Followed);
         assert_eq!(mentions.may_set("filter"), expected, "{}", path.display());
     }
 }
