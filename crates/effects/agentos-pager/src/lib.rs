@@ -2,7 +2,7 @@
 //!
 //! Owns: the choice of the program, and starting it. Never: takes a program from a repository's configuration, looks one
 //! up by another rule than that of `agentos-lookup`, or runs a shell. The caller must have removed control characters
-//! from the text. Start at [`Pager::chosen`].
+//! from the text. Start at [`Pager::find_chosen`].
 
 mod error;
 mod words;
@@ -25,11 +25,11 @@ const NO_PAGER: &str = "cat";
 
 /// Parts of the user's environment that select the pager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Surroundings<'a> {
+pub struct PagerEnvironment<'a> {
     /// Value of `AGENTOS_PAGER`; an empty value switches paging off. `None` if it is not set.
-    pub own: Option<&'a str>,
+    pub agentos_pager: Option<&'a str>,
     /// Value of `PAGER`; an empty value switches paging off. `None` if it is not set.
-    pub usual: Option<&'a str>,
+    pub pager: Option<&'a str>,
     /// Value of `LESS`. `None` if it is not set.
     pub less: Option<&'a str>,
     /// Value of `PATH`.
@@ -56,13 +56,13 @@ impl Pager {
     ///
     /// # Errors
     /// When the chosen pager does not exist, or its command line cannot be parsed.
-    pub fn chosen(around: &Surroundings<'_>) -> Result<Option<Self>, PagerError> {
+    pub fn find_chosen(around: &PagerEnvironment<'_>) -> Result<Option<Self>, PagerError> {
         let search = ProgramSearch::in_variable(around.path)
             .with_home(around.home)
             .outside_repository(around.repository);
         // Flags in the variable also reach a `less` that the user named without flags.
         let less = around.less.is_none().then_some(LESS_FLAGS);
-        let Some(line) = around.own.or(around.usual) else {
+        let Some(line) = around.agentos_pager.or(around.pager) else {
             // Nobody chose `less`, so a system without it is no error: the text is printed as it is.
             let found = search.find_program(DEFAULT_PAGER).ok();
             return Ok(found.map(|program| Self {
@@ -87,7 +87,7 @@ impl Pager {
     ///
     /// # Errors
     /// When the program cannot be started, written to or waited for. Leaving it before the end of the text is no error.
-    pub fn show(&self, text: &[u8]) -> Result<(), PagerError> {
+    pub fn show_text(&self, text: &[u8]) -> Result<(), PagerError> {
         let failed = |source: io::Error| PagerError::Start {
             program: self.program.clone(),
             source,
@@ -117,15 +117,15 @@ mod tests {
     use super::*;
 
     fn choose_pager(own: Option<&str>, usual: Option<&str>, path: &str) -> String {
-        let around = Surroundings {
-            own,
-            usual,
+        let around = PagerEnvironment {
+            agentos_pager: own,
+            pager: usual,
             less: None,
             path,
             home: Some(Path::new("/bin/..")),
             repository: Some(Path::new("/usr/repo")),
         };
-        match Pager::chosen(&around) {
+        match Pager::find_chosen(&around) {
             Ok(None) => "none".to_owned(),
             Ok(Some(pager)) => format!("{} {:?}", pager.program.display(), pager.args),
             Err(error) => error.to_string(),
@@ -171,16 +171,16 @@ mod tests {
 
     #[test]
     fn the_flags_of_less_are_the_users_own_where_they_set_any() {
-        let around = |less| Surroundings {
-            own: None,
-            usual: Some(if cfg!(windows) { "cmd" } else { "/bin/sh" }),
+        let around = |less| PagerEnvironment {
+            agentos_pager: None,
+            pager: Some(if cfg!(windows) { "cmd" } else { "/bin/sh" }),
             less,
             path: "",
             home: None,
             repository: None,
         };
         if cfg!(unix) {
-            let flags = |less| Pager::chosen(&around(less)).unwrap().unwrap().less;
+            let flags = |less| Pager::find_chosen(&around(less)).unwrap().unwrap().less;
             assert_eq!(flags(None), Some(LESS_FLAGS));
             assert_eq!(flags(Some("-S")), None);
         }

@@ -9,4 +9,4 @@ mod process;
 mod signer;
 
 pub use error::SignError;
-pub use signer::{Format, Request, Signer, Surroundings};
+pub use signer::{SignatureFormat, SignatureRequest, Signer, SigningEnvironment};

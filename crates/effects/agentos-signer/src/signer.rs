@@ -49,7 +49,7 @@ const MAX_MESSAGE: usize = 300;
 
 /// Kind of signature (`gpg.format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum SignatureFormat {
     /// OpenPGP, made by `gpg`.
     Openpgp,
     /// SSH, made by `ssh-keygen`.
@@ -60,9 +60,9 @@ pub enum Format {
 
 /// Signature that the user's configuration requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct SignatureRequest {
     /// Kind of signature.
-    pub format: Format,
+    pub format: SignatureFormat,
     /// Name or path of the program. `None` if the configuration names none; then it is `gpg`, `ssh-keygen` or `gpgsm`.
     pub program: Option<String>,
     /// Value of `user.signingkey`: an id for `gpg` and `gpgsm`; a path, or the public key itself, for `ssh-keygen`. `None`
@@ -74,7 +74,7 @@ pub struct Request {
 
 /// Environment in which the program is found and started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct SigningEnvironment {
     /// The caller's environment; only the part that signing needs is passed on.
     pub vars: BTreeMap<String, String>,
     /// The user's home folder, for `~/`. `None` if it is not known.
@@ -90,7 +90,7 @@ pub struct Surroundings {
 /// Signing program that was found, with its arguments and environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
-    format: Format,
+    format: SignatureFormat,
     program: PathBuf,
     key: KeySource,
     vars: BTreeMap<String, String>,
@@ -111,11 +111,11 @@ impl Signer {
     ///
     /// # Errors
     /// When the program is not found, an SSH key is not named, or it is named by a relative path.
-    pub fn new(request: &Request, surroundings: &Surroundings) -> Result<Self, SignError> {
+    pub fn new(request: &SignatureRequest, surroundings: &SigningEnvironment) -> Result<Self, SignError> {
         let named = request.program.as_deref().unwrap_or(match request.format {
-            Format::Openpgp => "gpg",
-            Format::Ssh => "ssh-keygen",
-            Format::X509 => "gpgsm",
+            SignatureFormat::Openpgp => "gpg",
+            SignatureFormat::Ssh => "ssh-keygen",
+            SignatureFormat::X509 => "gpgsm",
         });
         let path = surroundings
             .vars
@@ -145,7 +145,7 @@ impl Signer {
 
     /// Returns the kind of signature it makes.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> SignatureFormat {
         self.format
     }
 
@@ -164,8 +164,10 @@ impl Signer {
         };
         let mut command = Command::new(&self.program);
         match self.format {
-            Format::Openpgp | Format::X509 => command.args(["--status-fd=2", "-bsau", &key]),
-            Format::Ssh => command.args(["-Y", "sign", "-n", "git", "-f", &key]),
+            SignatureFormat::Openpgp | SignatureFormat::X509 => {
+                command.args(["--status-fd=2", "-bsau", &key])
+            }
+            SignatureFormat::Ssh => command.args(["-Y", "sign", "-n", "git", "-f", &key]),
         };
         // Not in the repository: the program might read a file there by a relative name.
         command.env_clear().envs(&self.vars).current_dir("/");
@@ -189,7 +191,7 @@ impl Signer {
         };
         // git checks the same line. `ssh-keygen` writes no such line.
         let errors = String::from_utf8_lossy(&ended.errors);
-        let created = self.format == Format::Ssh || errors.contains("[GNUPG:] SIG_CREATED ");
+        let created = self.format == SignatureFormat::Ssh || errors.contains("[GNUPG:] SIG_CREATED ");
         if !success || !created {
             return Err(SignError::Refused {
                 program: program(),
@@ -204,9 +206,9 @@ impl Signer {
     fn parse_signature(&self, output: Vec<u8>) -> Option<String> {
         let text = String::from_utf8(output).ok()?.replace('\r', "");
         let names: &[&str] = match self.format {
-            Format::Openpgp => &["PGP SIGNATURE", "PGP MESSAGE"],
-            Format::Ssh => &["SSH SIGNATURE"],
-            Format::X509 => &["SIGNED MESSAGE"],
+            SignatureFormat::Openpgp => &["PGP SIGNATURE", "PGP MESSAGE"],
+            SignatureFormat::Ssh => &["SSH SIGNATURE"],
+            SignatureFormat::X509 => &["SIGNED MESSAGE"],
         };
         let text = text.trim_end();
         let fits = names.iter().any(|name| {
@@ -225,17 +227,19 @@ impl Signer {
 ///
 /// # Errors
 /// When an SSH key is not named, or is named by a relative path.
-fn find_key(request: &Request, surroundings: &Surroundings) -> Result<KeySource, SignError> {
+fn find_key(request: &SignatureRequest, surroundings: &SigningEnvironment) -> Result<KeySource, SignError> {
     let named = request
         .key
         .as_deref()
         .map(str::trim)
         .filter(|key| !key.is_empty());
     match (request.format, named) {
-        (Format::Openpgp | Format::X509, Some(key)) => Ok(KeySource::Named(key.to_owned())),
-        (Format::Openpgp | Format::X509, None) => Ok(KeySource::Named(request.committer.clone())),
-        (Format::Ssh, None) => Err(SignError::NoKey),
-        (Format::Ssh, Some(key)) => {
+        (SignatureFormat::Openpgp | SignatureFormat::X509, Some(key)) => Ok(KeySource::Named(key.to_owned())),
+        (SignatureFormat::Openpgp | SignatureFormat::X509, None) => {
+            Ok(KeySource::Named(request.committer.clone()))
+        }
+        (SignatureFormat::Ssh, None) => Err(SignError::NoKey),
+        (SignatureFormat::Ssh, Some(key)) => {
             // git accepts a public key in place of a path: after `key::`, or, as it did first, beginning with `ssh-`
             // (git-config(1), `user.signingKey`).
             let literal = key

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_executor::{CommitSigner, Identity, NotSigned, Repository, Signed, Signing};
-use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
+use agentos_signer::{SignError, SignatureFormat, SignatureRequest, Signer, SigningEnvironment};
 
 use crate::control::StopFlag;
 use crate::host::Host;
@@ -43,8 +43,8 @@ impl Wish {
 }
 
 /// Where a signing program would be started for this repository.
-pub fn surroundings(host: &Host, repo: &Repository) -> Surroundings {
-    Surroundings {
+pub fn surroundings(host: &Host, repo: &Repository) -> SigningEnvironment {
+    SigningEnvironment {
         vars: host.environment().vars().clone(),
         home: host.environment().home(),
         repository: repo.work_dir().map(Path::to_owned),
@@ -59,7 +59,7 @@ pub fn surroundings(host: &Host, repo: &Repository) -> Surroundings {
 pub fn wish(
     repo: &Repository,
     identity: &Identity,
-    surroundings: &Surroundings,
+    surroundings: &SigningEnvironment,
 ) -> Result<Wish, EffectError> {
     let unsigned = |note| {
         Ok(Wish {
@@ -78,11 +78,11 @@ pub fn wish(
         }
         Signing::Asked { format, program, key } => {
             let format = match format {
-                Signed::Ssh => Format::Ssh,
-                Signed::X509 => Format::X509,
-                Signed::Openpgp | Signed::No => Format::Openpgp,
+                Signed::Ssh => SignatureFormat::Ssh,
+                Signed::X509 => SignatureFormat::X509,
+                Signed::Openpgp | Signed::No => SignatureFormat::Openpgp,
             };
-            let request = Request {
+            let request = SignatureRequest {
                 format,
                 program,
                 key,
@@ -109,9 +109,9 @@ struct Door {
 impl CommitSigner for Door {
     fn format(&self) -> Signed {
         match self.signer.format() {
-            Format::Openpgp => Signed::Openpgp,
-            Format::Ssh => Signed::Ssh,
-            Format::X509 => Signed::X509,
+            SignatureFormat::Openpgp => Signed::Openpgp,
+            SignatureFormat::Ssh => Signed::Ssh,
+            SignatureFormat::X509 => Signed::X509,
         }
     }
 

@@ -21,7 +21,7 @@ use agentos_executor::{
 };
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
-use agentos_signer::Surroundings;
+use agentos_signer::SigningEnvironment;
 use agentos_tool::StateMeasurement;
 
 use crate::commit_signing::{self, Wish};
@@ -63,7 +63,7 @@ pub struct RepositoryPort {
     spec: RefCell<TargetSpec>,
     identity: IdentityEnv,
     /// Where a signing program would be started.
-    surroundings: Surroundings,
+    surroundings: SigningEnvironment,
     host: Host,
     /// Set when the run is asked to stop.
     stop: StopFlag,

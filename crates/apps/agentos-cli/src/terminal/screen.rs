@@ -6,7 +6,7 @@
 use std::io;
 
 use agentos_host::Environment;
-use agentos_pager::{Pager, PagerError, Surroundings};
+use agentos_pager::{Pager, PagerEnvironment, PagerError};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::app::App;
@@ -72,9 +72,9 @@ pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
     let vars = app.host.environment().vars();
     let (home, here) = (app.host.environment().home(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
-    Pager::chosen(&Surroundings {
-        own: set("AGENTOS_PAGER"),
-        usual: set("PAGER"),
+    Pager::find_chosen(&PagerEnvironment {
+        agentos_pager: set("AGENTOS_PAGER"),
+        pager: set("PAGER"),
         less: set("LESS"),
         path: set("PATH").unwrap_or_default(),
         home: home.as_deref(),
@@ -90,8 +90,8 @@ pub fn show(pager: &Pager, text: &str) -> Result<(), PagerError> {
     // In a pager the key is the pager's: it must not end us and leave the pager alone with the terminal.
     on_interrupt(|| {});
     match AutoStream::choice(&io::stdout()) {
-        ColorChoice::Never => pager.show(anstream::adapter::strip_str(text).to_string().as_bytes()),
-        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => pager.show(text.as_bytes()),
+        ColorChoice::Never => pager.show_text(anstream::adapter::strip_str(text).to_string().as_bytes()),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => pager.show_text(text.as_bytes()),
     }
 }
 

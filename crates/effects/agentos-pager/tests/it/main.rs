@@ -10,19 +10,19 @@
 #![cfg(unix)]
 
 use agentos_api::NextStep;
-use agentos_pager::{Pager, PagerError, Surroundings};
+use agentos_pager::{Pager, PagerEnvironment, PagerError};
 use agentos_testkit::repo::{make_dir, set_mode, write_file};
 
 fn pager(line: &str) -> Pager {
-    let around = Surroundings {
-        own: Some(line),
-        usual: None,
+    let around = PagerEnvironment {
+        agentos_pager: Some(line),
+        pager: None,
         less: None,
         path: "/usr/bin:/bin",
         home: None,
         repository: None,
     };
-    Pager::chosen(&around).unwrap().unwrap()
+    Pager::find_chosen(&around).unwrap().unwrap()
 }
 
 #[test]
@@ -30,7 +30,9 @@ fn the_pager_gets_the_whole_text_and_the_usual_flags_of_less() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("seen");
     let script = format!("cat > {0}; echo \"$LESS\" >> {0}", place.display());
-    pager(&format!("sh -c '{script}'")).show(b"one\ntwo\n").unwrap();
+    pager(&format!("sh -c '{script}'"))
+        .show_text(b"one\ntwo\n")
+        .unwrap();
     assert_eq!(std::fs::read_to_string(place).unwrap(), "one\ntwo\nFRX\n");
 }
 
@@ -38,14 +40,14 @@ fn the_pager_gets_the_whole_text_and_the_usual_flags_of_less() {
 fn who_leaves_before_the_end_has_seen_enough() {
     let long = vec![b'x'; 4 << 20];
     for line in ["true", "sh -c 'head -c 10 > /dev/null'", "false"] {
-        pager(line).show(&long).unwrap();
+        pager(line).show_text(&long).unwrap();
     }
 }
 
 #[test]
 fn what_cannot_be_started_is_named() {
     let no_program = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let error = pager(no_program).show(b"text").unwrap_err();
+    let error = pager(no_program).show_text(b"text").unwrap_err();
     assert!(matches!(error, PagerError::Start { .. }), "{error}");
     assert!(error.hint().contains("`PAGER`"));
     assert_eq!(error.next_steps(), [NextStep::PrintAtOnce]);
@@ -59,15 +61,15 @@ fn a_pager_that_a_package_of_the_repository_brought_is_not_started() {
     write_file(&planted, "#!/bin/sh\n");
     set_mode(&planted, 0o755);
     let chosen = |path: &str| {
-        let around = Surroundings {
-            own: Some("sh"),
-            usual: None,
+        let around = PagerEnvironment {
+            agentos_pager: Some("sh"),
+            pager: None,
             less: None,
             path,
             home: None,
             repository: Some(repository.path()),
         };
-        Pager::chosen(&around)
+        Pager::find_chosen(&around)
     };
     let entry = repository.path().display();
     let error = chosen(&entry.to_string()).unwrap_err();

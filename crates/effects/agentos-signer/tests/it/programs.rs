@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
+use agentos_signer::{SignError, SignatureFormat, SignatureRequest, Signer, SigningEnvironment};
 use agentos_testkit::repo::{TestRepo, make_dir, set_mode, write_file};
 
 /// A program that does this, in a folder that is gone with the first value.
@@ -17,19 +17,24 @@ fn program(script: &str) -> (TestRepo, String) {
     (folder, path)
 }
 
-fn signer(format: Format, program: &str, key: Option<&str>, folder: &Path) -> Result<Signer, SignError> {
+fn signer(
+    format: SignatureFormat,
+    program: &str,
+    key: Option<&str>,
+    folder: &Path,
+) -> Result<Signer, SignError> {
     let vars = [
         ("PATH", "/usr/bin:/bin"),
         ("HOME", "/home"),
         ("API_KEY", "secret"),
     ];
-    let request = Request {
+    let request = SignatureRequest {
         format,
         program: Some(program.to_owned()),
         key: key.map(str::to_owned),
         committer: "Lander <lander@example.com>".to_owned(),
     };
-    let surroundings = Surroundings {
+    let surroundings = SigningEnvironment {
         vars: BTreeMap::from(vars.map(|(name, value)| (name.to_owned(), value.to_owned()))),
         home: Some("/home".into()),
         repository: None,
@@ -43,13 +48,17 @@ const PGP: &str = "echo '[GNUPG:] SIG_CREATED D' >&2; printf -- '-----BEGIN PGP 
 #[test]
 fn each_format_has_its_own_words() {
     let cases = [
-        (Format::Openpgp, Some("ABCD"), "--status-fd=2 -bsau ABCD"),
+        (SignatureFormat::Openpgp, Some("ABCD"), "--status-fd=2 -bsau ABCD"),
         (
-            Format::X509,
+            SignatureFormat::X509,
             None,
             "--status-fd=2 -bsau Lander <lander@example.com>",
         ),
-        (Format::Ssh, Some("~/.ssh/id"), "-Y sign -n git -f /home/.ssh/id"),
+        (
+            SignatureFormat::Ssh,
+            Some("~/.ssh/id"),
+            "-Y sign -n git -f /home/.ssh/id",
+        ),
     ];
     for (format, key, expected) in cases {
         let (folder, path) = program("echo \"$*\" >&2; exit 1");
@@ -65,7 +74,7 @@ fn each_format_has_its_own_words() {
 fn a_public_key_that_is_no_file_is_in_one_while_it_is_needed() {
     for key in ["ssh-ed25519 AAAA me", "key::ssh-ed25519 AAAA me"] {
         let (folder, path) = program("cat \"$6\" >&2; exit 1");
-        let signer = signer(Format::Ssh, &path, Some(key), folder.outside()).unwrap();
+        let signer = signer(SignatureFormat::Ssh, &path, Some(key), folder.outside()).unwrap();
         let error = signer.sign(b"x", &|| false).unwrap_err().to_string();
         assert!(error.ends_with("did not sign: ssh-ed25519 AAAA me"), "{error}");
         assert!(!folder.outside().join("key.pub").exists());
@@ -78,7 +87,7 @@ fn a_program_gets_what_it_signs_and_little_of_the_environment() {
         "test \"$(cat)\" = commit || exit 1; env | grep -q secret && exit 1; test \"$PWD\" = / || exit 1; {PGP}"
     );
     let (folder, path) = program(&script);
-    let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
+    let signer = signer(SignatureFormat::Openpgp, &path, None, folder.outside()).unwrap();
     let signature = signer.sign(b"commit", &|| false).unwrap();
     assert_eq!(
         signature,
@@ -109,7 +118,7 @@ fn what_is_no_signature_is_told() {
     ];
     for (script, expected) in cases {
         let (folder, path) = program(script);
-        let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
+        let signer = signer(SignatureFormat::Openpgp, &path, None, folder.outside()).unwrap();
         let error = signer.sign(&[b'x'; 1 << 20], &|| false).unwrap_err().to_string();
         assert!(error.contains(expected), "{script}: {error}");
     }
@@ -119,7 +128,7 @@ fn what_is_no_signature_is_told() {
 fn a_program_that_does_not_end_is_ended() {
     // The shell's child keeps the pipes open; it must not be waited for either.
     let (folder, path) = program("sleep 600");
-    let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
+    let signer = signer(SignatureFormat::Openpgp, &path, None, folder.outside()).unwrap();
     let error = signer
         .with_limit(Duration::from_millis(50))
         .sign(b"x", &|| false)
@@ -136,13 +145,13 @@ fn a_signing_program_that_a_package_of_the_repository_brought_is_not_started() {
     set_mode(&planted, 0o755);
     let path = folder.outside().display().to_string();
     let find = |repository: Option<&Path>| {
-        let request = Request {
-            format: Format::Ssh,
+        let request = SignatureRequest {
+            format: SignatureFormat::Ssh,
             program: None,
             key: Some("/home/key".to_owned()),
             committer: String::new(),
         };
-        let surroundings = Surroundings {
+        let surroundings = SigningEnvironment {
             vars: BTreeMap::from([("PATH".to_owned(), path.clone())]),
             home: None,
             repository: repository.map(Path::to_owned),
@@ -178,7 +187,7 @@ fn what_depends_on_the_current_folder_is_refused_before_anything_is_started() {
         ("sh", None, "no SSH key is named to sign with"),
     ];
     for (program, key, expected) in cases {
-        let error = signer(Format::Ssh, program, key, folder.outside()).unwrap_err();
+        let error = signer(SignatureFormat::Ssh, program, key, folder.outside()).unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert!(!error.hint().is_empty());
     }
