@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use agentos_evidence::{Checks, EvidenceError, Store};
+use agentos_evidence::{EvidenceError, Store, VerifyChecks};
 use serde_json::Value;
 
 use crate::bytes::ByteReader;
@@ -41,11 +41,11 @@ fn check_copy(folder: &Path, files: &FileMap, copies: &ExportCopies) {
     let store = open(folder);
     for keys in [Vec::new(), vec![sound_tape().key]] {
         let require = !keys.is_empty();
-        let checks = Checks {
+        let checks = VerifyChecks {
             keys,
             require,
             export: true,
-            ..Checks::default()
+            ..VerifyChecks::default()
         };
         let Ok(report) = store.verify(&checks) else {
             continue;

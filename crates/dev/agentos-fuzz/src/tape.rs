@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use agentos_evidence::{Checks, PublicKey, RecordKind, RunFacts, SigningKey, Store, VerifyReport};
+use agentos_evidence::{PublicKey, RecordKind, RunFacts, SigningKey, Store, VerifyChecks, VerifyReport};
 use agentos_tool::Secret;
 use serde_json::json;
 
@@ -78,7 +78,7 @@ pub fn check_tape(data: &[u8]) {
 /// Whatever the files contain, every reader must return, and a tape that verifies must accept another record.
 fn check_any_tape(folder: &Path) {
     let store = open(folder);
-    let report = store.verify(&Checks::default());
+    let report = store.verify(&VerifyChecks::default());
     let read = store.records().map(|records| records.count());
     let _ = (read, store.runs(), store.stats());
     let Ok(report) = report else { return };
@@ -86,7 +86,7 @@ fn check_any_tape(folder: &Path) {
     if report.ok {
         let appended = store.append("run-9", RecordKind::Task, json!({ "verb": "run" }), TIME);
         assert!(appended.is_ok(), "a sound tape takes no record: {appended:?}");
-        let again = verify(&open(folder), &Checks::default());
+        let again = verify(&open(folder), &VerifyChecks::default());
         assert!(
             again.ok && again.records == report.records + 1,
             "after a record it is not sound: {:?}",
@@ -101,10 +101,10 @@ fn check_changed_tape(folder: &Path, sound: &SoundTape, files: &FileMap) {
     // With and without keys: without them the hash chain alone has to show every change.
     for keys in [Vec::new(), vec![sound.key]] {
         let require = !keys.is_empty();
-        let checks = Checks {
+        let checks = VerifyChecks {
             keys,
             require,
-            ..Checks::default()
+            ..VerifyChecks::default()
         };
         // A folder that cannot be read at all counts as refused.
         let Ok(report) = store.verify(&checks) else {
@@ -150,7 +150,7 @@ pub(crate) fn open(folder: &Path) -> Store {
     }
 }
 
-pub(crate) fn verify(store: &Store, checks: &Checks<'_>) -> VerifyReport {
+pub(crate) fn verify(store: &Store, checks: &VerifyChecks<'_>) -> VerifyReport {
     match store.verify(checks) {
         Ok(report) => report,
         Err(error) => panic!("a plain tape cannot be read: {error}"),
@@ -192,7 +192,7 @@ fn make_tape() -> Result<SoundTape, agentos_evidence::EvidenceError> {
     for run in ["run-1", "run-2"] {
         let mut facts = RunFacts::default();
         for (kind, body) in bodies.clone() {
-            facts.take(kind, &body, TIME);
+            facts.add_record(kind, &body, TIME);
             store.append(run, kind, body, TIME)?;
         }
         store.checkpoint(run, &facts, Ok(&signer), TIME)?;

@@ -147,7 +147,7 @@ fn note_run(
     ];
     let mut facts = RunFacts::default();
     for (kind, body) in records {
-        facts.take(kind, &body, TS);
+        facts.add_record(kind, &body, TS);
         store.note(&name, kind, body, TS)?;
     }
     Ok((name, facts))

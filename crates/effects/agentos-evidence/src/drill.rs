@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Checks, EvidenceError, Store, VerifyReport, blob};
+use crate::{EvidenceError, Store, VerifyChecks, VerifyReport, blob};
 
 impl Store {
     /// Copies the tape into `out`, flips one bit of the byte at `flip_at` (taken modulo its length) and verifies
@@ -29,6 +29,6 @@ impl Store {
         let head = fs::read(&head).map_err(EvidenceError::io_error("read", &head))?;
         blob::write_plain(&copy.head_path(), &head)
             .map_err(EvidenceError::io_error("write", &copy.head_path()))?;
-        copy.verify_with_blobs_of(self, &Checks::default())
+        copy.verify_with_blobs_of(self, &VerifyChecks::default())
     }
 }

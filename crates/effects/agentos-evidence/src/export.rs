@@ -28,7 +28,7 @@ use crate::{EvidenceError, RecordKind, SigningKey, Store, blob, plain_file, segm
 
 /// Copy of the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct ExportedCopy {
     /// Folder of the copy.
     pub dir: PathBuf,
     /// Number of records.
@@ -46,16 +46,16 @@ pub struct Exported {
 impl Store {
     /// Copies tape and blobs to `out`, which must be empty or is created, and writes the signed statements of each run to a
     /// file below `attestations/`, one DSSE envelope in each line. The caller adds other files and ends with
-    /// [`Exported::seal`].
+    /// [`ExportedCopy::seal`].
     ///
     /// # Errors
     /// When there is no tape, a line that must be redacted is no record, or the copy cannot be written.
-    pub fn export(&self, out: &Path, redact: bool) -> Result<Exported, EvidenceError> {
+    pub fn export(&self, out: &Path, redact: bool) -> Result<ExportedCopy, EvidenceError> {
         prepare_folder(out)?;
         let mut lines = TapeLines::open(self)?.ok_or(EvidenceError::NoTape)?;
         let path = out.join(segments::CURRENT);
         let mut tape = BufWriter::new(create_file(&path)?);
-        let mut copy = Exported {
+        let mut copy = ExportedCopy {
             dir: out.to_owned(),
             records: 0,
             blobs: 0,
@@ -96,7 +96,7 @@ impl Store {
     fn copy_attachments(
         &self,
         record: &LineView<'_>,
-        copy: &mut Exported,
+        copy: &mut ExportedCopy,
         redact: bool,
     ) -> Result<(), EvidenceError> {
         if record.kind == RecordKind::Checkpoint
@@ -133,7 +133,7 @@ impl Store {
     }
 }
 
-impl Exported {
+impl ExportedCopy {
     /// Writes a file into the folder of the copy.
     ///
     /// # Errors

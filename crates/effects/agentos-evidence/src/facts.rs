@@ -55,7 +55,7 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// Adds the facts of one record. The body may be passed before or after secrets were removed from it.
-    pub fn take(&mut self, kind: RecordKind, body: &Value, ts: &str) {
+    pub fn add_record(&mut self, kind: RecordKind, body: &Value, ts: &str) {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         match kind {
             RecordKind::Task => {

@@ -34,7 +34,7 @@ const SECRET_NAMES: [&str; 14] = [
 ///
 /// # Errors
 /// When the body is nested too deeply or holds a number that cannot be recorded exactly.
-pub fn clean(mut body: Value) -> Result<Value, EvidenceError> {
+pub fn remove_secrets(mut body: Value) -> Result<Value, EvidenceError> {
     clean_value(&mut body, &BodyPath::Body, MAX_DEPTH)?;
     Ok(body)
 }
@@ -196,16 +196,16 @@ mod tests {
             ),
         ];
         for (body, expected) in cases {
-            assert_eq!(clean(body).unwrap(), expected);
+            assert_eq!(remove_secrets(body).unwrap(), expected);
         }
     }
 
     #[test]
     fn a_number_that_readers_round_is_refused() {
         let limit = 9_007_199_254_740_991_i64;
-        assert!(clean(json!([limit, -limit, 0.5, 1e15])).is_ok());
+        assert!(remove_secrets(json!([limit, -limit, 0.5, 1e15])).is_ok());
         for number in [json!(limit + 1), json!(-limit - 1), json!(u64::MAX), json!(1e300)] {
-            let error = clean(json!({ "n": number })).unwrap_err();
+            let error = remove_secrets(json!({ "n": number })).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 "`body.n` holds a number beyond 2^53 - 1, which cannot be recorded exactly"
@@ -216,6 +216,6 @@ mod tests {
     #[test]
     fn a_bottomless_body_is_refused() {
         let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
-        assert!(matches!(clean(deep), Err(EvidenceError::TooDeep)));
+        assert!(matches!(remove_secrets(deep), Err(EvidenceError::TooDeep)));
     }
 }

@@ -11,13 +11,13 @@ mod dsse;
 mod error;
 mod export;
 mod facts;
+mod free_space;
 mod guard;
 mod head;
 mod line_view;
 mod placed;
 mod plain_file;
 mod record;
-mod room;
 mod runs;
 mod segments;
 mod sign;
@@ -32,16 +32,17 @@ pub use agentos_durable::SyncFile;
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
 pub use error::EvidenceError;
-pub use export::{Exported, is_own_evidence};
+pub use export::{ExportedCopy, is_own_evidence};
 pub use facts::RunFacts;
-pub use guard::clean;
+pub use free_space::FreeSpace;
+pub use guard::remove_secrets;
 pub use record::{Record, RecordKind, RecordRef};
-pub use room::Room;
-pub use runs::{Records, RunSummary, TapeEnd};
+pub use runs::{RecordIter, RunSummary, TapeEnd};
 pub use sign::{PublicKey, SigningKey};
 pub use stats::ProviderStats;
 pub use store::Store;
 pub use trust::{TrustedKey, trust_key, trusted_keys};
 pub use verify::{
-    Checks, CommitInfo, CommitLookup, ExportSummary, Finding, KeyUse, Standing, Tampering, VerifyReport,
+    CommitInfo, CommitLookup, CommitStanding, ExportSummary, Finding, KeyUse, Tampering, VerifyChecks,
+    VerifyReport,
 };

@@ -47,7 +47,7 @@ impl PendingRecord {
     /// When the body is too large, nested too deeply or holds an inexact number, or run or time have a wrong form.
     pub fn new(run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<Self, EvidenceError> {
         Record::check_plain(run, ts)?;
-        let body = write_canonical(&guard::clean(body)?)?;
+        let body = write_canonical(&guard::remove_secrets(body)?)?;
         // Checked here, so that `note` can refuse a record. When it gets its number, its caller cannot be asked any more.
         let bytes = body.len() + OTHER_MEMBERS;
         if bytes > MAX_LINE {

@@ -19,7 +19,7 @@ use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 
 /// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
-pub struct Records {
+pub struct RecordIter {
     lines: Option<TapeLines>,
 }
 
@@ -88,8 +88,8 @@ impl Store {
     ///
     /// # Errors
     /// When the tape cannot be opened. A missing tape is no error and has no records.
-    pub fn records(&self) -> Result<Records, EvidenceError> {
-        Ok(Records {
+    pub fn records(&self) -> Result<RecordIter, EvidenceError> {
+        Ok(RecordIter {
             lines: TapeLines::open(self)?,
         })
     }
@@ -239,7 +239,7 @@ impl RunSummary {
     }
 }
 
-impl Iterator for Records {
+impl Iterator for RecordIter {
     type Item = Result<Record, EvidenceError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -32,7 +32,7 @@ pub struct CommitInfo {
 
 /// Relation of a commit in the object store to the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum CommitStanding {
     /// The commit can be reached from a branch or HEAD.
     Held,
     /// Nothing leads to the commit, as after a reset or when a branch was deleted.
@@ -48,7 +48,7 @@ pub trait CommitLookup {
     fn commit(&self, id: &str) -> Option<CommitInfo>;
 
     /// Returns whether a commit that the tape names is in the history. Called only for commits that are not pinned.
-    fn standing(&self, id: &str) -> Standing;
+    fn standing(&self, id: &str) -> CommitStanding;
 
     /// Lists the commits to be checked that have the trailer `AgentOS-Evidence`.
     fn pinned(&self) -> Vec<CommitInfo>;
@@ -59,7 +59,7 @@ pub trait CommitLookup {
 
 /// Sources, besides the tape itself, that it is checked against.
 #[derive(Default)]
-pub struct Checks<'a> {
+pub struct VerifyChecks<'a> {
     /// Commits of the repository. `None` if they are not to be checked.
     pub history: Option<&'a dyn CommitLookup>,
     /// Keys whose signatures count. If the list is empty, any key may sign a run; a signature of an export by an unknown
@@ -73,7 +73,7 @@ pub struct Checks<'a> {
     pub export: bool,
 }
 
-impl Checks<'_> {
+impl VerifyChecks<'_> {
     /// Returns whether a run may be signed by this key.
     fn counts_for_run(&self, key: &PublicKey) -> bool {
         self.keys.is_empty() || self.keys.contains(key)
@@ -254,7 +254,7 @@ impl Store {
     ///
     /// # Errors
     /// When the tape cannot be read at all. Faults of the tape are no errors; the report lists them.
-    pub fn verify(&self, checks: &Checks<'_>) -> Result<VerifyReport, EvidenceError> {
+    pub fn verify(&self, checks: &VerifyChecks<'_>) -> Result<VerifyReport, EvidenceError> {
         self.verify_with_blobs_of(self, checks)
     }
 
@@ -262,7 +262,7 @@ impl Store {
     pub(crate) fn verify_with_blobs_of(
         &self,
         blobs: &Store,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
     ) -> Result<VerifyReport, EvidenceError> {
         let folder = match checks.export {
             true => Some(ExportFolder::read(self.dir())?),

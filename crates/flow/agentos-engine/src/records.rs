@@ -286,7 +286,7 @@ pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError
 }
 
 fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
-    agentos_evidence::clean(value(&json(record)?)?)
+    agentos_evidence::remove_secrets(value(&json(record)?)?)
         .map_err(|error| EffectError::from_error(Cause::Internal, "record", &error))
 }
 

@@ -9,8 +9,8 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::recorded::unknown_run;
 use agentos_evidence::{
-    Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, VerifyReport, is_own_evidence,
-    trusted_keys,
+    CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, VerifyChecks, VerifyReport,
+    is_own_evidence, trusted_keys,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -134,7 +134,7 @@ impl Host {
             (None, None) => return Err(usage("there is no evidence to verify")),
         };
         let store = Store::open(&dir).map_err(|error| broken(&error))?;
-        let checks = Checks {
+        let checks = VerifyChecks {
             history: history.as_ref().map(|history| history as &dyn CommitLookup),
             keys: trusted(self, spec.keys.as_deref())?,
             require: spec.require,

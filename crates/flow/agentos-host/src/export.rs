@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentos_api::{ExportReport, Notice};
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey, VerifyReport};
+use agentos_evidence::{Record, RecordKind, Store, TrustedKey, VerifyChecks, VerifyReport};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
@@ -177,10 +177,10 @@ impl Host {
         }
         let trusted = evidence_key::trusted(self)?;
         let history = History::read(&repo)?;
-        let checks = Checks {
+        let checks = VerifyChecks {
             history: Some(&history),
             keys: trusted.iter().map(|known| known.key).collect(),
-            ..Checks::default()
+            ..VerifyChecks::default()
         };
         let found = store.verify(&checks).map_err(|error| broken(&error))?;
         let copy = store.export(&out, redacts).map_err(|error| broken(&error))?;

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{CommitInfo, CommitLookup, Standing};
+use agentos_evidence::{CommitInfo, CommitLookup, CommitStanding};
 use agentos_executor::{EVIDENCE_TRAILER, Repository};
 
 use crate::repository::unusable;
@@ -98,16 +98,16 @@ impl CommitLookup for History<'_> {
         self.repo.commit(id).map(told)
     }
 
-    fn standing(&self, id: &str) -> Standing {
+    fn standing(&self, id: &str) -> CommitStanding {
         let reached = self.reached();
         if reached.ids.contains(id) {
-            return Standing::Held;
+            return CommitStanding::Held;
         }
         let commit = self.repo.commit(id);
         let other = commit.and_then(|commit| marks(&commit).iter().find_map(|mark| reached.bare.get(mark)));
         match other {
-            Some(other) => Standing::Replaced(other.clone()),
-            None => Standing::Gone,
+            Some(other) => CommitStanding::Replaced(other.clone()),
+            None => CommitStanding::Gone,
         }
     }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_evidence::{Checks, Store, VerifyReport};
+use agentos_evidence::{Store, VerifyChecks, VerifyReport};
 use agentos_executor::{Identity, Repository};
 
 use crate::clock::SystemClock;
@@ -42,13 +42,13 @@ impl Host {
     pub fn drill_evidence(&self, byte: usize) -> Result<[VerifyReport; 2], EffectError> {
         let repo = repository::open(self)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-        let whole = store.verify(&Checks {
+        let whole = store.verify(&VerifyChecks {
             history: Some(&History::read(&repo)?),
             keys: evidence_key::trusted(self)?
                 .iter()
                 .map(|known| known.key)
                 .collect(),
-            ..Checks::default()
+            ..VerifyChecks::default()
         });
         let spoiled = store.drill(&repo.state_dir().join("drill"), byte);
         Ok([

@@ -48,7 +48,7 @@ impl Tape {
         &mut self,
         body: serde_json::Value,
     ) -> Result<(Timestamp, serde_json::Value), EffectError> {
-        let body = agentos_evidence::clean(body).map_err(|error| broken(&error))?;
+        let body = agentos_evidence::remove_secrets(body).map_err(|error| broken(&error))?;
         self.begun = true;
         Ok((SystemClock.now(), body))
     }
@@ -69,7 +69,7 @@ impl Tape {
         self.host.observer().record(kind, &now, &body);
         // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
         self.durable.get_or_insert_with(|| self.facts.clone());
-        self.facts.take(kind, &body, now.as_str());
+        self.facts.add_record(kind, &body, now.as_str());
         Ok(record.hash)
     }
 
@@ -80,7 +80,7 @@ impl Tape {
             .note(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| broken(&error))?;
         self.host.observer().record(kind, &now, &body);
-        self.facts.take(kind, &body, now.as_str());
+        self.facts.add_record(kind, &body, now.as_str());
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::bounds::{FindingList, push_note};
 use super::history::CommitPins;
 use super::signed::CheckpointTotals;
-use super::{Checks, Finding, Tampering};
+use super::{Finding, Tampering, VerifyChecks};
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::{GENESIS, RecordForm};
@@ -61,7 +61,7 @@ const MOST_SEARCHES: usize = 16;
 pub(super) fn read(
     store: &Store,
     blobs: &Store,
-    checks: &Checks<'_>,
+    checks: &VerifyChecks<'_>,
     redacted: bool,
 ) -> Result<ChainReport, EvidenceError> {
     let mut chain = ChainReport::new(checks, redacted);
@@ -121,7 +121,7 @@ fn glimpse_of(line: &[u8], redacted: bool) -> Option<LineView<'_>> {
 
 impl ChainReport {
     /// Returns what is known before the first line.
-    fn new(checks: &Checks<'_>, redacted: bool) -> Self {
+    fn new(checks: &VerifyChecks<'_>, redacted: bool) -> Self {
         Self {
             lines: 0,
             bytes: 0,
@@ -170,7 +170,7 @@ impl ChainReport {
         Ok(self.searches <= MOST_SEARCHES && is_further_down(store, after_line, seq, self.redacted)?)
     }
 
-    /// Checks that the form of a record is not older than that of the records before, and counts records without a body.
+    /// VerifyChecks that the form of a record is not older than that of the records before, and counts records without a body.
     fn take_form(&mut self, at: u64, record: &LineView<'_>) {
         // Unlike the other checks, this one spans all records: one old record between new ones could be changed.
         if self.form.is_some_and(|form| record.form < form) {
@@ -194,7 +194,7 @@ impl ChainReport {
         at: u64,
         record: &LineView<'_>,
         blobs: &Store,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
     ) -> Result<(), EvidenceError> {
         self.seq = self.seq.max(record.seq);
         self.hash = Some(record.hash.to_owned());

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{FindingList, push_note};
-use super::{Checks, Finding, Tampering};
+use super::{Finding, Tampering, VerifyChecks};
 use crate::export::{self, ExportManifest, ListedFile};
 use crate::record::RecordForm;
 use crate::{EvidenceError, PublicKey, plain_file};
@@ -87,7 +87,7 @@ impl ExportFolder {
         self,
         dir: &Path,
         end: &TapeEnd,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Result<ExportSummary, EvidenceError> {
@@ -138,7 +138,7 @@ impl ExportFolder {
 fn report_unproved(
     end: &TapeEnd,
     files_signed: bool,
-    checks: &Checks<'_>,
+    checks: &VerifyChecks<'_>,
     findings: &mut FindingList,
     notes: &mut Vec<String>,
 ) {
@@ -209,7 +209,7 @@ impl SignatureFile {
     fn report_key(
         self,
         what: &str,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Option<PublicKey> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::bounds::{FindingList, MemoryBudget, push_note};
-use super::{Checks, CommitInfo, CommitLookup, Finding, Standing, Tampering};
+use super::{CommitInfo, CommitLookup, CommitStanding, Finding, Tampering, VerifyChecks};
 use crate::line_view::LineView;
 use crate::runs::fact_of;
 use crate::{EvidenceError, RecordKind};
@@ -46,7 +46,7 @@ struct PinnedIntent {
 }
 
 impl CommitPins {
-    pub fn new(checks: &Checks<'_>) -> Self {
+    pub fn new(checks: &VerifyChecks<'_>) -> Self {
         let commits = checks.history.map(|history| history.pinned()).unwrap_or_default();
         let mut pins = Self {
             pinned: Vec::new(),
@@ -79,7 +79,7 @@ impl CommitPins {
         line: u64,
         record: &LineView<'_>,
         body: &Value,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
     ) -> Result<(), EvidenceError> {
         let Some(history) = checks.history else {
@@ -164,12 +164,12 @@ impl CommitPins {
             return None;
         }
         match history.standing(id) {
-            Standing::Held => None,
-            Standing::Gone => {
+            CommitStanding::Held => None,
+            CommitStanding::Gone => {
                 self.gone += 1;
                 None
             }
-            Standing::Replaced(other) => rewritten(format!(
+            CommitStanding::Replaced(other) => rewritten(format!(
                 "the commit `{id}` is no longer in the history; `{other}`, without evidence, replaced it"
             )),
         }
@@ -195,7 +195,7 @@ impl CommitPins {
     /// if there is no history to check against.
     pub fn finish(
         &self,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> Option<u64> {

@@ -8,7 +8,7 @@ use agentos_chain::parse_hash;
 use serde_json::Value;
 
 use super::bounds::{FindingList, MemoryBudget};
-use super::{Checks, Finding, KeyUse, Tampering};
+use super::{Finding, KeyUse, Tampering, VerifyChecks};
 use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
 use crate::line_view::LineView;
@@ -46,7 +46,7 @@ fn cost_of(run: &str, commit: Option<&str>) -> usize {
 type CheckpointFault = (Tampering, String);
 
 impl CheckpointTotals {
-    pub fn new(checks: &Checks<'_>) -> Self {
+    pub fn new(checks: &VerifyChecks<'_>) -> Self {
         Self {
             trusted: checks.keys.iter().copied().collect(),
             budget: MemoryBudget::new("open runs or keys"),
@@ -66,7 +66,7 @@ impl CheckpointTotals {
         line: u64,
         record: &LineView<'_>,
         body: &Value,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
     ) -> Result<(), EvidenceError> {
         if record.kind != RecordKind::Checkpoint {
@@ -105,7 +105,7 @@ impl CheckpointTotals {
         &mut self,
         record: &LineView<'_>,
         commit: Option<&str>,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
     ) -> Result<Result<bool, CheckpointFault>, EvidenceError> {
         let invalid = |detail: &str| Ok(Err((Tampering::SignatureInvalid, detail.to_owned())));
         let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
@@ -141,7 +141,7 @@ impl CheckpointTotals {
     /// Counts the runs without a checkpoint, after the last record, and returns the result.
     pub fn finish(
         self,
-        checks: &Checks<'_>,
+        checks: &VerifyChecks<'_>,
         findings: &mut FindingList,
         notes: &mut Vec<String>,
     ) -> SignatureCounts {

@@ -1,7 +1,7 @@
 //! Appending: the chain, other processes, and what a crash leaves.
 
 use agentos_api::NextStep;
-use agentos_evidence::{Checks, EvidenceError, RecordKind, Store};
+use agentos_evidence::{EvidenceError, RecordKind, Store, VerifyChecks};
 use agentos_testkit::repo::{make_dir, make_link, move_path, read_file, remove_file, write_file};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::support::{TS, Tape};
 #[test]
 fn records_form_a_chain_that_verifies() {
     let tape = Tape::example();
-    let report = tape.store.verify(&Checks::default()).unwrap();
+    let report = tape.store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!((report.records, report.blobs), (5, 1));
     let records: Vec<_> = tape.store.records().unwrap().map(Result::unwrap).collect();
@@ -23,7 +23,7 @@ fn an_empty_store_is_sound_and_leaves_no_trace() {
     let tape = Tape::new();
     let dir = tape.folder.path().join("none");
     let store = Store::open(&dir).unwrap();
-    assert!(store.verify(&Checks::default()).unwrap().ok);
+    assert!(store.verify(&VerifyChecks::default()).unwrap().ok);
     assert_eq!(store.runs().unwrap(), []);
     assert!(!dir.exists());
 }
@@ -43,14 +43,14 @@ fn a_record_whose_note_cannot_be_written_is_taken_back() {
         }
         for _ in 0..2 {
             assert!(tape.store.append(at, RecordKind::Task, json!({}), TS).is_err());
-            let report = tape.store.verify(&Checks::default()).unwrap();
+            let report = tape.store.verify(&VerifyChecks::default()).unwrap();
             assert!(report.ok && report.records == records, "{at}: {report:?}");
         }
         move_path(&way, &folder.join(at));
         for _ in 0..2 {
             tape.store.append(at, RecordKind::Task, json!({}), TS).unwrap();
         }
-        let report = tape.store.verify(&Checks::default()).unwrap();
+        let report = tape.store.verify(&VerifyChecks::default()).unwrap();
         assert!(report.ok && report.records == records + 2, "{at}: {report:?}");
     }
 }
@@ -58,7 +58,7 @@ fn a_record_whose_note_cannot_be_written_is_taken_back() {
 #[test]
 fn a_record_with_a_place_comes_to_the_tape_with_the_next_sync() {
     let tape = Tape::new();
-    let count = || tape.store.verify(&Checks::default()).unwrap().records;
+    let count = || tape.store.verify(&VerifyChecks::default()).unwrap().records;
     tape.store.note("r", RecordKind::Task, json!({}), TS).unwrap();
     let first = tape.store.write("r", RecordKind::Intent, json!({}), TS).unwrap();
     // A blob in between does not wait for the lock that the record holds.
@@ -76,7 +76,7 @@ fn a_record_with_a_place_comes_to_the_tape_with_the_next_sync() {
         4
     );
     tape.store.sync().unwrap();
-    let report = tape.store.verify(&Checks::default()).unwrap();
+    let report = tape.store.verify(&VerifyChecks::default()).unwrap();
     assert!(
         report.ok && report.records == 4 && report.blobs == 1,
         "{report:?}"
@@ -124,7 +124,7 @@ fn many_writers_make_one_chain() {
             });
         }
     });
-    let report = tape.store.verify(&Checks::default()).unwrap();
+    let report = tape.store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.records, 40);
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_torn_last_line_is_put_aside_and_told() {
     write_file(&tape.path(), bytes);
     let store = Store::open(tape.folder.path()).unwrap();
     store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
-    let report = store.verify(&Checks::default()).unwrap();
+    let report = store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(
         report.notes,
@@ -162,7 +162,7 @@ fn a_torn_first_line_is_put_aside_too() {
     let tape = Tape::new();
     write_file(&tape.path(), "{\"bo");
     tape.add(RecordKind::Task, json!({}));
-    assert!(tape.store.verify(&Checks::default()).unwrap().ok);
+    assert!(tape.store.verify(&VerifyChecks::default()).unwrap().ok);
     assert_eq!(tape.lines().len(), 2);
 }
 
@@ -303,8 +303,8 @@ fn a_blob_is_found_where_versions_before_put_it() {
     make_dir(&folder);
     move_path(&tape.blob_path(&id), &folder.join(rest));
     assert_eq!(tape.store.get_blob(&id).unwrap(), b"old");
-    assert!(tape.store.verify(&Checks::default()).unwrap().ok);
+    assert!(tape.store.verify(&VerifyChecks::default()).unwrap().ok);
     assert_eq!(tape.findings(), []);
     write_file(&folder.join(rest), "new");
-    assert!(!tape.store.verify(&Checks::default()).unwrap().ok);
+    assert!(!tape.store.verify(&VerifyChecks::default()).unwrap().ok);
 }

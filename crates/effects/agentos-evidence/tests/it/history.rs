@@ -1,6 +1,8 @@
 //! The tape and the commits pin each other.
 
-use agentos_evidence::{Checks, CommitInfo, CommitLookup, RecordKind, Standing, Tampering, VerifyReport};
+use agentos_evidence::{
+    CommitInfo, CommitLookup, CommitStanding, RecordKind, Tampering, VerifyChecks, VerifyReport,
+};
 use serde_json::json;
 
 use crate::support::Tape;
@@ -16,11 +18,11 @@ impl CommitLookup for Commits {
         self.stored.iter().find(|commit| commit.id == id).cloned()
     }
 
-    fn standing(&self, id: &str) -> Standing {
+    fn standing(&self, id: &str) -> CommitStanding {
         match self.replaced {
-            _ if self.reachable.iter().any(|commit| commit.id == id) => Standing::Held,
-            Some(other) => Standing::Replaced(other.to_owned()),
-            None => Standing::Gone,
+            _ if self.reachable.iter().any(|commit| commit.id == id) => CommitStanding::Held,
+            Some(other) => CommitStanding::Replaced(other.to_owned()),
+            None => CommitStanding::Gone,
         }
     }
 
@@ -39,9 +41,9 @@ fn check(tape: &Tape, stored: Vec<CommitInfo>, reachable: Vec<CommitInfo>) -> Ve
         reachable,
         replaced: None,
     };
-    let checks = Checks {
+    let checks = VerifyChecks {
         history: Some(&history),
-        ..Checks::default()
+        ..VerifyChecks::default()
     };
     tape.store.verify(&checks).unwrap()
 }
@@ -144,10 +146,10 @@ fn a_commit_without_evidence_is_a_fault_only_where_evidence_is_required() {
         reachable: only,
         replaced: None,
     };
-    let checks = Checks {
+    let checks = VerifyChecks {
         history: Some(&history),
         require: true,
-        ..Checks::default()
+        ..VerifyChecks::default()
     };
     let found: Vec<_> = tape
         .store
@@ -170,9 +172,9 @@ fn a_commit_that_nothing_leads_to_is_told_and_one_that_was_replaced_is_found() {
             reachable: Vec::new(),
             replaced,
         };
-        let checks = Checks {
+        let checks = VerifyChecks {
             history: Some(&history),
-            ..Checks::default()
+            ..VerifyChecks::default()
         };
         let report = tape.store.verify(&checks).unwrap();
         let tampering = report.findings.first().map(|finding| finding.tampering);

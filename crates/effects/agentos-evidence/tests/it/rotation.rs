@@ -1,6 +1,6 @@
 //! A tape in several files, and records that are written together.
 
-use agentos_evidence::{Checks, RecordKind, Store, Tampering};
+use agentos_evidence::{RecordKind, Store, Tampering, VerifyChecks};
 use agentos_testkit::repo::{read_file, remove_file, write_file};
 use serde_json::json;
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ fn a_full_file_is_put_aside_and_the_chain_goes_on() {
         ["tape.000001.jsonl", "tape.000002.jsonl", "tape.jsonl"]
     );
     let store = small_files(folder.path());
-    let report = store.verify(&Checks::default()).unwrap();
+    let report = store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.records, 12);
     assert_eq!(store.run("run-1").unwrap().len(), 12);
@@ -56,7 +56,7 @@ fn a_tape_goes_on_where_a_crash_came_between_two_files() {
     remove_file(&current);
     let store = small_files(folder.path());
     store.append("run-1", RecordKind::Task, json!({}), TS).unwrap();
-    let report = store.verify(&Checks::default()).unwrap();
+    let report = store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.records, 13);
 }
@@ -100,7 +100,9 @@ fn a_lost_swapped_or_shortened_file_is_found() {
     for (name, spoil, tampering) in cases {
         let folder = filled();
         spoil(folder.path());
-        let report = small_files(folder.path()).verify(&Checks::default()).unwrap();
+        let report = small_files(folder.path())
+            .verify(&VerifyChecks::default())
+            .unwrap();
         assert_eq!(
             report.first().map(|finding| finding.tampering),
             Some(tampering),
@@ -133,7 +135,7 @@ fn what_is_noted_is_written_with_the_next_record_in_its_order() {
         .map(|record| record.body["n"].clone())
         .collect();
     assert_eq!(told, [0, 1, 2, 3]);
-    assert!(store.verify(&Checks::default()).unwrap().ok);
+    assert!(store.verify(&VerifyChecks::default()).unwrap().ok);
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn writers_with_notes_do_not_lose_each_others_records_in_small_files() {
     });
     let report = Store::open(folder.path())
         .unwrap()
-        .verify(&Checks::default())
+        .verify(&VerifyChecks::default())
         .unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.records, 80);

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_evidence::{Checks, PublicKey, RecordKind, RunFacts, SigningKey, Store, trust_key};
+use agentos_evidence::{PublicKey, RecordKind, RunFacts, SigningKey, Store, VerifyChecks, trust_key};
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{read_file, remove_file, write_file};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn tape(dir: &Path, runs: usize, key: &SigningKey, salt: usize) {
             ));
         }
         for (kind, body) in records {
-            facts.take(kind, &body, TS);
+            facts.add_record(kind, &body, TS);
             store.note(&name, kind, body, TS).unwrap();
         }
         store.checkpoint(&name, &facts, Ok(key), TS).unwrap();
@@ -266,9 +266,9 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
 type Verdict = (bool, Option<u64>);
 
 fn ours(dir: &Path, key: PublicKey) -> Verdict {
-    let checks = Checks {
+    let checks = VerifyChecks {
         keys: vec![key],
-        ..Checks::default()
+        ..VerifyChecks::default()
     };
     let report = Store::open(dir).unwrap().verify(&checks).unwrap();
     (report.ok, report.findings.iter().find_map(|finding| finding.line))

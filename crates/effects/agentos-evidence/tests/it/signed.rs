@@ -1,7 +1,7 @@
 //! Runs that end in a signed checkpoint.
 
 use agentos_evidence::{
-    Checks, PublicKey, RecordKind, RunFacts, SigningKey, Store, Tampering, VerifyReport, trust_key,
+    PublicKey, RecordKind, RunFacts, SigningKey, Store, Tampering, VerifyChecks, VerifyReport, trust_key,
     trusted_keys,
 };
 use agentos_testkit::repo::{read_file, write_file};
@@ -38,17 +38,17 @@ fn two_runs(first: &SigningKey, second: &SigningKey) -> TempDir {
 fn run(store: &Store, run: &str, records: &[(RecordKind, Value)], signer: Result<&SigningKey, &str>) {
     let mut facts = RunFacts::default();
     for (kind, body) in records {
-        facts.take(*kind, body, TS);
+        facts.add_record(*kind, body, TS);
         store.append(run, *kind, body.clone(), TS).unwrap();
     }
     store.checkpoint(run, &facts, signer, TS).unwrap();
 }
 
 fn verify(folder: &TempDir, keys: &[PublicKey], require: bool) -> VerifyReport {
-    let checks = Checks {
+    let checks = VerifyChecks {
         keys: keys.to_vec(),
         require,
-        ..Checks::default()
+        ..VerifyChecks::default()
     };
     Store::open(folder.path()).unwrap().verify(&checks).unwrap()
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use agentos_evidence::{
-    Checks, Envelope, Finding, PublicKey, Record, RecordKind, RecordRef, SigningKey, Store, Tampering,
+    Envelope, Finding, PublicKey, Record, RecordKind, RecordRef, SigningKey, Store, Tampering, VerifyChecks,
 };
 use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ impl Tape {
     }
 
     pub fn first(&self) -> Option<(Tampering, Option<u64>)> {
-        let report = self.store.verify(&Checks::default()).unwrap();
+        let report = self.store.verify(&VerifyChecks::default()).unwrap();
         assert_eq!(report.ok, report.findings.is_empty());
         report.first().map(|finding| (finding.tampering, finding.line))
     }
@@ -74,7 +74,7 @@ impl Tape {
 pub fn verify(dir: &Path) -> Vec<Finding> {
     Store::open(dir)
         .unwrap()
-        .verify(&Checks::default())
+        .verify(&VerifyChecks::default())
         .unwrap()
         .findings
 }

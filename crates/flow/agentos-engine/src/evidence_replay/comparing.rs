@@ -42,7 +42,7 @@ impl ReplayProgress {
         now: &T,
     ) -> Result<(), String> {
         let now = serde_json::to_value(now).map_err(|error| error.to_string())?;
-        let now = agentos_evidence::clean(now).map_err(|error| error.to_string())?;
+        let now = agentos_evidence::remove_secrets(now).map_err(|error| error.to_string())?;
         let recorded = recorded.unwrap_or(&Value::Null);
         if let Some((at, recorded, now)) = first_difference(recorded, &now, name.to_owned()) {
             self.note(station, &at, Some(recorded), Some(now));

@@ -5,7 +5,7 @@
 use agentos_api::{CheckStatus, DoctorCheck, NextStep};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
-use agentos_evidence::{Checks, Room, Store};
+use agentos_evidence::{FreeSpace, Store, VerifyChecks};
 use agentos_executor::{Identity, Repository, TargetSpec};
 use agentos_sandbox::find_leftovers;
 
@@ -54,7 +54,7 @@ pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> 
     checks.extend(copies(repo));
     match Store::open(&repo.state_dir()) {
         Ok(store) => {
-            let room = store.room();
+            let room = store.free_space();
             checks.push(writable(&store, room));
             checks.extend(disk(room));
             checks.push(clock(&store));
@@ -194,7 +194,7 @@ fn policy(host: &Host, repo: Repository) -> DoctorCheck {
     }
 }
 
-fn writable(store: &Store, room: Room) -> DoctorCheck {
+fn writable(store: &Store, room: FreeSpace) -> DoctorCheck {
     let place = store.dir().display();
     if room.writable {
         return DoctorCheck::fine("evidence folder", format!("{place} can be written"));
@@ -210,7 +210,7 @@ fn writable(store: &Store, room: Room) -> DoctorCheck {
     )
 }
 
-fn disk(room: Room) -> Option<DoctorCheck> {
+fn disk(room: FreeSpace) -> Option<DoctorCheck> {
     let free = room.free_bytes?;
     let words = format!("{} MB are free where evidence and objects are kept", free >> 20);
     Some(if free < LITTLE_ROOM {
@@ -249,13 +249,13 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, Ef
         return Ok(DoctorCheck::fine("evidence", "no run has left any yet"));
     }
     let history = History::read(repo)?;
-    let checks = Checks {
+    let checks = VerifyChecks {
         history: Some(&history),
         keys: evidence_key::trusted(host)?
             .iter()
             .map(|known| known.key)
             .collect(),
-        ..Checks::default()
+        ..VerifyChecks::default()
     };
     Ok(match store.verify(&checks) {
         Ok(report) if report.ok => DoctorCheck::fine(

@@ -8,7 +8,7 @@ use crate::Store;
 
 /// Free space in the folder of evidence, or in the nearest existing folder above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct FreeSpace {
     /// Bytes that this user may still write. `None` if the system does not report them.
     pub free_bytes: Option<u64>,
     /// True if this user may write in the folder.
@@ -18,7 +18,7 @@ pub struct Room {
 impl Store {
     /// Asks the system how much more evidence fits.
     #[must_use]
-    pub fn room(&self) -> Room {
+    pub fn free_space(&self) -> FreeSpace {
         let mut places = self.dir().ancestors();
         let place = places.find(|place| place.is_dir()).unwrap_or(self.dir());
         ask_system(place)
@@ -26,11 +26,11 @@ impl Store {
 }
 
 #[cfg(unix)]
-fn ask_system(place: &Path) -> Room {
+fn ask_system(place: &Path) -> FreeSpace {
     use rustix::fs::{Access, access, statvfs};
     // `f_bavail` leaves out the blocks that are reserved for root (statvfs(3)). Creating a file in a folder needs the
     // permission to write and to search it, which is called execute.
-    Room {
+    FreeSpace {
         free_bytes: statvfs(place)
             .ok()
             .map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
@@ -39,9 +39,9 @@ fn ask_system(place: &Path) -> Room {
 }
 
 #[cfg(not(unix))]
-fn ask_system(place: &Path) -> Room {
+fn ask_system(place: &Path) -> FreeSpace {
     let read_only = std::fs::metadata(place).is_ok_and(|found| found.permissions().readonly());
-    Room {
+    FreeSpace {
         free_bytes: None,
         writable: !read_only,
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_yet_has_the_room_of_the_one_above() {
         let above = tempfile::tempdir().unwrap();
-        let room = Store::open(&above.path().join("not/yet")).unwrap().room();
+        let room = Store::open(&above.path().join("not/yet")).unwrap().free_space();
         assert!(room.writable);
         assert!(room.free_bytes.is_none_or(|bytes| bytes > 0));
         assert!(!above.path().join("not").exists());
