@@ -37,14 +37,14 @@ pub use folder::CopyFolder;
 use history::FirstCommit;
 
 /// Function that reads a file's content, called only if the content is needed.
-pub type Content<'a> = &'a dyn Fn() -> Vec<u8>;
+pub type ContentReader<'a> = &'a dyn Fn() -> Vec<u8>;
 
 /// Decision which files a tool may see.
-pub struct Shown<'a> {
+pub struct ShownFiles<'a> {
     /// Name of the decision: under the same key, `may` returns the same for the same path and content.
     pub key: &'a str,
     /// Decides from a file's path and, if that is not enough, its content.
-    pub may: &'a dyn Fn(&str, Content<'_>) -> bool,
+    pub may: &'a dyn Fn(&str, ContentReader<'_>) -> bool,
 }
 
 /// Extension of a copy's lock.
@@ -86,7 +86,7 @@ impl Repository {
         copies: &CopyFolder,
         target: &Target,
         owner: Option<u32>,
-        shown: &Shown<'_>,
+        shown: &ShownFiles<'_>,
     ) -> Result<BaseCopy, ExecError> {
         let shared_name = copies.name_copy(&target.base_tree, shown.key);
         let copies = copies.path();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use agentos_durable::SyncError;
 
 pub use kinds::{Operation, Unsupported};
-pub use places::{mend, unwritable};
+pub use places::{advise_unwritable, unwritable_code};
 
 use places::kind_of;
 
@@ -376,8 +376,8 @@ impl ExecError {
             Self::Blocked { .. } => "recovery-blocked",
             Self::BadJournal(_) => "bad-journal",
             // A full disk has one code, whether a write of ours failed or one of libgit2.
-            Self::Write { source, .. } => unwritable(source.kind()).unwrap_or("write-failed"),
-            Self::Git { why, .. } => unwritable(kind_of(why)).unwrap_or("write-failed"),
+            Self::Write { source, .. } => unwritable_code(source.kind()).unwrap_or("write-failed"),
+            Self::Git { why, .. } => unwritable_code(kind_of(why)).unwrap_or("write-failed"),
             Self::Unfinished(_) => "unfinished",
         }
     }
@@ -414,8 +414,8 @@ impl ExecError {
             // Removing that obstacle is all that the user has to do.
             Self::Blocked { why, .. } => why.hint(),
             Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
-            Self::Write { source, .. } => Some(mend(source.kind())),
-            Self::Git { why, .. } => Some(mend(kind_of(why))),
+            Self::Write { source, .. } => Some(advise_unwritable(source.kind())),
+            Self::Git { why, .. } => Some(advise_unwritable(kind_of(why))),
             Self::Unfinished(_) => {
                 Some("remove the cause and run any command: the landing is finished first")
             }

@@ -176,10 +176,10 @@ impl<S: Deref<Target = Store>> RecordReader for TapeReader<S> {
 /// A tape that cannot be read or written.
 pub fn broken(error: &EvidenceError) -> EffectError {
     if let EvidenceError::Io { source, .. } = error
-        && let Some(code) = agentos_executor::unwritable(source.kind())
+        && let Some(code) = agentos_executor::unwritable_code(source.kind())
     {
         let effect = EffectError::from_error(Cause::Repository, code, error);
-        return effect.hint(agentos_executor::mend(source.kind()));
+        return effect.hint(agentos_executor::advise_unwritable(source.kind()));
     }
     if matches!(error, EvidenceError::NoTape) {
         return EffectError::new(Cause::Usage, error.code(), error.to_string())

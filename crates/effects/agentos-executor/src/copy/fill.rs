@@ -14,7 +14,7 @@ use super::listing::{FILE as LISTING, FileListing, ListedEntry};
 use super::objects::{BlobPacks, blobs_of, write_trees};
 use super::write::{ObjectSource, WrittenFile, write_all};
 use super::{
-    OBJECTS, ROOT, Shown, WITHHELD, building_of, change_owner, list_idle, make_private, make_readable,
+    OBJECTS, ROOT, ShownFiles, WITHHELD, building_of, change_owner, list_idle, make_private, make_readable,
     release_lock, remove, write_new,
 };
 use crate::{ExecError, Repository};
@@ -26,7 +26,7 @@ impl Repository {
         folder: &Path,
         tree: &str,
         owner: Option<u32>,
-        shown: &Shown<'_>,
+        shown: &ShownFiles<'_>,
     ) -> Result<(), ExecError> {
         let tree = self.find_tree(tree)?;
         let building = building_of(folder);
@@ -44,7 +44,7 @@ impl Repository {
         folder: &Path,
         tree: &Tree<'_>,
         owner: Option<u32>,
-        shown: &Shown<'_>,
+        shown: &ShownFiles<'_>,
     ) -> Result<(), ExecError> {
         let building = building_of(folder);
         let others = folder

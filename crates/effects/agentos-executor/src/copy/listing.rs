@@ -11,7 +11,7 @@ use std::path::Path;
 use agentos_landing::RepoPath;
 use git2::{ObjectType, Oid, Tree};
 
-use super::{Shown, owner_name, write_new};
+use super::{ShownFiles, owner_name, write_new};
 use crate::ExecError;
 
 /// Name of the file in a copy.
@@ -47,7 +47,7 @@ impl FileListing {
     pub(super) fn list_tree(
         git: &git2::Repository,
         tree: &Tree<'_>,
-        shown: &Shown<'_>,
+        shown: &ShownFiles<'_>,
         known: &HashMap<&str, ListedEntry>,
     ) -> Result<Self, ExecError> {
         let mut all = Vec::new();

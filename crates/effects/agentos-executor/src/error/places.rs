@@ -6,7 +6,7 @@ use std::io;
 
 /// Returns the stable code of a failure to write. `None` if the system reported another reason.
 #[must_use]
-pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
+pub fn unwritable_code(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("disk-full"),
         io::ErrorKind::ReadOnlyFilesystem => Some("read-only"),
@@ -17,7 +17,7 @@ pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
 
 /// Returns what to do about a failure to write.
 #[must_use]
-pub fn mend(kind: io::ErrorKind) -> &'static str {
+pub fn advise_unwritable(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space, and run the command again"

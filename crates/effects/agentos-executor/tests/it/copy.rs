@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, TargetSpec};
+use agentos_executor::{BaseCopy, CopyFolder, Repository, ShownFiles, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, make_link, set_mode, write_file};
 
 use crate::support::open;
@@ -15,7 +15,7 @@ fn copied(repo: &TestRepo, key: &str, hidden: &[&str]) -> (BaseCopy, Vec<String>
     let repository: Repository = open(repo);
     let target = repository.resolve(&TargetSpec::AtHead).unwrap();
     let asked = RefCell::new(Vec::new());
-    let shown = Shown {
+    let shown = ShownFiles {
         key,
         may: &|path, _| {
             asked.borrow_mut().push(path.to_owned());
@@ -141,7 +141,7 @@ fn a_base_that_names_a_link_and_a_folder_alike_writes_nothing_through_the_link()
         commit_raw(&repo, &entries);
         let repository = open(&repo);
         let target = repository.resolve(&TargetSpec::AtHead).unwrap();
-        let shown = Shown {
+        let shown = ShownFiles {
             key: "k",
             may: &|_, _| true,
         };

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use agentos_executor::{BaseCopy, CopyFolder, ExecError, Shown, TargetSpec};
+use agentos_executor::{BaseCopy, CopyFolder, ExecError, ShownFiles, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, make_link, set_mode, write_file};
 
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ fn copies_of(repo: &TestRepo) -> CopyFolder {
 fn copy_in(repo: &TestRepo, folder: &CopyFolder, key: &str) -> Result<BaseCopy, ExecError> {
     let repository = open(repo);
     let target = repository.resolve(&TargetSpec::AtHead).unwrap();
-    let shown = Shown {
+    let shown = ShownFiles {
         key,
         may: &|path, _| path != "dir/b.txt" || key != "hide",
     };
@@ -68,7 +68,7 @@ fn nothing_but_the_files_belongs_to_the_tools_user() {
     }
     let repository = open(&repo);
     let target = repository.resolve(&TargetSpec::AtHead).unwrap();
-    let shown = Shown {
+    let shown = ShownFiles {
         key: "k",
         may: &|_, _| true,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentos_executor::{BaseCopy, Repository, Shown, TargetSpec};
+use agentos_executor::{BaseCopy, Repository, ShownFiles, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
 use crate::support::open;
@@ -29,7 +29,7 @@ impl Lent {
         let repository: Repository = open(repo);
         let target = repository.resolve(&TargetSpec::AtHead).unwrap();
         let key = format!("{hidden:?}");
-        let shown = Shown {
+        let shown = ShownFiles {
             key: &key,
             may: &|path, _| !hidden.contains(&path),
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
-use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, Target};
+use agentos_executor::{BaseCopy, CopyFolder, Repository, ShownFiles, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_programs::{Checkout, Copies, Program};
 use agentos_sandbox::SandboxProbe;
@@ -94,7 +94,7 @@ impl Copies for ExecutorCopies {
             ..self.tool.clone()
         };
         let reading = self.policy.read_policy(&tool);
-        let shown = Shown {
+        let shown = ShownFiles {
             key: &reading.cache_key(),
             may: &|path, content| reading.read_effect(path, content) == Effect::Allow,
         };
