@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Instant, SystemTime};
 
-use agentos_verdict::{Check, CheckStatus, GateResults, GateSpec, Mode, ProviderSpec, Tape, all, find};
+use agentos_verdict::{
+    Check, CheckStatus, GateResults, GateSpec, GateTape, Mode, ProviderSpec, find_gate, load_gates,
+};
 use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
 use xshell::{Shell, cmd};
@@ -26,7 +28,7 @@ const EVIDENCE: &str = "outputs/gates";
 pub const PAGE: &str = "outputs/gates/README.md";
 
 fn known(name: &str) -> Result<String, String> {
-    find(name).map(|gate| gate.name)
+    find_gate(name).map(|gate| gate.name)
 }
 
 /// What was asked for.
@@ -54,7 +56,7 @@ pub struct Options {
 /// When the list of the gates cannot be read, or what they judge does not build.
 pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
     let wanted = |gate: &GateSpec| options.names.is_empty() || options.names.contains(&gate.name);
-    let gates: Vec<GateSpec> = all()?.into_iter().filter(wanted).collect();
+    let gates: Vec<GateSpec> = load_gates()?.into_iter().filter(wanted).collect();
     if options.list {
         gates.iter().for_each(|gate| say(&gate.name));
         return Ok(true);
@@ -85,9 +87,9 @@ fn judge_tree(sh: &Shell, gate: &GateSpec) -> Result<GateResults> {
     let began = timestamp(SystemTime::now());
     let names = gate.checks.iter().map(|(id, name)| (id.as_str(), name.as_str()));
     let names = names.collect();
-    let tape = Tape::begin(&evidence(sh, BOUNDARY), BOUNDARY, Mode::Gate, &began)?;
+    let tape = GateTape::begin_run(&evidence(sh, BOUNDARY), BOUNDARY, Mode::Gate, &began)?;
     let results = GateResults::new(BOUNDARY, &began, Mode::Gate, boundary::run(sh, &names)?);
-    tape.finish(&timestamp(SystemTime::now()), &results)?;
+    tape.finish_run(&timestamp(SystemTime::now()), &results)?;
     Ok(results)
 }
 
@@ -170,7 +172,7 @@ fn show(results: &GateResults, started: Instant) {
     let counts = results.counts;
     say(format_args!(
         "{}  {:<20} {} of {} checks passed, {} failed, {} skipped ({:.1} s)",
-        results.status.word(),
+        results.status.display_word(),
         results.gate,
         counts.passed,
         results.checks.len(),
@@ -195,7 +197,7 @@ fn reasons(checks: &[Check]) -> Vec<String> {
         }
     }
     let line = |(ids, status, reason): &(String, CheckStatus, &str)| {
-        format!("      {} {ids}: {reason}", status.word())
+        format!("      {} {ids}: {reason}", status.display_word())
     };
     grouped.iter().map(line).collect()
 }
@@ -217,7 +219,7 @@ pub fn page(committed: &str) -> Result<String> {
         let checks: Vec<String> = checks.chain(gate.provider.map(of_provider)).collect();
         format!("| `{}` | {} | {} |\n", gate.name, gate.about, checks.join("<br>"))
     };
-    let rows: String = all()?.into_iter().map(row).collect();
+    let rows: String = load_gates()?.into_iter().map(row).collect();
     Ok(format!(
         "{before}-->\n\n| gate | what it judges | its checks |\n| --- | --- | --- |\n{rows}\n<!-- end -->{after}"
     ))
@@ -238,7 +240,7 @@ mod tests {
             page.ends_with("\n\n<!-- end -->\n\nMore.\n") && !page.contains("`gone`"),
             "{page}"
         );
-        for gate in all().unwrap() {
+        for gate in load_gates().unwrap() {
             assert!(page.contains(&format!("| `{}` | {} |", gate.name, gate.about)));
         }
         assert_eq!(super::page(&page).unwrap(), page);
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_checks_of_the_tree_are_those_of_the_list() {
-        let gates = all().unwrap();
+        let gates = load_gates().unwrap();
         let listed = gates.iter().find(|gate| gate.name == BOUNDARY).unwrap();
         let listed: Vec<&str> = listed.checks.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(listed, boundary::ids());

@@ -12,7 +12,7 @@ mod secrets;
 mod tools;
 mod types;
 
-use agentos_verdict::{Check, GateSpec, Tape};
+use agentos_verdict::{Check, GateSpec, GateTape};
 
 use crate::error::GateError;
 use crate::now;
@@ -36,7 +36,7 @@ const JUDGES: &[(&str, Judge)] = &[
 ];
 
 /// Plays the cases of a gate, and then what it does beyond them.
-pub(crate) fn judge(asked: &Asked, tape: &mut Tape) -> Result<Vec<Check>, GateError> {
+pub(crate) fn judge(asked: &Asked, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let ground = Ground::new(asked)?;
     let mut checks = Checks {
         gate: &asked.gate,
@@ -47,7 +47,7 @@ pub(crate) fn judge(asked: &Asked, tape: &mut Tape) -> Result<Vec<Check>, GateEr
         judge(&ground, &mut checks)?;
     }
     for call in ground.calls() {
-        tape.add(now().as_str(), "call", call)?;
+        tape.append_record(now().as_str(), "call", call)?;
     }
     Ok(checks.made)
 }

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use agentos_tool::Timestamp;
-use agentos_verdict::{CheckStatus, GateResults, Tape};
+use agentos_verdict::{CheckStatus, GateResults, GateTape};
 use clap::Parser;
 
 use options::{Asked, Options};
@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
 fn run(asked: &Asked) -> Result<GateResults, GateError> {
     let (name, mode, out) = (asked.gate.name.as_str(), asked.mode, &asked.out);
     let began = now();
-    let mut tape = Tape::begin(out, name, mode, began.as_str())?;
+    let mut tape = GateTape::begin_run(out, name, mode, began.as_str())?;
     let Judged { checks, summary } = match &asked.gate.provider {
         Some(provider) => provider::judge(asked, provider, &mut tape)?,
         #[cfg(unix)]
@@ -69,7 +69,7 @@ fn run(asked: &Asked) -> Result<GateResults, GateError> {
         summary.gate_passed = results.status == CheckStatus::Passed;
         agentos_verdict::write_report(out, "health_summary.json", &summary)?;
     }
-    tape.finish(now().as_str(), &results)?;
+    tape.finish_run(now().as_str(), &results)?;
     Ok(results)
 }
 
@@ -80,10 +80,10 @@ fn now() -> Timestamp {
 fn show(results: &GateResults, require_live: bool) -> ExitCode {
     let mut out = std::io::stdout();
     for check in &results.checks {
-        let (word, details) = (check.status.word(), check.details.join("; "));
+        let (word, details) = (check.status.display_word(), check.details.join("; "));
         writeln!(out, "{word} {} {}: {details}", check.id, check.name).ok();
     }
-    writeln!(out, "{} {}", results.status.word(), results.gate).ok();
+    writeln!(out, "{} {}", results.status.display_word(), results.gate).ok();
     match results.status {
         CheckStatus::Passed => ExitCode::SUCCESS,
         CheckStatus::Skipped if !require_live => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentos_verdict::{GateResults, GateSpec, Mode, ProviderSpec, find};
+use agentos_verdict::{GateResults, GateSpec, Mode, ProviderSpec, find_gate};
 use clap::{Parser, ValueEnum};
 use schemars::generate::SchemaSettings;
 
@@ -21,7 +21,7 @@ use crate::summary::HealthSummary;
 #[command(args_override_self = true)]
 pub(crate) struct Options {
     /// The gate.
-    #[arg(value_name = "NAME", value_parser = find, required_unless_present = "schema")]
+    #[arg(value_name = "NAME", value_parser = find_gate, required_unless_present = "schema")]
     pub(crate) gate: Option<GateSpec>,
     /// The program to judge.
     #[arg(
@@ -134,7 +134,7 @@ impl Asked {
 }
 
 fn variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, OsString)> + use<> {
-    let names = ["BASE_URL", "MODEL", "API_KEY"].map(|name| provider.variable(name));
+    let names = ["BASE_URL", "MODEL", "API_KEY"].map(|name| provider.variable_name(name));
     names
         .into_iter()
         .filter_map(|name| Some((name.clone(), std::env::var_os(name)?)))

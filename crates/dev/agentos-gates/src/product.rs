@@ -42,7 +42,7 @@ impl<'a> Product<'a> {
     /// # Errors
     /// When the program cannot be asked if it has a key of its own.
     pub(crate) fn new(spec: &'a ProviderSpec, asked: &'a Asked, scratch: &Path) -> Result<Self, GateError> {
-        let name = spec.variable("API_KEY");
+        let name = spec.variable_name("API_KEY");
         let mut variables = asked.variables.iter();
         let own = variables.find(|(variable, key)| *variable == name && !key.is_empty());
         let mut product = Self {
@@ -90,7 +90,7 @@ impl<'a> Product<'a> {
             Ok(None) => "is not UTF-8",
             Err(reason) => return Err(reason.clone()),
         };
-        let name = self.spec.variable("API_KEY");
+        let name = self.spec.variable_name("API_KEY");
         Err(format!("the key in `{name}` {why}: leaks were not looked for"))
     }
 
@@ -140,7 +140,11 @@ impl<'a> Product<'a> {
             Mode::Gate => asked.closed(&self.home),
         };
         command.args(args).current_dir(directory).env("NO_COLOR", "1");
-        command.envs(self.key.iter().map(|key| (self.spec.variable("API_KEY"), key)));
+        command.envs(
+            self.key
+                .iter()
+                .map(|key| (self.spec.variable_name("API_KEY"), key)),
+        );
         let limit = Duration::from_secs(asked.options.time_limit);
         Ended::run(&mut command, "", Some(limit))
     }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use agentos_verdict::{ProviderSpec, Tape};
+use agentos_verdict::{GateTape, ProviderSpec};
 use serde_json::json;
 
 use crate::checks::{self, Facts, Health, Run};
@@ -23,7 +23,7 @@ const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. 
                        change nothing else.";
 
 /// Makes the calls and decides the five checks.
-pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut Tape) -> Result<Judged, GateError> {
+pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> Result<Judged, GateError> {
     let began = now();
     let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
     let scratch = asked.options.scratch.as_deref().unwrap_or(temporary.path());
@@ -57,7 +57,7 @@ pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut Tape) -> Resu
 fn health(
     product: &Product<'_>,
     scratch: &Path,
-    tape: &mut Tape,
+    tape: &mut GateTape,
     all: &mut Vec<Ended>,
 ) -> Result<(Option<i32>, Health), GateError> {
     let (ended, health) = product.health(scratch)?;
@@ -67,7 +67,7 @@ fn health(
         Ok(health) => json!({"health": health, "exit_code": code}),
         Err(reason) => json!({"provider": product.spec.id, "unreadable": reason, "exit_code": code}),
     };
-    tape.add(now().as_str(), "tool-health", body)?;
+    tape.append_record(now().as_str(), "tool-health", body)?;
     Ok((code, health))
 }
 
@@ -75,7 +75,7 @@ fn health(
 fn runs(
     product: &Product<'_>,
     scratch: &Path,
-    tape: &mut Tape,
+    tape: &mut GateTape,
     all: &mut Vec<Ended>,
 ) -> Result<Vec<Run>, GateError> {
     let repository = witness::make_repository(scratch)?;
@@ -92,7 +92,7 @@ fn runs(
                 json!({"task": task, "exit_code": code, "measured": written, "unreadable": reason})
             }
         };
-        tape.add(now().as_str(), "tool-result", body)?;
+        tape.append_record(now().as_str(), "tool-result", body)?;
         let diff = result.as_ref().ok().and_then(|value| value.get("diff")?.as_str());
         let second_opinion = diff.and_then(|diff| witness::applies(&repository, diff).err());
         runs.push(Run {

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use agentos_verdict::{Check, Tape};
+use agentos_verdict::{Check, GateTape};
 
 use crate::error::GateError;
 use half::Half;
@@ -34,7 +34,7 @@ const FEWEST: usize = 260;
 const UNUSED_USERS: std::ops::Range<u32> = 65_520..65_530;
 
 /// Judges the product started by root and by an ordinary user, as far as the user who starts the gate may.
-pub(crate) fn judge(agentos: &Path, tape: &mut Tape) -> Result<Vec<Check>, GateError> {
+pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let Some(python) = ground::python() else {
         let why = "there is no Python 3, which the rogue is written in";
         return Ok(vec![skipped("suite", why)]);

@@ -1,7 +1,7 @@
-//! The files a gate leaves behind.
+//! The files that a run of a gate leaves behind.
 //!
-//! Owns: the hash-chained tape, rotating an older tape away, and the reports. Never: changes a line that was written, or
-//! decides anything.
+//! Owns: the hash-chained tape, the renaming of an older tape, and the reports. Never: changes a written line, or decides
+//! anything.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,82 +13,83 @@ use serde_json::{Value, json};
 
 use crate::{GateResults, Mode};
 
-/// A file of the evidence cannot be written.
+/// Failure to write a file of the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// A file or folder cannot be written.
-    #[error("`{path}` cannot be used: {source}")]
+    /// Failure to create, write or rename a file or folder.
+    #[error("`{path}` cannot be written: {source}")]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A record cannot be written as JSON.
+    /// Failure to express a record as JSON.
     #[error("a record cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl EvidenceError {
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    fn file_error(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { path, source }
     }
 }
 
-/// The tape of one run of a gate. Each record holds the hash of the one before.
-pub struct Tape {
+/// The tape of one run of a gate. Each record contains the hash of the record before it.
+pub struct GateTape {
     file: File,
     path: PathBuf,
     folder: PathBuf,
     chain: ChainWriter,
 }
 
-impl Tape {
-    /// Begins a new tape in `<folder>/audit/`. A tape that is there already is kept under the time of its first
-    /// record.
+impl GateTape {
+    /// Creates a new tape in `<folder>/audit/` and writes its first record. An existing tape is renamed after the time
+    /// of its first record and kept.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn begin(folder: &Path, gate: &str, mode: Mode, started_at: &str) -> Result<Self, EvidenceError> {
+    /// When the tape cannot be created or the existing one cannot be renamed.
+    pub fn begin_run(folder: &Path, gate: &str, mode: Mode, started_at: &str) -> Result<Self, EvidenceError> {
         let audit = folder.join("audit");
-        std::fs::create_dir_all(&audit).map_err(EvidenceError::file(&audit))?;
+        std::fs::create_dir_all(&audit).map_err(EvidenceError::file_error(&audit))?;
         let path = audit.join("run_tape.jsonl");
-        rotate(&path)?;
+        rename_older(&path)?;
+        // `create_new`: the chain begins with its first link, so it must never be appended to a tape that exists.
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
         let mut tape = Self {
-            file: file.map_err(EvidenceError::file(&path))?,
+            file: file.map_err(EvidenceError::file_error(&path))?,
             path,
             folder: folder.to_path_buf(),
             chain: ChainWriter::new(&format!("{gate}-{started_at}")),
         };
-        tape.add(started_at, "gate-started", json!({"gate": gate, "mode": mode}))?;
+        tape.append_record(started_at, "gate-started", json!({"gate": gate, "mode": mode}))?;
         Ok(tape)
     }
 
-    /// Adds one record.
+    /// Appends one record.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn add(&mut self, at: &str, kind: &str, body: impl Serialize) -> Result<(), EvidenceError> {
+    /// When the record cannot be expressed as JSON or cannot be written.
+    pub fn append_record(&mut self, at: &str, kind: &str, body: impl Serialize) -> Result<(), EvidenceError> {
         let line = self.chain.append_record(at, kind, serde_json::to_value(body)?)?;
         let written = self.file.write_all(line.as_bytes());
-        written.map_err(EvidenceError::file(&self.path))
+        written.map_err(EvidenceError::file_error(&self.path))
     }
 
-    /// Ends the tape with a record of each check and one of the verdict, and writes the verdict's report.
+    /// Ends the tape with one record for each check and one for the verdict, and writes the report of the verdict.
     ///
     /// # Errors
-    /// When one of them cannot be written.
-    pub fn finish(mut self, at: &str, results: &GateResults) -> Result<(), EvidenceError> {
+    /// When a record or the report cannot be written.
+    pub fn finish_run(mut self, at: &str, results: &GateResults) -> Result<(), EvidenceError> {
         for check in &results.checks {
-            self.add(at, "check", check)?;
+            self.append_record(at, "check", check)?;
         }
         let GateResults {
             gate, status, counts, ..
         } = results;
         let verdict = json!({"gate": gate, "status": status, "counts": counts});
-        self.add(at, "gate-finished", verdict)?;
+        self.append_record(at, "gate-finished", verdict)?;
         write_report(&self.folder, "gate_results.json", results)
     }
 }
@@ -96,24 +97,27 @@ impl Tape {
 /// Writes one report to `<folder>/reports/`.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the report cannot be expressed as JSON or cannot be written.
 pub fn write_report(folder: &Path, name: &str, body: &impl Serialize) -> Result<(), EvidenceError> {
     let reports = folder.join("reports");
-    std::fs::create_dir_all(&reports).map_err(EvidenceError::file(&reports))?;
+    std::fs::create_dir_all(&reports).map_err(EvidenceError::file_error(&reports))?;
     let path = reports.join(name);
     let text = serde_json::to_string_pretty(body)? + "\n";
-    std::fs::write(&path, text).map_err(EvidenceError::file(&path))
+    std::fs::write(&path, text).map_err(EvidenceError::file_error(&path))
 }
 
-/// Gives an older tape the time of its first record as part of its name.
-fn rotate(tape: &Path) -> Result<(), EvidenceError> {
+/// Renames an existing tape: the time of its first record becomes part of its name.
+fn rename_older(tape: &Path) -> Result<(), EvidenceError> {
+    // Most often there is no tape yet. If there is one that cannot be read, creating the new tape fails and reports it.
     let Ok(text) = std::fs::read_to_string(tape) else {
         return Ok(());
     };
     let first = text.lines().next().unwrap_or_default();
     let first: Value = serde_json::from_str(first).unwrap_or_default();
     let began = first.get("ts").and_then(Value::as_str).unwrap_or("unknown");
+    // A colon is not allowed in a file name on Windows.
     let stamp: String = began.chars().filter(char::is_ascii_alphanumeric).collect();
+    // Runs that started in the same millisecond have the same stamp; a number keeps their names apart.
     let kept = (0_u32..)
         .map(|again| match again {
             0 => format!("run_tape.{stamp}.jsonl"),
@@ -122,7 +126,7 @@ fn rotate(tape: &Path) -> Result<(), EvidenceError> {
         .map(|name| tape.with_file_name(name))
         .find(|path| !path.exists())
         .unwrap_or_else(|| tape.with_extension("old"));
-    std::fs::rename(tape, &kept).map_err(EvidenceError::file(&kept))
+    std::fs::rename(tape, &kept).map_err(EvidenceError::file_error(&kept))
 }
 
 #[cfg(test)]
@@ -139,8 +143,8 @@ mod tests {
         let checks = vec![Check::new("x", "an x", true, "")];
         let results = GateResults::new("boundary", now, Mode::Gate, checks);
         for _ in 0..3 {
-            let tape = Tape::begin(folder.path(), "boundary", Mode::Gate, now).unwrap();
-            tape.finish(now, &results).unwrap();
+            let tape = GateTape::begin_run(folder.path(), "boundary", Mode::Gate, now).unwrap();
+            tape.finish_run(now, &results).unwrap();
         }
         let audit = folder.path().join("audit");
         let mut names: Vec<String> = std::fs::read_dir(&audit)

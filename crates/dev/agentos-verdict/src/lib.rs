@@ -1,12 +1,12 @@
-//! Verdicts of the gates, for whoever judges: the program of the gates, and the automation for the source tree.
+//! Verdicts of the gates, for the two programs that judge: the gates, and the automation for the source tree.
 //!
-//! Owns: the list of the gates, the shape of a verdict, and the files that one leaves. Never: judges anything; names a
-//! product crate but `agentos-chain`, so that a tree can be judged whose product does not build.
+//! Owns: the list of the gates, the shape of a verdict, and the files of a run. Never: judges anything, or depends on
+//! a product crate other than `agentos-chain`, so that a source tree can be judged even if its product does not build.
 
 mod evidence;
 mod list;
 mod results;
 
-pub use evidence::{EvidenceError, Tape, write_report};
-pub use list::{GateSpec, ProviderSpec, all, find};
-pub use results::{Check, CheckStatus, Counts, GateResults, Mode};
+pub use evidence::{EvidenceError, GateTape, write_report};
+pub use list::{GateSpec, ProviderSpec, find_gate, load_gates};
+pub use results::{Check, CheckCounts, CheckStatus, GateResults, Mode};

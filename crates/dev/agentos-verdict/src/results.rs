@@ -1,28 +1,28 @@
-//! The verdict of a gate, as it is written to `reports/gate_results.json`.
+//! The verdict of a gate, as written to `reports/gate_results.json`.
 //!
-//! Owns: that versioned shape, and how checks make a verdict. Never: writes a file.
+//! Owns: that versioned shape, and how a verdict follows from the checks. Never: writes a file.
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a check, or a whole gate, ended.
+/// The result of a check or of a whole gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// It held.
+    /// The check held.
     Passed,
-    /// It did not hold.
+    /// The check did not hold.
     Failed,
-    /// It could not be judged; never counts as passed.
+    /// The check could not be made; this never counts as passed.
     Skipped,
 }
 
 impl CheckStatus {
-    /// Returns the word on the screen.
+    /// Returns the word that is printed for this result.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn display_word(self) -> &'static str {
         match self {
             Self::Passed => "PASS",
             Self::Failed => "FAIL",
@@ -30,12 +30,13 @@ impl CheckStatus {
         }
     }
 
-    /// Returns failed if anything failed, else skipped if anything was skipped, else passed. Nothing judged is skipped.
+    /// Returns the verdict over some checks: failed if any failed, otherwise skipped if any was skipped, otherwise passed.
     #[must_use]
-    pub fn of(checks: &[Check]) -> Self {
+    pub fn from_checks(checks: &[Check]) -> Self {
         let any = |status| checks.iter().any(|check| check.status == status);
         if any(Self::Failed) {
             Self::Failed
+        // A gate without checks has judged nothing, and that must not pass.
         } else if any(Self::Skipped) || checks.is_empty() {
             Self::Skipped
         } else {
@@ -44,46 +45,46 @@ impl CheckStatus {
     }
 }
 
-/// With whose settings the program was run. Neither mode ever uses a mock.
+/// The settings with which a gate runs the program. Neither mode uses a mock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// `AGENTOS_GATE_MODE=1`: an empty home and environment, so that the verdict depends on nobody's machine.
+    /// `AGENTOS_GATE_MODE=1`: an empty home and environment, so that the verdict does not depend on the machine's settings.
     Gate,
     /// The settings and keys of the person who started it.
     Manual,
 }
 
-/// One check.
+/// A check of a gate, with its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// As in `LMS-A`.
+    /// The check's id, such as `LMS-A`.
     pub id: String,
-    /// What is checked, in words.
+    /// The checked property, in words.
     pub name: String,
-    /// How it ended.
+    /// The result.
     pub status: CheckStatus,
-    /// What was seen; the reasons where it did not hold.
+    /// The observations, or the reasons why the check did not hold or could not be made.
     pub details: Vec<String>,
 }
 
 impl Check {
-    /// Returns a check that held, or did not.
+    /// Creates a check that held or did not hold.
     pub fn new(id: impl Into<String>, name: &str, held: bool, said: impl Into<String>) -> Self {
         let status = if held {
             CheckStatus::Passed
         } else {
             CheckStatus::Failed
         };
-        Self::ended(id, name, status, said)
+        Self::with_status(id, name, status, said)
     }
 
-    /// Returns a check that could not be made.
+    /// Creates a check that could not be made.
     pub fn skipped(id: impl Into<String>, name: &str, why: impl Into<String>) -> Self {
-        Self::ended(id, name, CheckStatus::Skipped, why)
+        Self::with_status(id, name, CheckStatus::Skipped, why)
     }
 
-    fn ended(id: impl Into<String>, name: &str, status: CheckStatus, said: impl Into<String>) -> Self {
+    fn with_status(id: impl Into<String>, name: &str, status: CheckStatus, said: impl Into<String>) -> Self {
         Self {
             id: id.into(),
             name: name.to_owned(),
@@ -93,14 +94,14 @@ impl Check {
     }
 }
 
-/// How many checks ended how.
+/// The number of checks for each result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Counts {
-    /// Held.
+pub struct CheckCounts {
+    /// Checks that held.
     pub passed: usize,
-    /// Did not hold.
+    /// Checks that did not hold.
     pub failed: usize,
-    /// Could not be judged.
+    /// Checks that could not be made.
     pub skipped: usize,
 }
 
@@ -109,32 +110,33 @@ pub struct Counts {
 pub struct GateResults {
     /// The version of this shape.
     pub version: u32,
-    /// As in `tl_r2_lmstudio`.
+    /// The gate's name, such as `tl_r2_lmstudio`.
     pub gate: String,
-    /// When it began: RFC 3339, UTC, milliseconds, as in `2026-11-21T09:14:00.000Z`.
+    /// The start of the run: RFC 3339, UTC, milliseconds, such as `2026-11-21T09:14:00.000Z`.
     pub started_at: String,
-    /// With whose settings.
+    /// The settings that were used.
     pub mode: Mode,
     /// Every check, in order.
     pub checks: Vec<Check>,
     /// The verdict.
     pub status: CheckStatus,
-    /// How many checks ended how.
-    pub counts: Counts,
+    /// The number of checks for each result.
+    pub counts: CheckCounts,
 }
 
 impl GateResults {
-    /// Returns the verdict over these checks.
+    /// Creates the verdict over these checks.
     #[must_use]
     pub fn new(gate: &str, started_at: &str, mode: Mode, checks: Vec<Check>) -> Self {
+        // Kept in the file although they follow from `checks`, so that a reader of the verdict need not count.
         let count = |status| checks.iter().filter(|check| check.status == status).count();
         Self {
             version: 1,
             gate: gate.to_owned(),
             started_at: started_at.to_owned(),
             mode,
-            status: CheckStatus::of(&checks),
-            counts: Counts {
+            status: CheckStatus::from_checks(&checks),
+            counts: CheckCounts {
                 passed: count(CheckStatus::Passed),
                 failed: count(CheckStatus::Failed),
                 skipped: count(CheckStatus::Skipped),
@@ -143,15 +145,16 @@ impl GateResults {
         }
     }
 
-    /// Reads the verdict that a gate left in its folder.
+    /// Reads the verdict that a gate wrote to its evidence folder.
     ///
     /// # Errors
-    /// When there is none or it has another shape.
+    /// When there is no verdict or it does not have this shape.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let file = folder.join("reports/gate_results.json");
         let shown = file.display();
         let text = std::fs::read(&file).map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
-        serde_json::from_slice(&text).map_err(|error| format!("`{shown}` is not understood: {error}"))
+        serde_json::from_slice(&text)
+            .map_err(|error| format!("`{shown}` is not a verdict of a gate: {error}"))
     }
 }
 
@@ -169,9 +172,11 @@ mod tests {
             (&[], Skipped),
         ];
         for (given, verdict) in cases {
-            let checks = given.iter().map(|status| Check::ended("x", "an x", *status, ""));
+            let checks = given
+                .iter()
+                .map(|status| Check::with_status("x", "an x", *status, ""));
             let checks: Vec<Check> = checks.collect();
-            assert_eq!(CheckStatus::of(&checks), verdict, "{given:?}");
+            assert_eq!(CheckStatus::from_checks(&checks), verdict, "{given:?}");
         }
     }
 }

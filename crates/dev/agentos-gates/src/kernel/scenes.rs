@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn every_case_is_of_a_gate_and_named() {
         let table: Table = toml::from_str(CASES).unwrap();
-        let gates = agentos_verdict::all().unwrap();
+        let gates = agentos_verdict::load_gates().unwrap();
         for scene in &table.scene {
             let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
             let checks = Checks {

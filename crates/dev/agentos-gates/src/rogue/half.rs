@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentos_verdict::{Check, Tape};
+use agentos_verdict::{Check, GateTape};
 use serde_json::json;
 
 use super::ground::Ground;
@@ -34,7 +34,7 @@ impl Half {
         &self,
         agentos: &Path,
         python: &Path,
-        tape: &mut Tape,
+        tape: &mut GateTape,
     ) -> Result<Result<Vec<Check>, String>, GateError> {
         let ground = Ground::prepare(python, self.user)?;
         let program = Program {
@@ -53,7 +53,7 @@ impl Half {
             let made = program.scene(scene)?;
             let changed = ground.changed_paths(&before)?;
             for verdict in judge_scene(&ground, scene, &made, &changed) {
-                tape.add(
+                tape.append_record(
                     now().as_str(),
                     "attempt",
                     json!({"half": self.name, "verdict": verdict}),
@@ -82,7 +82,7 @@ impl Half {
     fn judge_runs(
         &self,
         program: &Program<'_>,
-        tape: &mut Tape,
+        tape: &mut GateTape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
         for group in table::run_groups()? {
@@ -102,11 +102,11 @@ impl Half {
     }
 
     /// Records runs; returns a check for each.
-    fn record(&self, tape: &mut Tape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
+    fn record(&self, tape: &mut GateTape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
         let mut checks = Vec::new();
         for (id, held, said) in all {
             let body = json!({"half": self.name, "run": id, "held": held, "said": said});
-            tape.add(now().as_str(), "run", body)?;
+            tape.append_record(now().as_str(), "run", body)?;
             checks.push(self.check(&id, name, held, said));
         }
         Ok(checks)
