@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: the product measured next to its peers.
+//! `cargo xtask bench`: measures the product next to its peers.
 //!
-//! Owns: which measurements there are, what they share, and where reports go. Never: fails because something was slow or
-//! a peer is not there; it only reports.
+//! Owns: the list of measurements, what they share, and storing reports. Never: fails because something was slow or a peer
+//! is not installed; it only reports.
 
 mod clock;
 mod evidence;
@@ -20,49 +20,49 @@ use xshell::{Shell, cmd};
 use crate::dist;
 use crate::say;
 
-/// Which peers are measured along.
+/// Choice of the peers that are measured next to the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Peers {
-    /// All that can be had; what is missing is installed below target/bench-peers.
+    /// Every peer; missing ones are installed below target/bench-peers.
     All,
-    /// Those that are there.
+    /// The peers that are installed already.
     Installed,
-    /// None: the product alone.
+    /// No peer: the product alone.
     None,
 }
 
-/// What is measured.
+/// The measurements that there are.
 #[derive(Debug, Subcommand)]
 pub enum Which {
     /// Measures landing the corpus next to other tools.
     Landing {
-        /// Which peers are measured along.
+        /// Selects the peers that are measured next to the product.
         #[arg(long, value_enum, default_value = "installed", value_name = "WHICH")]
         peers: Peers,
-        /// Where the report goes.
+        /// Folder for the report.
         #[arg(long, value_name = "DIR", default_value = "outputs/bench/landing")]
         out: PathBuf,
     },
     /// Measures verifying tapes of 100,000 and a million records, and appending next to the disk's own rate.
     Evidence {
-        /// Where the report goes.
+        /// Folder for the report.
         #[arg(long, value_name = "DIR", default_value = "outputs/bench/evidence")]
         out: PathBuf,
     },
     /// Measures landing in git next to `git apply --index && git commit`, at three sizes of repository.
     Executor {
-        /// Where the report goes.
+        /// Folder for the report.
         #[arg(long, value_name = "DIR", default_value = "outputs/bench/executor")]
         out: PathBuf,
     },
 }
 
-/// Runs the benchmark that was asked for.
+/// Runs the chosen measurement on a fresh build of the product.
 ///
 /// # Errors
-/// When nothing could be measured.
+/// When the product does not build or the measurement cannot be made.
 pub fn run(sh: &Shell, which: &Which) -> Result<bool> {
-    // Before anything is built: the tree may move on while the runs take their time.
+    // Asked before anything is built, because the source tree may change during a measurement of several minutes.
     let described = cmd!(sh, "git describe --always --dirty --abbrev=12")
         .quiet()
         .ignore_stderr()

@@ -1,7 +1,7 @@
-//! The boundary gate: is the house still built the way its tables say?
+//! The gate `boundary`: does the source tree still follow the tables of `rules.toml`?
 //!
-//! Owns: the list of checks and reading the tree for them. Never: changes anything, or looks at what the
-//! product does when it runs; `tl_r2_*` do that.
+//! Owns: the list of checks, and reading the source tree for them. Never: changes anything, or judges the running product;
+//! the other gates do that.
 
 mod bans;
 mod closure;
@@ -19,25 +19,25 @@ use xshell::{Shell, cmd};
 use crate::metadata::Metadata;
 use crate::rules::{self, RULES};
 
-/// The folder of what only builds and tests use.
+/// Folder of the crates that only builds and tests use.
 const DEV: &str = "crates/dev/";
 
-/// Everything the checks look at, read once.
+/// The source tree as the checks see it, read once.
 #[derive(Default)]
 pub struct Tree {
-    /// From cargo.
+    /// Packages and dependencies, as cargo reports them.
     pub metadata: Metadata,
-    /// Text of every Rust, TOML and Cargo file, by path from the top of the repository.
+    /// Text of every Rust and TOML file, by its path from the top of the repository.
     pub texts: BTreeMap<String, String>,
-    /// Every file that is committed or could be.
+    /// Every file that is committed or would be with `git add`.
     pub files: Vec<String>,
-    /// Files that could not be read, with the reason.
+    /// A message for each file that could not be read.
     pub unreadable: Vec<String>,
 }
 
 type Rule = fn(&Tree) -> Vec<String>;
 
-/// Every check by its id; what it is called stands in `gates.toml`.
+/// Every check by its id; `gates.toml` has its name.
 const CHECKS: &[(&str, Rule)] = &[
     ("layers", layers::arrows),
     ("owners", layers::owners),
@@ -59,11 +59,12 @@ pub fn ids() -> Vec<&'static str> {
     CHECKS.iter().map(|(id, _)| *id).collect()
 }
 
-/// Runs every check; `names` are those of the list of gates.
+/// Runs every check; `names` has the name of each check by its id.
 ///
 /// # Errors
-/// When the rules or the tree cannot be read at all: then nothing was judged.
+/// When the rules or the source tree cannot be read, so that nothing was judged.
 pub fn run(sh: &Shell, names: &BTreeMap<&str, &str>) -> Result<Vec<Check>> {
+    // `RULES` is empty if the file cannot be read, and empty tables would let everything pass.
     rules::read()?;
     let tree = Tree::load(sh)?;
     let judged = CHECKS.iter().map(|(id, rule)| {
@@ -75,14 +76,19 @@ pub fn run(sh: &Shell, names: &BTreeMap<&str, &str>) -> Result<Vec<Check>> {
 }
 
 impl Tree {
-    /// Reads what git tracks or would track; build products and evidence are ignored files.
+    /// Reads all files that git tracks or would track. Build products and evidence are ignored files.
+    ///
+    /// # Errors
+    /// When git or cargo cannot be run.
     fn load(sh: &Shell) -> Result<Self> {
+        // `-z`: without it, git puts unusual names in quotes. Untracked files count too, since they are about to be committed.
         let listed = cmd!(sh, "git ls-files -z --cached --others --exclude-standard")
             .quiet()
             .read()?;
         let mut files: Vec<String> = listed.split('\0').map(str::to_owned).collect();
         files.retain(|name| !name.is_empty());
         files.sort();
+        // An unmerged file is listed once for each side of the conflict.
         files.dedup();
         let (mut texts, mut unreadable) = (BTreeMap::new(), Vec::new());
         for file in files
@@ -91,6 +97,7 @@ impl Tree {
         {
             match sh.read_file(file) {
                 Ok(text) => drop(texts.insert(file.clone(), text)),
+                // A file that is deleted but still in the index is listed and cannot be read; `tidy` reports it.
                 Err(error) => unreadable.push(format!("`{file}` cannot be read: {error}")),
             }
         }
@@ -103,7 +110,7 @@ impl Tree {
         })
     }
 
-    /// The Rust files of the house, all but recorded data.
+    /// Iterates over the Rust files with their texts, except the recorded data of tests.
     fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()
@@ -111,7 +118,10 @@ impl Tree {
             .filter(|(file, _)| file.ends_with(".rs") && !file.starts_with(RULES.fixtures))
     }
 
-    /// Reads a file of settings.
+    /// Parses a TOML file of the tree.
+    ///
+    /// # Errors
+    /// When the tree has no such file or it is not TOML.
     fn toml(&self, file: &str) -> Result<toml::Table, String> {
         let text = self
             .texts
@@ -121,7 +131,7 @@ impl Tree {
         table.map_err(|error| format!("`{file}` is not TOML: {}", error.message()))
     }
 
-    /// The folder of a member, from the top of the repository.
+    /// Returns the folder of a member, from the top of the repository.
     fn folder(&self, manifest_path: &str) -> String {
         let relative = manifest_path
             .strip_prefix(&self.metadata.workspace_root)
@@ -136,16 +146,16 @@ impl Tree {
 
 #[cfg(test)]
 pub mod doctored {
-    //! Small made-up trees for the tests of the checks.
+    //! Small invented trees for the tests of the checks.
 
     use serde_json::json;
 
     use super::{Metadata, Tree};
 
-    /// A member with its layer, and for each dependency its name and kind.
+    /// A member: its name, its layer, and name and kind of each dependency.
     pub type Member<'a> = (&'a str, serde_json::Value, &'a [(&'a str, Option<&'a str>)]);
 
-    /// A workspace of these members; every dependency resolves to a package of the same name.
+    /// Creates a workspace of these members; every dependency resolves to a package of the same name.
     pub fn workspace(members: &[Member<'_>]) -> Tree {
         let mut packages = Vec::new();
         let mut nodes = Vec::new();
@@ -187,7 +197,7 @@ pub mod doctored {
         }
     }
 
-    /// A tree of these files.
+    /// Creates a tree of these files.
     pub fn files(files: &[(&str, &str)]) -> Tree {
         Tree {
             texts: files
@@ -199,7 +209,7 @@ pub mod doctored {
         }
     }
 
-    /// True when one of the problems holds this text.
+    /// Returns true if one of the problems contains this text.
     pub fn says(problems: &[String], text: &str) -> bool {
         problems.iter().any(|problem| problem.contains(text))
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: everything that a change must pass, from a fresh clone on.
+//! `cargo xtask ci`: all checks that a change must pass; a fresh clone needs no other preparation.
 //!
-//! Owns: the order of the steps and what is shown of them. Never: stops at the first failing step, so that one
-//! run tells everything; and never builds the same thing twice with other features.
+//! Owns: the order of the steps and their output. Never: stops at the first failing step, so that one run shows every
+//! failure; never builds a package twice with different features.
 
 use std::time::Instant;
 
@@ -13,13 +13,17 @@ use crate::python::{EVIDENCE, LLAMA};
 use crate::tests_run::{Runner, Tally};
 use crate::{gates, say, schemas};
 
-/// Runs every step. Returns true when all went well.
+/// Runs every step. Returns true if all of them passed.
+///
+/// # Errors
+/// Never at present: a step that cannot run has failed.
 pub fn run(sh: &Shell) -> Result<bool> {
     let started = Instant::now();
     let prepared = [
-        (&LLAMA, "the real llama.cpp server of tests and gates"),
-        (&EVIDENCE, "the second verifier of evidence"),
+        (&LLAMA, "the real llama.cpp server for tests and gates"),
+        (&EVIDENCE, "the independent verifier of evidence"),
     ]
+    // A machine without Python or without network still runs the rest; what needs them is skipped and named.
     .map(|(environment, what)| {
         let python = environment.prepare(sh);
         match &python {
@@ -34,7 +38,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         "lints",
         "clippy --quiet --workspace --all-targets -- -D warnings",
     );
-    // All targets at once: the tests and the gates then share every library.
+    // All targets in one call: otherwise cargo selects features separately for each call and builds libraries again.
     let built = cargo(sh, "build", "build --quiet --workspace --all-targets");
     well &= built;
     let mut tally = Tally::default();
@@ -46,6 +50,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
             say(&output);
         }
         tally = Tally::read(&output).unwrap_or_default();
+        // A run without a single test means that the runner's output was not recognised.
         well &= passed && tally.passed > 0;
         well &= step("embedding", || embedding(sh));
         well &= step("generated", || schemas::compare_or_write(sh, true));
@@ -55,22 +60,26 @@ pub fn run(sh: &Shell) -> Result<bool> {
         };
         well &= step("gates", || gates::run(sh, &options));
     } else {
-        say("skipped: tests, embedding, generated files and gates, since the workspace does not build");
+        say("skipped: tests, embedding, generated files and gates, because the workspace does not build");
     }
-    let word = if well { "all is well" } else { "not all is well" };
-    say(format_args!("{word} in {:.0} s", started.elapsed().as_secs_f64()));
+    let word = if well {
+        "all steps passed"
+    } else {
+        "some steps failed"
+    };
+    say(format_args!("{word}, {:.0} s", started.elapsed().as_secs_f64()));
     let Tally {
         passed,
         failed,
         skipped,
     } = tally;
     say(format_args!(
-        "{passed} passed, {failed} failed, {skipped} skipped"
+        "tests: {passed} passed, {failed} failed, {skipped} skipped"
     ));
     Ok(well)
 }
 
-/// Runs one step that is ours.
+/// Runs a step of this program; an error counts as a failure and is printed.
 fn step(name: &str, work: impl FnOnce() -> Result<bool>) -> bool {
     let started = Instant::now();
     let well = work().unwrap_or_else(|problem| {
@@ -81,7 +90,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<bool>) -> bool {
     well
 }
 
-/// Runs one call of cargo; its output is shown only when it fails.
+/// Runs a step that is one call of cargo; its output is printed only if it fails.
 fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
     let started = Instant::now();
     let (output, well) = capture(sh, args.split(' '));
@@ -92,10 +101,13 @@ fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
     well
 }
 
-/// Builds and tests a foreign product around the host. Locked versions, target folder and features are the workspace's, so that what
-/// others wrote is built once.
+/// Builds and tests the example product that embeds `agentos-host`.
+///
+/// # Errors
+/// When cargo cannot read either workspace or the lock file cannot be copied.
 fn embedding(sh: &Shell) -> Result<bool> {
     let workspace = Metadata::load(sh)?;
+    // The same versions, target folder and features as the workspace, so that cargo builds no outside package a second time.
     sh.copy_file("Cargo.lock", "scripts/embed/Cargo.lock")?;
     let _folder = sh.push_dir("scripts/embed");
     let foreign = Metadata::load(sh)?;
@@ -103,13 +115,14 @@ fn embedding(sh: &Shell) -> Result<bool> {
     parted.retain(|id, on| ours.get(id) != Some(on));
     for id in parted.keys() {
         say(format_args!(
-            "built a second time, since `scripts/embed/Cargo.toml` asks for other features: {id}"
+            "built twice, because `scripts/embed/Cargo.toml` selects different features: {id}"
         ));
     }
     let (output, well) = capture(
         sh,
         ["test", "--quiet", "--target-dir", &workspace.target_directory],
     );
+    // The tests print which of them the machine cannot run; that must be visible even if the rest passed.
     let shown = output
         .lines()
         .filter(|line| !well || line.contains("... skipped: "));
@@ -117,13 +130,15 @@ fn embedding(sh: &Shell) -> Result<bool> {
     Ok(well && parted.is_empty())
 }
 
+/// Prints the result of one step.
 fn report(name: &str, well: bool, started: Instant) {
     let word = if well { "ok" } else { "FAILED" };
     let seconds = started.elapsed().as_secs_f64();
     say(format_args!("{name:<10} {word:<7} {seconds:.1} s"));
 }
 
-/// Runs the tests, by nextest where it is installed. Without a real server those that need it are left out and named.
+/// Runs the tests, with nextest if it is installed. Without a real server, the tests that need it are skipped and named.
+/// Returns the output and whether the tests passed.
 fn tests(sh: &Shell, server: bool) -> (String, bool) {
     let has_nextest = capture(sh, ["nextest", "--version"]).1;
     let runner = if has_nextest {
@@ -136,7 +151,7 @@ fn tests(sh: &Shell, server: bool) -> (String, bool) {
     if !server {
         let (listed, is_listed) = capture(sh, runner.list_args());
         for test in runner.listed(&listed) {
-            say(format_args!("skipped: {test}: no llama.cpp server"));
+            say(format_args!("skipped: {test}: there is no llama.cpp server"));
         }
         if !is_listed {
             well = false;
@@ -147,12 +162,13 @@ fn tests(sh: &Shell, server: bool) -> (String, bool) {
     (ran + &output, well && passed)
 }
 
-/// Returns both streams of one call of cargo and whether it went well.
+/// Runs cargo once. Returns its standard output and error output, and whether it succeeded.
 fn capture(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> (String, bool) {
     let command = sh
         .cmd("cargo")
         .args(args)
         .env("CARGO_TERM_COLOR", "never")
+        // A snapshot that differs must fail here, not leave a `.snap.new` file in the tree.
         .env("INSTA_UPDATE", "no");
     match command.quiet().ignore_status().output() {
         Ok(output) => {

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the release archive, packed by cargo-dist.
 //!
-//! Owns: the pages that go into it, which the program and `cargo about` print. Never: packs, publishes or checks a sum;
-//! cargo-dist does, as `[workspace.metadata.dist]` says.
+//! Owns: the pages in the archive, which the program and `cargo about` print. Never: packs, publishes or computes a
+//! checksum; cargo-dist does, as `[workspace.metadata.dist]` says.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
 
-/// What the archive takes along; `include` of `[workspace.metadata.dist]` names it.
+/// Folder of the pages; `include` of `[workspace.metadata.dist]` adds it to the archive.
 const PAGES: &str = "target/pages";
-/// What each shell calls its completions.
+/// The file name of the completions for each shell, as that shell expects it.
 const COMPLETIONS: &[(&str, &str)] = &[
     ("bash", "agentos.bash"),
     ("elvish", "agentos.elv"),
@@ -20,13 +20,13 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("powershell", "_agentos.ps1"),
     ("zsh", "_agentos"),
 ];
-/// The system's zlib would have to be there wherever the archive goes.
+/// Links zlib into the program. Otherwise every machine that runs the archive would need the system's zlib.
 const STATIC_ZLIB: (&str, &str) = ("LIBZ_SYS_STATIC", "1");
 
-/// Has the product built as it is released and packed with its pages.
+/// Writes the pages and lets cargo-dist build and pack the product.
 ///
 /// # Errors
-/// When it does not build or a tool is missing.
+/// When the product does not build, or cargo-dist or cargo-about is not installed.
 pub fn run(sh: &Shell) -> Result<bool> {
     cmd!(sh, "cargo build --quiet --package agentos --bins")
         .quiet()
@@ -36,14 +36,14 @@ pub fn run(sh: &Shell) -> Result<bool> {
     let pack = cmd!(sh, "dist build --artifacts=host --allow-dirty").env(name, value);
     pack.quiet()
         .run()
-        .context("`cargo install --locked cargo-dist` installs what packs a release")?;
+        .context("cargo-dist failed; `cargo install --locked cargo-dist` installs it")?;
     Ok(true)
 }
 
-/// Builds the product as its users have it, below the target folder's `dist`; returns the program.
+/// Builds the product with the release profile, in the folder `dist` of the target folder, and returns the program's path.
 ///
 /// # Errors
-/// When it does not build.
+/// When the product does not build.
 pub fn build(sh: &Shell) -> Result<PathBuf> {
     let (name, value) = STATIC_ZLIB;
     let build = cmd!(sh, "cargo build --locked --profile dist --package agentos --bins");
@@ -58,14 +58,19 @@ pub fn build(sh: &Shell) -> Result<PathBuf> {
         .join(format!("agentos{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Writes completions, manual pages, and the licences of all that is linked in.
+/// Writes completions, manual pages, and the licences of all linked crates.
+///
+/// # Errors
+/// When the program or `cargo about` fails, or a page cannot be written.
 fn write_pages(sh: &Shell, program: &Path) -> Result<()> {
+    // Removed first: a page of a verb that no longer exists must not be packed.
     sh.remove_path(PAGES)?;
     for (shell, file) in COMPLETIONS {
         let text = cmd!(sh, "{program} completions {shell}").quiet().output()?.stdout;
         sh.write_file(format!("{PAGES}/completions/{file}"), text)?;
     }
     let verbs = cmd!(sh, "{program} man --list").quiet().read()?;
+    // The empty verb is the page of `agentos` itself.
     for verb in std::iter::once("").chain(verbs.lines()) {
         let words: Vec<&str> = verb.split_whitespace().collect();
         let name = [&["agentos"], words.as_slice()].concat().join("-");
@@ -74,6 +79,7 @@ fn write_pages(sh: &Shell, program: &Path) -> Result<()> {
         sh.write_file(format!("{PAGES}/man/man1/{name}.1"), page)?;
     }
     let product = "crates/apps/agentos-cli/Cargo.toml";
+    // `--fail`: a crate whose licence is not accepted must stop the release.
     let about = cmd!(
         sh,
         "cargo about generate --offline --config .cargo/about.toml --manifest-path {product} --fail"
@@ -86,5 +92,5 @@ fn write_pages(sh: &Shell, program: &Path) -> Result<()> {
     about
         .quiet()
         .run()
-        .context("`cargo install --locked cargo-about --features cli` installs what lists licences")
+        .context("cargo-about failed; `cargo install --locked cargo-about --features cli` installs it")
 }

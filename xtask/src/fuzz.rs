@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: everything that reads what others wrote, under a fuzzer, on the stable compiler.
+//! `cargo xtask fuzz`: fuzzes every parser of untrusted input, with the stable compiler.
 //!
-//! Owns: running the targets side by side, and which inputs are kept. Never: judges an input; the claims are in
-//! `crates/dev/agentos-fuzz`. Findings stay in `outputs/fuzz/` until a person makes a test of them.
+//! Owns: running the targets in parallel, and choosing the inputs that are kept. Never: judges an input; the claims are in
+//! `crates/dev/agentos-fuzz`. Findings stay in `outputs/fuzz/` until a person turns them into tests.
 
 mod outcome;
 
@@ -16,51 +16,51 @@ use xshell::{Shell, cmd};
 use crate::say;
 use outcome::Outcome;
 
-/// The workspace of the fuzz targets.
+/// Workspace of the fuzz targets.
 const WORKSPACE: &str = "scripts/fuzz";
-/// What runs leave: new inputs, logs, findings and a line of JSON each. Not committed.
+/// Output of the runs: new inputs, logs, findings, and one line of JSON for each run. Not committed.
 const OUTPUT: &str = "outputs/fuzz";
-/// The committed corpora, with the other recorded data of the tests.
+/// Folder of the committed corpora, next to the other recorded data of the tests.
 const COMMITTED: &str = "crates/dev/agentos-testkit/fixtures/fuzz";
-/// Larger inputs make the fuzzer slow and find nothing that smaller ones do not.
+/// Largest input in bytes. Larger inputs make the fuzzer slow and have found nothing that smaller ones do not.
 const MOST_BYTES: usize = 16 << 10;
-/// Files and bytes of one committed corpus.
+/// Largest number of files in one committed corpus, and of their bytes together.
 const MOST_FILES: usize = 200;
 const MOST_TOTAL: usize = 300 << 10;
 
-/// What was asked for.
+/// Arguments of `cargo xtask fuzz`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
     #[command(subcommand)]
     keep: Option<Kept>,
-    /// The target, or `all`.
+    /// Target to run, or `all`.
     #[arg(required_unless_present = "list")]
     target: Option<String>,
-    /// Only names the targets.
+    /// Only lists the targets.
     #[arg(long, conflicts_with = "target")]
     list: bool,
-    /// How long each target runs.
+    /// Duration of the run of each target.
     #[arg(long, default_value_t = 300)]
     seconds: u64,
-    /// How many run at a time.
+    /// Number of targets that run at the same time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     jobs: u64,
 }
 
 #[derive(Debug, Subcommand)]
 enum Kept {
-    /// Replaces the committed corpus by the fewest inputs that reach what the last runs learned.
+    /// Replaces the committed corpus with the fewest inputs that cover as much as the last runs did.
     Keep {
-        /// The target, or `all`.
+        /// Target whose corpus is replaced, or `all`.
         target: String,
     },
 }
 
-/// Does what was asked. Returns false when a target found something.
+/// Lists the targets, replaces corpora, or runs targets. Returns false if a target found something.
 ///
 /// # Errors
-/// When there is no such target, or the fuzzer cannot be built or run.
+/// When there is no target of that name, or a target cannot be built or run.
 pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
     let known = targets(sh)?;
     if options.list {
@@ -84,7 +84,7 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
     Ok(outcomes.iter().all(|outcome| outcome.findings == 0))
 }
 
-/// Returns the programs of the workspace, by their files.
+/// Returns the names of the targets, which are the files of the workspace's folder `targets`.
 fn targets(sh: &Shell) -> Result<Vec<String>> {
     let files = sh.read_dir(format!("{WORKSPACE}/targets"))?;
     let names = files
@@ -93,6 +93,7 @@ fn targets(sh: &Shell) -> Result<Vec<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
+/// Returns the named target, or all of them for `all`.
 fn choose(known: &[String], target: &str) -> Result<Vec<String>> {
     if target == "all" {
         return Ok(known.to_vec());
@@ -100,12 +101,12 @@ fn choose(known: &[String], target: &str) -> Result<Vec<String>> {
     let all = known.join("`, `");
     ensure!(
         known.iter().any(|name| name == target),
-        "`{target}` is no target; the targets are `all`, `{all}`"
+        "`{target}` is not a target; the targets are `all`, `{all}`"
     );
     Ok(vec![target.to_owned()])
 }
 
-/// Builds one program or all.
+/// Builds the program of one target, or of all.
 fn build(sh: &Shell, target: &str) -> Result<()> {
     let target = (target != "all").then_some(target);
     let build = cmd!(
@@ -116,15 +117,16 @@ fn build(sh: &Shell, target: &str) -> Result<()> {
     build.quiet().run().context(why)
 }
 
-/// Returns the built program of a target: cargo-fuzz builds for a named system.
+/// Returns the path of a target's built program.
 fn program(sh: &Shell, target: &str) -> Result<PathBuf> {
+    // cargo-fuzz always builds for a named platform, so there is one more folder than usual between `target` and `release`.
     let systems = sh.read_dir(format!("{WORKSPACE}/target"))?;
     let mut programs = systems.iter().map(|system| system.join("release").join(target));
     let found = programs.find(|program| program.is_file());
     found.with_context(|| format!("the program of `{target}` was not built"))
 }
 
-/// Runs the targets, so many at a time; returns what came of them in the order of their names.
+/// Runs the targets, `options.jobs` at the same time, and returns the outcomes in the order of the targets' names.
 fn run_all(sh: &Shell, chosen: Vec<String>, options: &Options) -> Result<Vec<Outcome>> {
     let waiting = Mutex::new(chosen.into_iter());
     let done = Mutex::new(Vec::new());
@@ -147,6 +149,7 @@ fn run_all(sh: &Shell, chosen: Vec<String>, options: &Options) -> Result<Vec<Out
     Ok(outcomes)
 }
 
+/// Runs one target, writes its log and prints its line.
 fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
     let learned = sh.create_dir(format!("{OUTPUT}/corpus/{target}"))?;
     let findings = sh.create_dir(format!("{OUTPUT}/findings/{target}"))?;
@@ -174,7 +177,7 @@ fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Makes seeds of the landing corpus.
+/// Creates inputs from the landing corpus, from which the fuzzer starts.
 fn make_seeds(sh: &Shell) -> Result<PathBuf> {
     let seeds = sh.create_dir(format!("{OUTPUT}/seeds"))?;
     let most = MOST_BYTES.to_string();
@@ -187,22 +190,25 @@ fn make_seeds(sh: &Shell) -> Result<PathBuf> {
     Ok(seeds)
 }
 
-/// Replaces what the fuzzer found before by the fewest inputs that reach as much as all that it learned since.
+/// Replaces the generated inputs of a corpus with the fewest inputs that cover as much as all inputs of past runs.
 fn keep(sh: &Shell, target: &str) -> Result<()> {
     let committed = sh.create_dir(format!("{COMMITTED}/{target}"))?;
     let learned = sh.create_dir(format!("{OUTPUT}/corpus/{target}"))?;
     sh.remove_path(format!("{OUTPUT}/merged/{target}"))?;
     let merged = sh.create_dir(format!("{OUTPUT}/merged/{target}"))?;
     let program = program(sh, target)?;
-    // Its own merge (libFuzzer, "Corpus") is what `cargo fuzz cmin` calls; that one drops the names that people gave.
+    // libFuzzer's own merge (see "Corpus" in its manual), because `cargo fuzz cmin`, which calls it too, replaces the file
+    // names that people chose.
     let limit = format!("-max_len={MOST_BYTES}");
     cmd!(sh, "{program} -merge=1 {limit} {merged} {committed} {learned}")
         .quiet()
         .output()?;
     let mut named = sh.read_dir(&committed)?;
+    // Inputs that people added and named are kept, whatever they cover.
     named.retain(|path| !is_found(path));
     let by_hand = named.len();
     let mut merged = sh.read_dir(&merged)?;
+    // The smallest first, so that the limit on bytes leaves room for as many inputs as possible.
     merged.sort_by_key(|path| path.metadata().map_or(0, |found| found.len()));
     let mut kept: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     let mut total = 0;
@@ -220,13 +226,13 @@ fn keep(sh: &Shell, target: &str) -> Result<()> {
         sh.write_file(path, bytes)?;
     }
     say(format_args!(
-        "{target:<14} {} inputs are kept, {by_hand} named by hand",
+        "{target:<14} {} inputs kept, {by_hand} of them named by hand",
         kept.len()
     ));
     Ok(())
 }
 
-/// Tells whether the fuzzer named it; it takes the SHA-1 of the content.
+/// Returns true if the fuzzer gave the file its name, which is the SHA-1 of the content.
 fn is_found(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -252,7 +258,7 @@ mod tests {
         assert_eq!(choose(&known, "all").unwrap(), known);
         let problem = choose(&known, "speed").expect_err("a problem").to_string();
         assert!(
-            problem.contains("`speed` is no target; the targets are `all`, `acp`"),
+            problem.contains("`speed` is not a target; the targets are `all`, `acp`"),
             "{problem}"
         );
     }

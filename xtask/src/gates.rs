@@ -1,7 +1,7 @@
 //! `cargo xtask gates`: every gate, one line each.
 //!
-//! Owns: building what is judged, running each gate of `gates.toml`, reading its verdict, and the page that names them.
-//! Never: judges the product itself; the program of the gates does.
+//! Owns: building the product, running each gate of `gates.toml`, reading its verdict, and the page that lists the gates.
+//! Never: judges the product itself; the program `gate` does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,42 +18,43 @@ use crate::metadata::Metadata;
 use crate::python::{LLAMA, Server};
 use crate::{boundary, say, timestamp};
 
-/// The one gate that judges the source tree: it needs nothing built.
+/// The gate that judges the source tree, and so needs no build.
 const BOUNDARY: &str = "boundary";
-/// The gate that a server of our own can be started for.
+/// The gate for which this program can start a server.
 const LLAMACPP: &str = "tl_r2_llamacpp";
-/// Where each gate leaves its evidence, in a folder of its name.
+/// Folder of the gates' evidence; each gate has a folder of its name in it.
 const EVIDENCE: &str = "outputs/gates";
-/// The page that says how to read it.
+/// The page that explains this evidence.
 pub const PAGE: &str = "outputs/gates/README.md";
 
+/// Parses the name of a gate on the command line.
 fn known(name: &str) -> Result<String, String> {
     find_gate(name).map(|gate| gate.name)
 }
 
-/// What was asked for.
+/// Arguments of `cargo xtask gates`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Options {
-    /// Which gates; all unless any is named.
+    /// Gates to run; all of them if none is named.
     #[arg(value_name = "NAME", value_parser = known)]
     pub names: Vec<String>,
-    /// A gate that had to be skipped, because no server answered, fails.
+    /// Fails if a gate is skipped, for example because no server answers.
     #[arg(long)]
     pub require_live: bool,
-    /// Only names the gates.
+    /// Only lists the gates.
     #[arg(long)]
     pub list: bool,
-    /// The binaries are built already.
+    /// True if the caller has built the product and the gates already.
     #[arg(skip)]
     pub built: bool,
 }
 
-/// Runs them. Returns true when none failed, and with `--require-live` none was skipped.
+/// Runs the gates. Returns true if none failed and, with `--require-live`, none was skipped.
 ///
-/// A gate that cannot judge has failed, and the others still run.
+/// A gate that cannot judge has failed; the other gates still run.
 ///
 /// # Errors
-/// When the list of the gates cannot be read, or what they judge does not build.
+/// When the list of gates cannot be read.
 pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
     let wanted = |gate: &GateSpec| options.names.is_empty() || options.names.contains(&gate.name);
     let gates: Vec<GateSpec> = load_gates()?.into_iter().filter(wanted).collect();
@@ -68,6 +69,7 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
         let name = &gate.name;
         let started = Instant::now();
         let results = match &built {
+            // The source tree is judged even if the product does not build.
             _ if name == BOUNDARY => judge_tree(sh, gate),
             Ok(()) => judge(sh, name),
             Err(problem) => Err(Error::msg(format!("{problem:#}"))),
@@ -83,6 +85,7 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
     }))
 }
 
+/// Judges the source tree and writes the evidence of that, as the program `gate` does for the other gates.
 fn judge_tree(sh: &Shell, gate: &GateSpec) -> Result<GateResults> {
     let began = timestamp(SystemTime::now());
     let names = gate.checks.iter().map(|(id, name)| (id.as_str(), name.as_str()));
@@ -93,16 +96,16 @@ fn judge_tree(sh: &Shell, gate: &GateSpec) -> Result<GateResults> {
     Ok(results)
 }
 
-/// Returns the verdict of a gate that could not judge.
+/// Creates the verdict of a gate that could not judge: one failed check with the reason.
 fn broken(gate: &str, problem: &Error) -> GateResults {
     let check = Check::new("gate", "the gate can judge", false, format!("{problem:#}"));
     GateResults::new(gate, &timestamp(SystemTime::now()), Mode::Gate, vec![check])
 }
 
-/// Builds the product and the program of the gates.
+/// Builds the product and the program `gate`.
 ///
 /// # Errors
-/// When they do not build.
+/// When one of them does not build.
 pub fn build_product(sh: &Shell) -> Result<()> {
     let build = cmd!(
         sh,
@@ -111,10 +114,13 @@ pub fn build_product(sh: &Shell) -> Result<()> {
     build
         .quiet()
         .run()
-        .context("the product or the gates do not build")
+        .context("the product or the program of the gates does not build")
 }
 
-/// Runs one gate, with a server of our own where that is possible, and reads its verdict.
+/// Runs one gate, with a server that is started for it if possible, and reads its verdict.
+///
+/// # Errors
+/// When the gate or its server cannot be run, or the gate leaves no new verdict.
 fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
     let binaries = Metadata::load(sh)?.debug();
     let folder = evidence(sh, gate);
@@ -129,6 +135,7 @@ fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
         .current_dir(sh.current_dir())
         .env("AGENTOS_GATE_MODE", "1");
     let scratch = sh.create_temp_dir()?;
+    // A person who names a server wants that one judged.
     let is_ours = gate == LLAMACPP && sh.var_os("AGENTOS_LLAMACPP_BASE_URL").is_none();
     let server = match LLAMA.find(sh).filter(|_| is_ours) {
         Some(python) => Some(Server::start(sh, &python, scratch.path())?),
@@ -143,31 +150,34 @@ fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
         .with_context(|| format!("the gate `{gate}` cannot be run"))?;
     drop(server);
     match output.status.code() {
+        // 1 is a verdict too: a check failed. Any other code means that the gate could not judge.
         Some(0 | 1) => {
             let results = GateResults::read(&folder).map_err(Error::msg)?;
             ensure!(
                 is_fresh(&results, before),
-                "the gate `{gate}` left an old verdict"
+                "the gate `{gate}` wrote no verdict in this run"
             );
             Ok(results)
         }
         _ => bail!(
-            "the gate `{gate}` broke: {}",
+            "the gate `{gate}` could not judge: {}",
             String::from_utf8_lossy(&output.stderr).trim_end()
         ),
     }
 }
 
-/// Tells whether a verdict is of this run; one from before would say nothing about it.
+/// Returns true if a verdict was written by a run that started at or after `before`.
 fn is_fresh(results: &GateResults, before: SystemTime) -> bool {
+    // Both are RFC 3339 in UTC with the same number of digits, so the order of the texts is that of the times.
     results.started_at >= timestamp(before)
 }
 
+/// Returns the folder of a gate's evidence.
 fn evidence(sh: &Shell, gate: &str) -> PathBuf {
     sh.current_dir().join(Path::new(EVIDENCE)).join(gate)
 }
 
-/// Prints one line for the gate, and one for each reason.
+/// Prints one line for the gate, and one for each reason why a check did not pass.
 fn show(results: &GateResults, started: Instant) {
     let counts = results.counts;
     say(format_args!(
@@ -183,7 +193,7 @@ fn show(results: &GateResults, started: Instant) {
     reasons(&results.checks).iter().for_each(say);
 }
 
-/// Returns why checks did not pass; checks that follow each other with the same reason share a line.
+/// Returns a line for each reason why checks did not pass. Consecutive checks with the same result and reason share a line.
 fn reasons(checks: &[Check]) -> Vec<String> {
     let mut grouped: Vec<(String, CheckStatus, &str)> = Vec::new();
     for check in checks.iter().filter(|check| check.status != CheckStatus::Passed) {
@@ -202,17 +212,17 @@ fn reasons(checks: &[Check]) -> Vec<String> {
     grouped.iter().map(line).collect()
 }
 
-/// Returns the page with its table made again from what each gate says of itself.
+/// Returns the page with its table generated from the list of gates; the text around the table stays as it is.
 ///
 /// # Errors
-/// When the page has no place for the table.
+/// When the list cannot be read, or the page has no marks around a table.
 pub fn page(committed: &str) -> Result<String> {
     let (before, rest) = committed
         .split_once("-->\n")
-        .context("the page of the gates has no table")?;
+        .context("the page of the gates has no comment that begins the table")?;
     let (_, after) = rest
         .split_once("<!-- end -->")
-        .context("the table of the gates has no end")?;
+        .context("the page of the gates has no `<!-- end -->` after the table")?;
     let row = |gate: GateSpec| {
         let of_provider = |ProviderSpec { prefix, .. }| format!("`{prefix}-A` to `{prefix}-E`, as below");
         let checks = gate.checks.iter().map(|(id, what)| format!("`{id}`: {what}"));

@@ -1,7 +1,7 @@
-//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`, `dist`.
+//! The automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`, `dist`.
 //!
-//! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
-//! outside.
+//! Owns: the command line of the automation. Never: links a product crate except `agentos-chain`; the judged product is
+//! built and run as a separate program.
 
 mod bench;
 mod boundary;
@@ -29,7 +29,7 @@ use xshell::Shell;
 
 /// Automation of the AgentOS workspace.
 ///
-/// Exit codes: 0 all is well, 1 something is not, 2 wrong usage.
+/// Exit codes: 0 success, 1 a check or a command failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask")]
 struct Cli {
@@ -39,24 +39,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Runs everything that a change must pass: format, lints, tests, generated files, gates.
+    /// Runs all checks that a change must pass: format, lints, tests, generated files, gates.
     Ci,
-    /// Runs the gates, all or the named ones; evidence goes to outputs/gates/.
+    /// Runs all gates or the named ones; their evidence is in outputs/gates/.
     Gates(gates::Options),
-    /// Writes the generated files: JSON Schemas, the reference page, the table of the gates.
+    /// Writes the generated files: JSON Schemas, the reference page, the table of gates.
     Schemas {
-        /// Compares them with what is committed instead.
+        /// Compares the generated files with the committed ones and writes nothing.
         #[arg(long)]
         check: bool,
     },
-    /// Draws the terminal of the README from a real run.
+    /// Draws the picture of a terminal in the README from a real run.
     Picture,
     /// Measures the product next to its peers.
     #[command(subcommand)]
     Bench(bench::Which),
-    /// Runs fuzz targets; needs `cargo fuzz`. What is learned and found goes to outputs/fuzz/.
+    /// Runs fuzz targets with `cargo fuzz`; new inputs and findings are in outputs/fuzz/.
     Fuzz(fuzz::Options),
-    /// Builds the release archive by cargo-dist, with completions, manual pages and licences in it.
+    /// Builds the release archive with cargo-dist, including completions, manual pages and licences.
     Dist,
 }
 
@@ -65,16 +65,20 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
-            // A closed pipe changes nothing: the exit code tells.
+            // If standard error is closed, the exit code still reports the failure.
             writeln!(std::io::stderr(), "error: {problem:#}").ok();
             ExitCode::FAILURE
         }
     }
 }
 
-/// Returns true if all is well.
+/// Runs a command. Returns true if it succeeded and found no problem.
+///
+/// # Errors
+/// When the command cannot do its work.
 fn run(verb: &Verb) -> Result<bool> {
     let sh = Shell::new()?;
+    // Paths in this program are relative to the repository, wherever it is called from.
     sh.change_dir(root());
     match verb {
         Verb::Ci => ci::run(&sh),
@@ -87,19 +91,21 @@ fn run(verb: &Verb) -> Result<bool> {
     }
 }
 
-/// Returns the top of the repository: the folder above this package.
+/// Returns the top folder of the repository, which contains this package.
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_path_buf()
 }
 
-/// Formats a time as RFC 3339 with milliseconds; one before 1970, on which `humantime` panics, as 1970.
+/// Formats a time as RFC 3339 in UTC with milliseconds. A time before 1970 becomes 1970.
 fn timestamp(at: SystemTime) -> String {
+    // `humantime` panics on a time before 1970, and the clock of a machine can be wrong.
     humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string()
 }
 
-/// Prints a line of the answer. A closed pipe ends nothing: the exit code still tells.
+/// Prints a line on standard output.
 fn say(line: impl Display) {
+    // A closed pipe must not end the work: the exit code still reports the result.
     writeln!(std::io::stdout(), "{line}").ok();
 }
 
@@ -140,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told() {
+    fn wrong_arguments_are_refused() {
         let cases = [
             ("speed", "unrecognized subcommand 'speed'"),
             ("gates nothing", "invalid value 'nothing'"),

@@ -1,6 +1,6 @@
-//! What cargo knows of the workspace.
+//! The workspace as cargo reports it.
 //!
-//! Owns: the few fields of `cargo metadata` that the gates read. Never: judges them.
+//! Owns: the fields of `cargo metadata` that the checks read. Never: judges them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,48 +10,48 @@ use serde::Deserialize;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-/// The resolved workspace.
+/// Output of `cargo metadata`.
 #[derive(Debug, Default, Deserialize)]
 pub struct Metadata {
-    /// Members and everything they depend on.
+    /// The members and everything that they depend on.
     pub packages: Vec<Package>,
     /// Package ids of the members.
     pub workspace_members: Vec<String>,
     /// The resolved graph.
     pub resolve: Resolve,
-    /// The folder of the workspace.
+    /// Folder of the workspace.
     pub workspace_root: String,
-    /// Where cargo builds.
+    /// Folder of build products.
     pub target_directory: String,
 }
 
-/// One package.
+/// A package of the workspace or of a registry.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub struct Package {
-    /// As in `agentos-tool`.
+    /// The package's name, such as `agentos-tool`.
     pub name: String,
-    /// Cargo's own id.
+    /// Cargo's id of the package.
     pub id: String,
-    /// Its `Cargo.toml`.
+    /// Path of the package's `Cargo.toml`.
     pub manifest_path: String,
-    /// What it declares.
+    /// The dependencies that the manifest declares.
     pub dependencies: Vec<Dependency>,
     /// `[package.metadata]`.
     #[serde(default)]
     pub metadata: Value,
 }
 
-/// One declared dependency.
+/// A dependency that a manifest declares.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub struct Dependency {
-    /// The package's name, whatever it is renamed to.
+    /// The name of the package, even if the manifest renames it.
     pub name: String,
-    /// None for a normal one, else `dev` or `build`.
+    /// `dev` or `build`; `None` for a normal dependency.
     pub kind: Option<String>,
-    /// The features asked for, here or in the workspace.
+    /// The features that the manifest or the workspace selects.
     #[serde(default)]
     pub features: Vec<String>,
-    /// The crate's default features are on.
+    /// True if the default features are on.
     #[serde(default)]
     pub uses_default_features: bool,
 }
@@ -59,25 +59,25 @@ pub struct Dependency {
 /// The resolved graph.
 #[derive(Debug, Default, Deserialize)]
 pub struct Resolve {
-    /// One node a package: its id, and what it really uses with the features that are on.
+    /// A node for each package: its id, and the packages that it uses with the selected features.
     pub nodes: Vec<Value>,
 }
 
 impl Dependency {
-    /// True for one that only tests use.
+    /// Returns true for a dependency that only tests use.
     pub fn is_dev(&self) -> bool {
         self.kind.as_deref() == Some("dev")
     }
 }
 
 impl Metadata {
-    /// Asks cargo.
+    /// Runs `cargo metadata` in the current folder.
     ///
     /// # Errors
-    /// When cargo cannot be run or says something else than expected.
+    /// When cargo cannot be run or its output does not have the expected shape.
     pub fn load(sh: &Shell) -> Result<Self> {
         let text = cmd!(sh, "cargo metadata --format-version 1").quiet().read()?;
-        serde_json::from_str(&text).context("`cargo metadata` is not understood")
+        serde_json::from_str(&text).context("the output of `cargo metadata` does not have the expected shape")
     }
 
     /// Returns the folder of debug builds.
@@ -85,7 +85,7 @@ impl Metadata {
         Path::new(&self.target_directory).join("debug")
     }
 
-    /// The members, in the order of their names.
+    /// Returns the members, in the order of their names.
     pub fn members(&self) -> Vec<&Package> {
         let mut members: Vec<&Package> = self
             .packages
@@ -96,14 +96,15 @@ impl Metadata {
         members
     }
 
-    /// Returns what others wrote, with the features that are on.
+    /// Returns the selected features of each package from a registry, by the package's id.
     pub fn features(&self) -> BTreeMap<&str, &Value> {
         let nodes = self.resolve.nodes.iter();
         let features = nodes.filter_map(|node| Some((node.get("id")?.as_str()?, node.get("features")?)));
         features.filter(|(id, _)| id.starts_with("registry+")).collect()
     }
 
-    /// Every package that building the member itself needs (tests aside), each with the way that leads there.
+    /// Returns every package that a build of the member needs, without its tests. Each has the path of dependencies that
+    /// leads to it.
     pub fn closure(&self, member: &str) -> BTreeMap<String, String> {
         let names: BTreeMap<&str, &str> = self
             .packages
@@ -121,6 +122,7 @@ impl Metadata {
             .into_iter()
             .collect();
         while let Some((id, way)) = open.pop() {
+            // Not `dependencies`: only the resolved graph knows which optional dependencies are on.
             let edges = nodes.get(id).and_then(|node| node.get("deps")?.as_array());
             for edge in edges.into_iter().flatten() {
                 let kinds = edge

@@ -1,6 +1,6 @@
-//! `cargo xtask picture`: the picture of a terminal in the README, made from a real run.
+//! `cargo xtask picture`: draws the picture of a terminal in the README from a real run.
 //!
-//! Owns: which calls are shown. Never: writes a line that the program did not print.
+//! Owns: the list of shown calls. Never: draws a line that the program did not print.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use xshell::{Shell, cmd};
 use crate::metadata::Metadata;
 use crate::say;
 
-/// The recorded answers that the demo lands and refuses, and the picture.
+/// Folder of the recorded answers that the demo lands or refuses, and of the picture.
 const DEMO: &str = "crates/apps/agentos-cli/demo";
-/// What is shown, in a repository that the demo made.
+/// The shown calls; they run in a repository that the demo creates.
 const CALLS: &[&str] = &[
     "apply ../answer.md",
     "apply ../escape.md",
@@ -21,10 +21,10 @@ const CALLS: &[&str] = &[
     "evidence verify",
     "undo",
 ];
-/// Characters of a line; longer ones are broken as a terminal breaks them.
+/// Width of the terminal in characters; longer lines are wrapped.
 const COLUMNS: usize = 108;
 
-/// Builds the product, runs it and draws what it printed.
+/// Builds the product, runs it and draws its output.
 ///
 /// # Errors
 /// When the product does not build or run, or the picture cannot be written.
@@ -39,11 +39,14 @@ pub fn run(sh: &Shell) -> Result<bool> {
         format!("{DEMO}/picture.svg"),
         Term::new().palette(WIN10_CONSOLE).render_svg(&lines.join("\n")),
     )?;
-    say(format_args!("{DEMO}/picture.svg is written"));
+    say(format_args!("wrote {DEMO}/picture.svg"));
     Ok(true)
 }
 
-/// Returns the calls with what they print, colours included.
+/// Runs the calls and returns them with their coloured output.
+///
+/// # Errors
+/// When the program cannot be run or prints text that is not UTF-8.
 fn recorded(sh: &Shell, program: &Path) -> Result<String> {
     let scratch = sh.create_temp_dir()?;
     let home = scratch.path();
@@ -54,6 +57,7 @@ fn recorded(sh: &Shell, program: &Path) -> Result<String> {
     let printed = |call: &str| -> Result<String> {
         let words = call.split(' ');
         let command = cmd!(sh, "{program} {words...}")
+            // Nothing of the machine's own settings may appear in the picture.
             .env_clear()
             .env("HOME", home)
             .env("CLICOLOR_FORCE", "1");
@@ -65,7 +69,7 @@ fn recorded(sh: &Shell, program: &Path) -> Result<String> {
     };
     printed(&format!("demo --dir {}", shop.display()))?;
     let _in_shop = sh.push_dir(&shop);
-    // The demo has landed the answer already.
+    // The demo lands the answer at its end, and the first shown call lands it again.
     printed("undo")?;
     let mut text = String::new();
     for call in CALLS {
@@ -78,7 +82,7 @@ fn recorded(sh: &Shell, program: &Path) -> Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
-/// Breaks a line after [`COLUMNS`] characters, not counting the codes that colour it.
+/// Wraps a line after [`COLUMNS`] characters; the escape sequences that colour it have no width.
 fn broken(line: &str) -> String {
     let (mut text, mut column, mut in_code) = (String::new(), 0, false);
     for c in line.chars() {
@@ -88,6 +92,7 @@ fn broken(line: &str) -> String {
             column = 0;
         }
         column += usize::from(!in_code);
+        // Every escape sequence of the program sets a style, and those end with `m`.
         in_code &= c != 'm';
         text.push(c);
     }

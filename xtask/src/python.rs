@@ -1,7 +1,7 @@
-//! Python beside the workspace: environments with what scripts need, and the real llama.cpp server for a gate.
+//! Python for the scripts: virtual environments with their packages, and the real llama.cpp server for a gate.
 //!
-//! Owns: the folders `.venv-llama` and `.venv-evidence`, and the life of one server. Never: fetches model weights; the
-//! model is made on the spot.
+//! Owns: the folders `.venv-llama` and `.venv-evidence`, and the lifetime of one server. Never: downloads model weights; a
+//! script generates the model.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Cmd, Shell, cmd};
 
-/// A virtual environment that is made where no Python with its packages is found.
+/// A virtual environment, which is created if no Python with the needed packages is found.
 pub struct Environment {
     folder: &'static str,
-    /// The modules that its packages bring.
+    /// The Python modules that the scripts import.
     modules: &'static str,
     requirements: &'static str,
-    /// The variable by which a person names a Python that has them.
+    /// The environment variable with which a person names a Python that has these modules.
     variable: Option<&'static str>,
-    /// The system's Python will do as well.
+    /// True if the system's Python may be used when it has these modules.
     takes_system: bool,
 }
 
-/// The server of llama.cpp.
+/// The environment of the llama.cpp server.
 pub const LLAMA: Environment = Environment {
     folder: ".venv-llama",
     modules: "xllamacpp",
@@ -31,7 +31,7 @@ pub const LLAMA: Environment = Environment {
     takes_system: false,
 };
 
-/// The scripts that judge evidence a second time.
+/// The environment of the scripts that verify evidence independently.
 pub const EVIDENCE: Environment = Environment {
     folder: ".venv-evidence",
     modules: "cryptography, securesystemslib",
@@ -41,7 +41,7 @@ pub const EVIDENCE: Environment = Environment {
 };
 
 impl Environment {
-    /// Returns the Python that has the modules, `None` if there is none yet.
+    /// Returns a Python that has the modules, or `None` if there is none yet.
     pub fn find(&self, sh: &Shell) -> Option<PathBuf> {
         let mut places = vec![self.named(sh).unwrap_or_else(|| self.own(sh))];
         places.extend(self.takes_system.then(|| PathBuf::from("python3")));
@@ -50,23 +50,26 @@ impl Environment {
         places.into_iter().find(has)
     }
 
+    /// Returns the Python that a person named, or `None` if the variable is not set.
     fn named(&self, sh: &Shell) -> Option<PathBuf> {
         let value = sh.var_os(self.variable?)?;
         (!value.is_empty()).then(|| value.into())
     }
 
+    /// Returns the path of the Python in this environment's folder.
     fn own(&self, sh: &Shell) -> PathBuf {
         sh.current_dir().join(self.folder).join("bin/python")
     }
 
-    /// Makes the environment where it is missing; returns which Python has the modules.
+    /// Returns a Python that has the modules, and creates the environment for it if necessary.
     ///
     /// # Errors
-    /// Why what needs it will be skipped.
+    /// When there is no such Python and none can be created; the message is the reason for skipping its users.
     pub fn prepare(&self, sh: &Shell) -> Result<PathBuf> {
         if let Some(python) = self.find(sh) {
             return Ok(python);
         }
+        // A person who names a Python that does not work should learn that, not get another one.
         if let (Some(variable), Some(python)) = (self.variable, self.named(sh)) {
             bail!(
                 "`{variable}` names `{}`, which cannot import `{}`",
@@ -88,16 +91,16 @@ impl Environment {
     }
 }
 
-/// Tells whether it ends well; nothing of it is shown.
+/// Runs a command without showing its output. Returns true if it succeeded.
 fn is_well(command: Cmd<'_>) -> bool {
     let output = command.quiet().ignore_status().output();
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Runs a command whose output is shown only in an error: its last line.
+/// Runs a command without showing its output.
 ///
 /// # Errors
-/// When it cannot be run or does not end well.
+/// When the command cannot be run or fails; the message contains the last line of its error output.
 pub fn run_quietly(command: Cmd<'_>) -> Result<()> {
     let shown = command.to_string();
     let output = command.quiet().ignore_status().output()?;
@@ -106,26 +109,26 @@ pub fn run_quietly(command: Cmd<'_>) -> Result<()> {
     ensure!(
         output.status.success(),
         "`{shown}` failed: {}",
-        last.unwrap_or("it said nothing")
+        last.unwrap_or("it printed no reason")
     );
     Ok(())
 }
 
-/// What the made-up model answers to every prompt: a diff with wrong line numbers, inside prose.
+/// The generated model's answer to every prompt: a diff with wrong line numbers, surrounded by prose.
 const ANSWER: &str = "Sure, this is the change:\n\n```diff\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -7,3 +7,3 @@\n \
     pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n```\n";
 
-/// A running llama.cpp server with a made-up model, ended when dropped.
+/// A running llama.cpp server with a generated model; ended when dropped.
 pub struct Server {
     child: Child,
     url: String,
 }
 
 impl Server {
-    /// Makes the model and starts a server with it.
+    /// Generates the model and starts a server with it.
     ///
     /// # Errors
-    /// When the model cannot be made or the server does not start.
+    /// When the model cannot be generated or the server does not start.
     pub fn start(sh: &Shell, python: &Path, scratch: &Path) -> Result<Self> {
         let (answer, model) = (scratch.join("answer.txt"), scratch.join("tiny.gguf"));
         sh.write_file(&answer, ANSWER)?;
@@ -133,6 +136,7 @@ impl Server {
             sh,
             "{python} scripts/servers/make_tiny_gguf.py {model} --answer {answer}"
         ))?;
+        // If this process is killed, `drop` does not run; the server then ends because its parent is gone.
         let parent = std::process::id().to_string();
         let child = Command::new(python)
             .arg("scripts/servers/llama_server.py")
@@ -148,6 +152,7 @@ impl Server {
             child,
             url: String::new(),
         };
+        // The server chooses a free port and prints its address when it is ready.
         let mut line = String::new();
         let pipe = server.child.stdout.take();
         BufReader::new(pipe.context("the server has no standard output")?).read_line(&mut line)?;
@@ -157,7 +162,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns where it answers.
+    /// Returns the server's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -165,7 +170,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when it is gone already.
+        // Both fail only if the server has ended already.
         self.child.kill().ok();
         self.child.wait().ok();
     }

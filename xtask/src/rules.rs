@@ -1,6 +1,6 @@
-//! The rules of the house: `rules.toml`, the one place to change when the house changes.
+//! The tables of `rules.toml`, by which the gate `boundary` judges the source tree.
 //!
-//! Owns: the shape of that file, and that nothing stands in it twice. Never: judges anything else by a rule.
+//! Owns: the shape of that file, and finding entries that it contains twice. Never: judges anything else by a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -9,14 +9,14 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-/// The file.
+/// The text of the file.
 pub const TEXT: &str = include_str!("../rules.toml");
 
 type Names = Vec<&'static str>;
 type Texts = BTreeMap<&'static str, &'static str>;
 type Rows = BTreeMap<&'static str, Names>;
 
-/// The tables; what each means stands above it in the file.
+/// The tables; a comment in the file explains each of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
@@ -65,26 +65,28 @@ pub struct Rules {
     pub folders: Texts,
 }
 
-/// The rules; empty where the file is not understood, which [`read`] tells before anything is judged.
+/// The rules, or empty tables if the file cannot be parsed. The gate calls [`read`] first, which reports that.
 pub static RULES: LazyLock<Rules> = LazyLock::new(|| read().unwrap_or_default());
 
-/// Reads the rules.
+/// Parses the rules.
 ///
 /// # Errors
-/// When the file is not understood, as where a key stands twice.
+/// When the file does not have the expected shape, for example because it contains a key twice.
 pub fn read() -> Result<Rules> {
     let rules = toml::from_str(TEXT);
-    let mut rules: Rules = rules.context("`xtask/rules.toml` is not understood")?;
+    let mut rules: Rules = rules.context("`xtask/rules.toml` does not have the expected shape")?;
+    // Written once in the file: the members that are test support share one long list of grants.
     for member in &rules.test_support_members {
         rules.grants.insert(member, rules.test_support.clone());
     }
     Ok(rules)
 }
 
-/// Names every entry that stands twice in its table or its row; a key that does is no TOML.
+/// Reports every entry that its table or row contains twice.
 pub fn doubled(rules: &str) -> Vec<String> {
     let tables: Table = rules.parse().unwrap_or_default();
     let mut problems = Vec::new();
+    // Only lists need a search: TOML itself refuses a key that occurs twice.
     for (name, value) in &tables {
         problems.extend(twice(name, value));
         let rows = value.as_table().into_iter().flatten();
@@ -93,7 +95,7 @@ pub fn doubled(rules: &str) -> Vec<String> {
     problems
 }
 
-/// Names the elements of a list that stand in it twice; of one with a reason or a level, that is left out.
+/// Reports the elements that a list contains twice. The last part of a compound element, a reason or a level, does not count.
 fn twice(table: &str, list: &Value) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let key = |element: &Value| match element.as_array().map(Vec::as_slice) {
@@ -107,7 +109,7 @@ fn twice(table: &str, list: &Value) -> Vec<String> {
     let keys = list.as_array().into_iter().flatten().map(key);
     let again = keys.filter(|key| !seen.insert(key.clone()));
     again
-        .map(|key| format!("the table `{table}` holds {key} twice"))
+        .map(|key| format!("the table `{table}` contains {key} twice"))
         .collect()
 }
 
@@ -116,17 +118,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_or_a_name_that_stands_twice_is_told() {
+    fn an_entry_that_occurs_twice_is_reported() {
         assert_eq!(doubled(TEXT), Vec::<String>::new());
         let text = "pure = ['x', 'y', 'x']\nlints = [['a', 'b', 'deny'], ['a', 'c', 'deny'], ['a', 'b', 'warn']]\n\
             looks = [['f', 1, 'why'], ['f', 2, 'because']]\n[owned]\nrpassword = ['a', 'b', 'a']\n";
         assert_eq!(
             doubled(text),
             [
-                "the table `lints` holds a, b twice",
-                "the table `looks` holds f twice",
-                "the table `owned, rpassword` holds \"a\" twice",
-                "the table `pure` holds \"x\" twice",
+                "the table `lints` contains a, b twice",
+                "the table `looks` contains f twice",
+                "the table `owned, rpassword` contains \"a\" twice",
+                "the table `pure` contains \"x\" twice",
             ]
         );
         let again = toml::from_str::<toml::Table>("[owned]\nclap = ['a']\nclap = ['b']\n");

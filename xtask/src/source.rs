@@ -21,7 +21,7 @@ enum State {
     Raw(usize),
 }
 
-/// Splits one file.
+/// Splits the text of a file into code and comments.
 #[must_use]
 pub fn split(text: &str) -> Source {
     let chars: Vec<char> = text.chars().collect();
@@ -56,7 +56,7 @@ pub fn split(text: &str) -> Source {
     source
 }
 
-/// The state after the next piece and how many characters that piece has.
+/// Returns the state after the next piece of text, and the number of characters in that piece.
 fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
     match (state, rest) {
         (State::Code, ['/', '/', ..]) => (State::Line, 2),
@@ -91,7 +91,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// At an `r`: the start of a raw string, or an ordinary word.
+/// Reads an `r`: the start of a raw string, or an ordinary word.
 fn raw_start(rest: &[char]) -> (State, usize) {
     let hashes = rest.iter().skip(1).take_while(|c| **c == '#').count();
     match rest.get(hashes + 1) {
@@ -100,7 +100,7 @@ fn raw_start(rest: &[char]) -> (State, usize) {
     }
 }
 
-/// The attributes in a piece of code, as in `#[expect(…)]`, each with its line number, blanks left out.
+/// Returns the attributes in a piece of code, such as `#[expect(…)]`, without blanks, each with its line number.
 #[must_use]
 pub fn attributes(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_told_apart_by_where_it_stands() {
+    fn a_word_counts_by_its_place() {
         let cases = [
             ("let a = word;", "word", true, false),
             ("// word", "word", false, true),

@@ -1,11 +1,11 @@
-//! The test runners: how they are called, and what their output means.
+//! The test runners: their arguments and their output.
 //!
-//! Owns: the arguments, leaving out the tests that need a real server, and reading the summary lines of nextest and
-//! of cargo's own runner. Never: runs anything.
+//! Owns: the arguments, excluding the tests that need a real server, and parsing the summary lines of nextest and of
+//! cargo's own runner. Never: runs anything.
 
 use crate::rules::RULES;
 
-/// Who runs the tests.
+/// A program that runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
     /// `cargo nextest`.
@@ -15,7 +15,7 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// Returns the arguments of a run; `without_server` leaves out the tests that need a real one.
+    /// Returns the arguments of a run; `without_server` excludes the tests that need a real server.
     pub fn run_args(self, without_server: bool) -> Vec<String> {
         let (fixed, left_out) = match self {
             Self::Nextest => (
@@ -35,7 +35,7 @@ impl Runner {
             .collect()
     }
 
-    /// Returns the arguments that name the tests which need a real server.
+    /// Returns the arguments that list the tests which need a real server.
     pub fn list_args(self) -> Vec<String> {
         let (fixed, named) = match self {
             Self::Nextest => (
@@ -54,7 +54,7 @@ impl Runner {
         fixed.split(' ').map(str::to_owned).chain(named).collect()
     }
 
-    /// Returns the names in a list of tests.
+    /// Returns the names of the tests in a runner's list.
     pub fn listed(self, output: &str) -> Vec<&str> {
         let name = |line| match self {
             Self::Nextest => str::split_once(line, ' ').map(|(_, name)| name),
@@ -63,6 +63,7 @@ impl Runner {
         output
             .lines()
             .filter_map(name)
+            // The last line of a list is a summary such as `1 test, 0 benchmarks`.
             .filter(|name| !name.contains(' '))
             .collect()
     }
@@ -73,19 +74,19 @@ fn real_server_filter() -> String {
     format!("test(/(^|::)({})::/)", RULES.real_server_modules.join("|"))
 }
 
-/// How many tests ended how.
+/// The number of tests for each result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Ended well.
+    /// Tests that passed.
     pub passed: u64,
-    /// Did not.
+    /// Tests that failed, timed out or could not be started.
     pub failed: u64,
-    /// Were not run.
+    /// Tests that were not run.
     pub skipped: u64,
 }
 
 impl Tally {
-    /// Adds up every summary line in the output; `None` when there is no such line.
+    /// Adds up all summary lines of the output; `None` if there is no such line.
     pub fn read(output: &str) -> Option<Self> {
         let mut found: Option<Self> = None;
         for line in output.lines().map(str::trim_start) {
@@ -96,6 +97,7 @@ impl Tally {
         found
     }
 
+    /// Adds the numbers of one summary line, such as `7 passed, 0 skipped`.
     fn add(&mut self, line: &str) {
         let split = line.split(|c: char| !c.is_alphanumeric());
         let words: Vec<&str> = split.filter(|word| !word.is_empty()).collect();
@@ -104,6 +106,7 @@ impl Tally {
                 && let Ok(number) = number.parse::<u64>()
             {
                 match *word {
+                    // The words of both runners; nextest writes `exec failed` and `timed out`.
                     "passed" => self.passed += number,
                     "failed" | "exec" | "timed" => self.failed += number,
                     "skipped" | "ignored" | "filtered" => self.skipped += number,

@@ -1,6 +1,6 @@
-//! The clock of the benchmarks: commands run from outside, and what the kernel says they took.
+//! The measurements of the benchmarks: whole processes, with the time and memory that the kernel reports.
 //!
-//! Owns: one measurement, and the words about the machine. Never: repeats or judges one.
+//! Owns: one measurement, and the description of the machine. Never: repeats or judges a measurement.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -13,28 +13,28 @@ use crate::timestamp;
 
 const MEASURE: &str = "scripts/executor/measure.py";
 
-/// What one call took.
+/// Time and memory of one call.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Taken {
     /// Milliseconds from start to end.
     pub ms: f64,
-    /// Milliseconds of processor time, the system's on its behalf included.
+    /// Milliseconds of processor time, in the program and in the kernel on its behalf.
     pub cpu_ms: f64,
     /// The largest resident memory of any process.
     pub kib: u64,
     code: i32,
 }
 
-/// What several calls of one kind took.
+/// Times of several calls of one kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct Spread {
     pub median_ms: f64,
-    /// The shortest and the longest.
+    /// The shortest and the longest time.
     pub range_ms: [f64; 2],
 }
 
 impl Spread {
-    /// Returns the spread of some figures.
+    /// Computes the median and the range of some times.
     pub fn of(figures: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = figures.collect();
         sorted.sort_by(f64::total_cmp);
@@ -46,7 +46,7 @@ impl Spread {
     }
 }
 
-/// What every report of the clock begins with.
+/// The first fields of every report of measurements.
 #[derive(Debug, Serialize)]
 pub struct Head {
     version: u32,
@@ -54,24 +54,24 @@ pub struct Head {
     pub finished_at: String,
     pub machine: String,
     pub rounds: usize,
-    /// What the measuring program holds itself: no figure is below.
+    /// Memory of the measuring program itself; no measured figure is below that.
     pub floor_kib: u64,
 }
 
-/// Runs commands and measures them; they find their settings in `home`, where there are none.
+/// Runs and measures commands. Their home is the empty folder `home`, so that no settings apply.
 pub struct Clock<'a> {
     pub sh: &'a Shell,
     pub home: &'a Path,
 }
 
 impl Clock<'_> {
-    /// Runs commands, separated by `--`, one after the other in a folder.
+    /// Runs commands, separated by `--`, one after the other in a folder, and measures them together.
     ///
     /// # Errors
-    /// When one cannot be run or does not end with 0.
+    /// When a command cannot be run or does not exit with 0.
     pub fn take(&self, at: &Path, words: &[&str]) -> Result<Taken> {
         let Self { sh, home } = self;
-        // Neither the machine's policy for agentos nor the user's settings for git.
+        // The user's settings for git and the machine's policy for agentos would change what is measured.
         let measure = cmd!(sh, "python3 -I -S {MEASURE} {at} {words...}").env("HOME", home);
         let measure = measure
             .env("XDG_CONFIG_HOME", home.join("config"))
@@ -89,10 +89,10 @@ impl Clock<'_> {
         Ok(taken)
     }
 
-    /// Returns the head of the report when all is measured.
+    /// Creates the first fields of a report, with the time at which the measurements ended.
     ///
     /// # Errors
-    /// When nothing can be measured.
+    /// When the memory of the measuring program cannot be measured.
     pub fn head(&self, commit: String, rounds: usize) -> Result<Head> {
         Ok(Head {
             version: 1,
@@ -100,17 +100,18 @@ impl Clock<'_> {
             finished_at: timestamp(SystemTime::now()),
             machine: machine(self.sh),
             rounds,
+            // `true` does next to nothing, so its figure is the measuring program's own.
             floor_kib: self.take(self.home, &["true"])?.kib,
         })
     }
 }
 
-/// Writes KiB as MiB.
+/// Formats KiB as MiB.
 pub fn mib(kib: u64) -> String {
     format!("{:.1}", kib as f64 / 1024.0)
 }
 
-/// Returns processor, cores, memory and system.
+/// Describes the machine: processor, cores, memory, system and load.
 fn machine(sh: &Shell) -> String {
     let read = |file: &str| sh.read_file(file).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");

@@ -1,8 +1,8 @@
-//! `cargo xtask bench evidence`: verifying long tapes, and appending next to what the disk itself takes.
+//! `cargo xtask bench evidence`: measures verifying long tapes, and appending in comparison with the disk alone.
 //!
-//! Owns: what is measured, in which order, and the report. Processor time counts for verifying, which is one thread
-//! and must hold on a machine that is busy; what waits for a disk is measured in turn with the disk. Never: judges;
-//! goals stand in the design.
+//! Owns: the measurements, their order, and the report. Verifying uses one thread and is measured in processor time, which
+//! does not depend on other load; appending waits for the disk and is measured in turn with the disk alone. Never: judges
+//! a figure; the report states the goals.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,9 +16,9 @@ use super::store;
 use crate::metadata::Metadata;
 use crate::say;
 
-/// A run of the tapes has so many records.
+/// Number of records of one run.
 const RECORDS: usize = 7;
-/// What a tape holds, and how many runs.
+/// The measured tapes: kind, name in the report, and number of runs.
 const TAPES: [(&str, &str, usize); 5] = [
     ("plain", "runs without signatures", 14_300),
     ("plain", "runs without signatures", 142_900),
@@ -26,24 +26,25 @@ const TAPES: [(&str, &str, usize); 5] = [
     ("signed", "each run signed", 142_900),
     ("blobs", "each run signed, three blobs each", 14_300),
 ];
-/// What is appended, and how many at a time: in turn, so that a disk that is slow for a while is slow for all.
+/// The measured writes: kind, name in the report, and number of writes in one call. They are measured in turn, so that a
+/// disk that is slow for some time is slow for all of them.
 const APPENDS: [(&str, &str, usize); 3] = [
     ("disk", "the disk: one line", 300),
     ("append", "one record", 300),
     ("runs", "a run of seven records", 100),
 ];
 const ROUNDS: usize = 3;
-/// A tape with more runs than this is verified once: what is of interest then is memory.
+/// Largest number of runs of a tape that is verified several times. For a longer tape, memory is the figure of interest.
 const LONG: usize = 100_000;
 
-/// What verifying one tape took.
+/// Figures of verifying one tape.
 #[derive(Debug, Clone, Serialize)]
 struct Verified {
     tape: &'static str,
     #[serde(skip)]
     name: &'static str,
     records: usize,
-    /// Its bytes, without blobs.
+    /// Bytes of the tape, without blobs.
     bytes: u64,
     #[serde(flatten)]
     spread: Spread,
@@ -53,7 +54,7 @@ struct Verified {
     peak_kib: u64,
 }
 
-/// What appending one took.
+/// Time of one write.
 #[derive(Debug, Clone, Serialize)]
 struct Appended {
     what: &'static str,
@@ -71,10 +72,10 @@ struct Report {
     appended: Vec<Appended>,
 }
 
-/// Measures, prints the report, and stores it.
+/// Measures, prints the report and stores it.
 ///
 /// # Errors
-/// When something cannot be built, made or run.
+/// When the maker of tapes does not build, or a measured program fails.
 pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()> {
     cmd!(
         sh,
@@ -108,13 +109,14 @@ pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()>
     store(sh, out, &page(&report), &report)
 }
 
+/// Measures each write of [`APPENDS`] in every round.
 fn appends(clock: &Clock<'_>, maker: &str) -> Result<Vec<Appended>> {
     let mut taken: [Vec<f64>; APPENDS.len()] = Default::default();
     for round in 0..=ROUNDS {
         for ((what, _, count), taken) in APPENDS.iter().zip(&mut taken) {
             let at = clock.home.join(format!("{what}-{round}")).display().to_string();
             let once = clock.take(clock.home, &[maker, what, &at, &count.to_string()])?;
-            // The first of each warms caches up.
+            // The first round warms up the caches and does not count.
             if round > 0 {
                 taken.push(once.ms / *count as f64);
             }
@@ -129,6 +131,7 @@ fn appends(clock: &Clock<'_>, maker: &str) -> Result<Vec<Appended>> {
     Ok(rows.map(row).collect())
 }
 
+/// Writes a tape, measures verifying it, and removes it.
 fn verify(
     clock: &Clock<'_>,
     (program, maker): (&str, &str),
@@ -147,6 +150,7 @@ fn verify(
             bytes += file.metadata()?.len();
         }
     }
+    // The tape of a million records takes more than a gigabyte.
     clock.sh.remove_path(&dir)?;
     Ok(Verified {
         tape,
@@ -159,6 +163,7 @@ fn verify(
     })
 }
 
+/// Renders the report as a page for people.
 fn page(
     Report {
         head,
@@ -169,9 +174,10 @@ fn page(
     let mut page = format!(
         "# Evidence: verifying and appending\n\n\
          Made by `cargo xtask bench evidence` at {}, commit {}, on {}.\n\n\
-         Whole processes of the build that is shipped; the median of {} rounds, and the shortest and longest; a tape of a \
-         million records once. Each run has seven records as a landing leaves them. Records a second are those of processor time: verifying is one thread. Memory \
-         is the peak; what measures it holds {} MiB itself, so that nothing is below.\n\n\
+         Whole processes of the release build: the median of {} rounds, and the shortest and longest; one round for a tape \
+         of a million records. Each run has seven records, as a landing leaves them. Records per second are per second of \
+         processor time; verifying uses one thread. Memory is the peak; the measuring program itself uses {} MiB, so \
+         smaller figures are not reliable.\n\n\
          ## `agentos evidence verify`\n\n\
          | tape | records | MB | wall ms | range ms | processor ms | records/s of a core | peak MiB |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -205,9 +211,9 @@ fn page(
     }
     page.push_str(
         "\nThe goal is 100,000 records/s on one core and memory that does not grow with the tape. A signed run ends in a \
-         checkpoint of three envelopes. One Ed25519 signature is verified for it, that of the first, which names the \
-         digests of the others.\n\n## Appending\n\n\
-         | what | median ms | range ms | beyond the disk's own |\n|---|---:|---:|---:|\n",
+         checkpoint of three envelopes. One Ed25519 signature is verified for it: that of the first envelope, which \
+         contains the digests of the others.\n\n## Appending\n\n\
+         | operation | median ms | range ms | more than the disk alone |\n|---|---:|---:|---:|\n",
     );
     let disk = appended.first().map_or(0.0, |disk| disk.spread.median_ms);
     for Appended { what, name, spread } in appended {
@@ -225,8 +231,9 @@ fn page(
         );
     }
     page.push_str(
-        "\nThe disk's own: a line as long as the record, `write` and `fdatasync`, in turn with the others. The goal is at \
-         most 2 ms beyond it for a record. A run is brought to the disk at once, at its end or with its intent.\n",
+        "\nThe disk alone: a line as long as the record, with `write` and `fdatasync`, measured in turn with the others. The \
+         goal is at most 2 ms more than that for a record. The records of a run are synced together, at its end or with \
+         its intent.\n",
     );
     page
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask bench executor`: landing in git next to `git apply --index && git commit`, in one run.
 //!
-//! Owns: what is measured, in which order, and the report. Each round measures every way once, so that a machine that
-//! is busy for a while is busy for all. Never: judges; goals stand in the design.
+//! Owns: the measurements, their order, and the report. Each round measures every way of writing once, so that a machine
+//! that is busy for some time is busy for all of them. Never: judges a figure.
 
 mod repository;
 
@@ -20,21 +20,22 @@ const SIZES: [usize; 3] = [1_000, 10_000, 90_000];
 const CHANGES: [usize; 2] = [1, 200];
 const ROUNDS: usize = 5;
 
-/// Who writes, and how much of it.
+/// A way of writing a change into git.
 #[derive(Debug)]
 struct Way {
     id: &'static str,
     name: &'static str,
-    /// The repository it works in.
+    /// Folder of the repository in which it works.
     folder: &'static str,
-    /// The commands, with the program and the patch in braces.
+    /// The commands; `{agentos}` and `{patch}` are replaced by paths.
     commands: &'static str,
 }
 
-/// The way that the others are compared with: git as it is installed, which syncs no object.
+/// The way with which the others are compared: git with its default settings, which syncs no loose object.
 const UNIT: &str = "git";
 
-/// Every way, in the order of measuring. The two of `agentos` are durable, with evidence; only the second has a work tree.
+/// All ways, in the order of measuring. Both ways of `agentos` are durable and leave evidence; only the second writes the
+/// working tree.
 const WAYS: [Way; 4] = [
     Way {
         id: "branch",
@@ -63,7 +64,7 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// What one way took for one size of repository and change, both in files.
+/// Figures of one way, for a repository and a change of some number of files.
 #[derive(Debug, Clone, Serialize)]
 struct Row {
     repository: usize,
@@ -85,10 +86,10 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Measures, prints the report, and stores it.
+/// Measures, prints the report and stores it.
 ///
 /// # Errors
-/// When something cannot be made or run.
+/// When a repository cannot be created, or a measured program fails.
 pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()> {
     let home = sh.current_dir().join("target/bench-executor");
     sh.remove_path(&home)?;
@@ -104,21 +105,22 @@ pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()>
         }
     }
     let head = clock.head(commit, ROUNDS)?;
-    // Not before the end: ext4 looks at every file that was removed in the last minutes before it makes a new one near
-    // by, and whose repository lies there pays for that.
+    // Only at the end: before ext4 creates a file, it examines the inodes near it that were freed in the last minutes,
+    // and whichever way works there would pay for that.
     sh.remove_path(&home)?;
     let git = cmd!(sh, "git --version").quiet().read()?;
     let report = Report { head, git, rows };
     store(sh, out, &page(&report), &report)
 }
 
+/// Measures every way for one repository and one change.
 fn measure(
     clock: &Clock<'_>,
     program: &Path,
     at: &Path,
     (repository, change): (usize, usize),
 ) -> Result<Vec<Row>> {
-    // The two changes have no file in common.
+    // The changes of one file and of 200 files share no file, so that both fit the same repository.
     let files = match change {
         1 => 500..501,
         many => 0..many,
@@ -128,7 +130,7 @@ fn measure(
     let (agentos, patch_name) = (program.display().to_string(), patch.display().to_string());
     for measured in 0..=ROUNDS {
         for (way, taken) in WAYS.iter().zip(&mut taken) {
-            // The two that are git's share a repository, so each needs a change of its own.
+            // The two ways of git share a repository, so each needs changes of its own.
             let round = match way.id {
                 "git-durable" => repository::MOST_ROUNDS - 1 - measured,
                 _ => measured,
@@ -142,10 +144,10 @@ fn measure(
                 plain => plain,
             };
             let words: Vec<&str> = way.commands.split_whitespace().map(word).collect();
-            // Nobody shall pay for what those before left to be written: git's index of 90,000 files is 9 MB.
+            // Otherwise a way would pay for the pending writes of the one before: git's index of 90,000 files is 9 MB.
             cmd!(clock.sh, "sync").quiet().run()?;
             let once = clock.take(&at.join(way.folder), &words)?;
-            // The first of each warms caches up.
+            // The first round warms up the caches and does not count.
             if measured > 0 {
                 taken.push(once);
             }
@@ -162,17 +164,17 @@ fn measure(
     Ok(rows.collect())
 }
 
+/// Renders the report as a page for people.
 fn page(report: &Report) -> String {
     let Report { head, git, rows } = report;
     let mut page = format!(
         "# Landing a change next to `git apply --index && git commit`\n\n\
          Made by `cargo xtask bench executor` at {}, commit {}, on {}; {git}.\n\n\
-         Whole processes of the build that is shipped, wall time: the median of {} rounds after one that warms up, and \
-         the shortest and longest. Before each, what others left to be written is brought to the disk. Both `agentos` \
-         ways land in full: policy, second opinion, evidence, and every object, ref, file and record synced to the \
-         disk. `git, defaults` syncs no loose object and no file of the work tree; `git, all synced` has \
-         `core.fsync=all`. Memory is the largest process's peak; what measures it holds {} MiB itself, so \
-         that nothing is below.\n\n\
+         Wall time of whole processes of the release build: the median of {} rounds after one warm-up round, and the \
+         shortest and longest. Before each measurement, pending writes are synced. Both `agentos` ways land completely: \
+         policy, second opinion, evidence, and every object, ref, file and record synced. `git, defaults` syncs no loose \
+         object and no file of the working tree; `git, all synced` has `core.fsync=all`. Memory is the peak of the \
+         largest process; the measuring program itself uses {} MiB, so no figure is below that.\n\n\
          | files in the repository | in the change | way | median ms | range ms | relative to git, defaults | peak MiB |\n\
          |---:|---:|---|---:|---:|---:|---:|\n",
         head.finished_at,

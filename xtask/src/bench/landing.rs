@@ -1,6 +1,6 @@
-//! `cargo xtask bench landing`: the landing corpus over the product and its peers, in one run.
+//! `cargo xtask bench landing`: the product and its peers land the whole corpus, in one run.
 //!
-//! Owns: calling the runner. Never: scores; the runner compares trees, and `report` counts.
+//! Owns: calling the runner. Never: scores a result; the runner compares trees, and `report` counts.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,10 +14,10 @@ use crate::{say, timestamp};
 
 const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 
-/// Measures, prints the report, and stores it.
+/// Measures, prints the report and stores it.
 ///
 /// # Errors
-/// When the runner does not run.
+/// When the runner cannot be run or its output does not have the expected shape.
 pub fn run(sh: &Shell, program: &Path, commit: String, peers: Peers, out: &Path) -> Result<()> {
     let found = peers::prepare(sh, peers)?;
     let runs = sh.create_dir(out)?.join("runs.jsonl");
@@ -40,7 +40,7 @@ pub fn run(sh: &Shell, program: &Path, commit: String, peers: Peers, out: &Path)
         .run()?;
     let text = sh.read_file(&runs)?;
     let parsed: Result<Vec<Run>, _> = text.lines().map(serde_json::from_str).collect();
-    let parsed = parsed.context("the runner's results are not understood")?;
+    let parsed = parsed.context("the output of the runner does not have the expected shape")?;
     let report = Report::new(&parsed, commit, timestamp(SystemTime::now()), found.missing);
     store(sh, out, &report::markdown(&report), &report)
 }

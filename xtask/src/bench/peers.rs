@@ -1,7 +1,7 @@
-//! The peers of landing: where each is found and what installs it, as `scripts/landing/peers.toml` says.
+//! The peers of landing: where each is found and how it is installed, as `scripts/landing/peers.toml` says.
 //!
-//! Owns: looking for them, and the folder `target/bench-peers`. Never: installs anything elsewhere, or anything at all
-//! unless all peers were asked for.
+//! Owns: finding them, and the folder `target/bench-peers`. Never: installs anything elsewhere, or anything at all without
+//! `--peers all`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::say;
 const TABLE: &str = include_str!("../../../scripts/landing/peers.toml");
 const FOLDER: &str = "target/bench-peers";
 
-/// One program and the tools of `scripts/landing/tools.json` that it makes possible.
+/// A program, and the tools of `scripts/landing/tools.json` that need it.
 #[derive(Debug, Deserialize)]
 struct Peer {
     tools: Vec<String>,
@@ -26,42 +26,43 @@ struct Peer {
     install: Vec<String>,
 }
 
-/// What there is to measure next to the product.
+/// The peers that were found, and those that were not.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Names of tools the runner can be given, in the order of the table.
+    /// Names of the tools that the runner can use, in the order of the table.
     pub tools: Vec<String>,
-    /// What the runner must have in its environment.
+    /// Environment variables for the runner, with the paths of the programs.
     pub environment: Vec<(String, PathBuf)>,
-    /// The others.
+    /// The peers that were not found.
     pub missing: Vec<Missing>,
 }
 
 /// A peer that is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// The tools it stands for.
+    /// The tools that need it.
     pub tools: Vec<String>,
     /// The commands that install it, from the top of the repository.
     pub install: Vec<String>,
-    /// Why installing it did not help, where that was tried.
+    /// The reason why installing it failed; `None` if that was not tried.
     pub problem: Option<String>,
 }
 
+/// Parses the table of peers.
 fn table() -> Result<Vec<Peer>> {
     #[derive(Deserialize)]
     struct Table {
         peer: Vec<Peer>,
     }
     Ok(toml::from_str::<Table>(TABLE)
-        .context("`peers.toml` is not understood")?
+        .context("`scripts/landing/peers.toml` does not have the expected shape")?
         .peer)
 }
 
-/// Looks for the peers, and installs those that are missing where all were asked for.
+/// Finds the peers, and installs the missing ones if all peers are wanted.
 ///
 /// # Errors
-/// When the table of the peers cannot be read.
+/// When the table of peers cannot be parsed.
 pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
     let mut found = Found::default();
     if asked == Peers::None {
@@ -70,6 +71,7 @@ pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
     for peer in table()? {
         let mut place = locate(sh, &peer);
         let mut problem = None;
+        // A peer without `file` is a program of the system, which only a person installs.
         if place.is_none() && peer.file.is_some() && asked == Peers::All {
             say(format_args!("installing {}", peer.tools.join(", ")));
             problem = install(sh, &peer.install).err().map(|error| error.to_string());
@@ -98,6 +100,7 @@ pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
     Ok(found)
 }
 
+/// Runs the commands that install a peer.
 fn install(sh: &Shell, commands: &[String]) -> Result<()> {
     commands.iter().try_for_each(|line| {
         let (program, words) = line.split_once(' ').unwrap_or((line, ""));
@@ -106,6 +109,7 @@ fn install(sh: &Shell, commands: &[String]) -> Result<()> {
     })
 }
 
+/// Finds a peer's program, or returns `None` if it is not installed.
 fn locate(sh: &Shell, peer: &Peer) -> Option<PathBuf> {
     if let Some(pattern) = &peer.file {
         let parts: Vec<&str> = pattern.split('/').collect();
@@ -117,7 +121,7 @@ fn locate(sh: &Shell, peer: &Peer) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Returns the first file that the parts of a pattern lead to.
+/// Returns the first file that matches a pattern, given as its parts; a part may end with `*`. `None` if no file matches.
 fn walk(sh: &Shell, at: &Path, parts: &[&str]) -> Option<PathBuf> {
     let Some((part, rest)) = parts.split_first() else {
         return at.is_file().then(|| at.to_path_buf());

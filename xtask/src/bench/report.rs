@@ -1,6 +1,6 @@
-//! What the runs say: totals of each tool, and the table by class.
+//! The report of the landing runs: totals for each tool, and a table by class of damage.
 //!
-//! Owns: counting and the look of the report. Never: runs anything, or leaves out a class or a tool.
+//! Owns: counting, and the layout of the report. Never: runs anything, or leaves out a class or a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,47 +8,48 @@ use serde::{Deserialize, Serialize};
 
 use super::peers::Missing;
 
-/// The tool that all others are held against.
+/// The product, which the report names first.
 const PRODUCT: &str = "agentos";
-/// The tool whose time is the unit.
+/// The tool with whose time the others are compared.
 const UNIT: &str = "git-apply";
-/// The look whose time is the unit of looks.
+/// The preview with whose time the others are compared.
 const LOOK_UNIT: &str = "git-apply-check";
-/// Tools that are libraries, called inside a process that runs already: their times hold no start of a process.
+/// Tools that are libraries. The runner calls them inside a process that is already running, so that their times do not
+/// include the start of a process.
 const IN_PROCESS: &[&str] = &["aider", "jsdiff", "purepatch"];
-/// The damage, from none to the inputs that must be refused.
+/// Groups of damage in the order of the report, from undamaged inputs to those that must be refused.
 const GROUPS: &str = "clean numbers counts headers paths wrapping context whitespace line-ends characters order formats \
                       mixes ambiguous stale safety";
 
-/// What is right for an input.
+/// The right outcome for an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
-    /// One result is right and the text is enough to find it.
+    /// There is one right result, and the text is sufficient to find it.
     Land,
-    /// A right result is known, but refusing is sound too.
+    /// There is a right result, but refusing is correct too.
     Either,
     /// Every change is wrong.
     Refuse,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Success, and the tree is the right one.
+    /// The tool reported success, and the tree is right.
     Exact,
-    /// Failure, and nothing was touched.
+    /// The tool reported failure and changed nothing.
     Refused,
-    /// Success, and any other tree.
+    /// The tool reported success, and the tree is wrong.
     Wrong,
-    /// Failure, and something was changed.
+    /// The tool reported failure and changed something.
     Partial,
-    /// It was only asked what it would do.
+    /// The tool was called for a preview: it reports what it would do and changes nothing.
     Look,
 }
 
-/// One line of the runner: a tool on an input.
+/// A line of the runner's output: one tool on one input.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
     #[serde(rename = "i")]
@@ -68,7 +69,7 @@ pub struct Run {
     pub ms: f64,
 }
 
-/// How many runs ended how.
+/// The number of runs for each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub cases: u32,
@@ -94,7 +95,7 @@ impl Counts {
         counts
     }
 
-    /// Writes a share of the cases; a dash where there are none.
+    /// Formats a part of the cases, or a dash if there are no cases.
     fn share(&self, part: u32) -> String {
         match self.cases {
             0 => "–".to_owned(),
@@ -103,43 +104,43 @@ impl Counts {
     }
 }
 
-/// One tool of `scripts/landing/tools.json` over all inputs whose dialect it reads.
+/// Figures of a tool of `scripts/landing/tools.json`, over all inputs whose dialect it can read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Totals {
     pub tool: String,
     /// Undamaged diffs.
     pub clean: Counts,
-    /// Damaged ones that have one right result.
+    /// Damaged diffs that have one right result.
     pub damaged: Counts,
-    /// Those for which refusing is sound too.
+    /// Inputs for which refusing is correct too.
     pub either: Counts,
-    /// Those that fit several places, or another state of the file: to be refused.
+    /// Inputs that must be refused because they fit several places, or a different state of the file.
     pub ambiguous_or_stale: Counts,
-    /// Everything else to be refused: invented lines, paths that lead outside.
+    /// Other inputs that must be refused: invented lines, paths that lead outside.
     pub other_refusals: Counts,
     pub all: Counts,
     /// Median milliseconds for one input.
     pub median_ms: f64,
     pub slowest_ms: f64,
-    /// Median over that of `git apply`, on the inputs that both were given.
+    /// Median divided by that of `git apply`, on the inputs that both were given; `None` if there are none.
     pub times_git_apply: Option<f64>,
-    /// The time is that of a call, without the start of a process.
+    /// True if the time does not include the start of a process.
     pub in_process: bool,
 }
 
-/// One class of damage.
+/// A class of damage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Class {
     pub group: String,
     pub class: String,
     pub expect: BTreeSet<Expect>,
-    /// How many inputs it has.
+    /// The number of inputs in the class.
     pub cases: usize,
-    /// Tool by tool; those that do not read the dialect are not there.
+    /// Counts of each tool that can read the dialect.
     pub tools: BTreeMap<String, Counts>,
 }
 
-/// What it takes to be told what would happen, without that it happens.
+/// Time of a preview: a call that reports what would happen and changes nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Look {
     /// The tool and its option, as in `scripts/landing/tools.json`.
@@ -154,11 +155,11 @@ pub struct Report {
     pub version: u32,
     pub commit: String,
     pub finished_at: String,
-    /// How many inputs there were.
+    /// The number of inputs.
     pub inputs: usize,
-    /// Tool by tool, the product first.
+    /// Figures of each tool, the product first.
     pub tools: Vec<Totals>,
-    /// Those that were only asked what they would do.
+    /// Times of the previews.
     pub looks: Vec<Look>,
     pub classes: Vec<Class>,
     /// Peers that were not measured.
@@ -187,10 +188,12 @@ impl Report {
     }
 }
 
+/// Computes the figures of one tool.
 fn totals(runs: &[Run], tool: &str) -> Totals {
     let own = || runs.iter().filter(|run| run.tool == tool);
     let vague = |run: &Run| run.group == "ambiguous" || run.group == "stale";
     let pick = |wanted: &dyn Fn(&Run) -> bool| Counts::of(own().filter(|run| wanted(run)));
+    // A tool that reads other dialects has inputs that git never saw; comparing over those would be unfair to either.
     let common: BTreeSet<&str> = runs
         .iter()
         .filter(|run| run.tool == UNIT)
@@ -230,13 +233,14 @@ fn looks(runs: &[Run]) -> Vec<Look> {
     names.iter().filter_map(look).collect()
 }
 
-/// The middle one of the times.
+/// Returns the median of the runs' times, or `None` if there are no runs.
 fn median<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
     let mut times: Vec<f64> = runs.map(|run| run.ms).collect();
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied()
 }
 
+/// Counts the outcomes by class, in the order of [`GROUPS`].
 fn classes(runs: &[Run]) -> Vec<Class> {
     let mut names: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
     for run in runs {
@@ -261,7 +265,7 @@ fn classes(runs: &[Run]) -> Vec<Class> {
     names.into_iter().map(class).collect()
 }
 
-/// Returns the report as a page for people.
+/// Renders the report as a page for people.
 pub fn markdown(report: &Report) -> String {
     let Report {
         inputs,
@@ -277,7 +281,7 @@ pub fn markdown(report: &Report) -> String {
     page.extend(totals_table(tools));
     if !report.looks.is_empty() {
         page.push(
-            "\n## To be told what would happen\n\nNothing is changed; over the inputs that are diffs.\n"
+            "\n## Previews\n\nThe tool reports what would happen and changes nothing. Over the inputs that are diffs.\n"
                 .to_owned(),
         );
         page.push("| tool | median ms | × git apply --check |\n|---|--:|--:|".to_owned());
@@ -296,9 +300,9 @@ pub fn markdown(report: &Report) -> String {
              install,
              problem,
          }| {
-            let problem = problem
-                .as_ref()
-                .map_or(String::new(), |problem| format!(" It was tried: {problem}"));
+            let problem = problem.as_ref().map_or(String::new(), |problem| {
+                format!(" Installing it failed: {problem}")
+            });
             format!(
                 "- {}: install with `{}`.{problem}",
                 tools.join(", "),
@@ -315,11 +319,11 @@ fn ratio(ratio: Option<f64>) -> String {
 
 fn totals_table(tools: &[Totals]) -> Vec<String> {
     let mut lines = vec![
-        "\n## Totals\n\nEach over the inputs whose dialect the tool reads. `exact` is the right tree, `wrong` success with any other, \
-         `partial` failure with something changed.\n"
+        "\n## Totals\n\nEach tool is given the inputs whose dialect it can read. `exact`: success with the right tree; `wrong`: success \
+         with any other tree; `partial`: failure with something changed.\n"
             .to_owned(),
-        "| tool | clean: exact | damaged, one right result: exact | refusing is sound too: exact | ambiguous or stale: refused \
-         | other to refuse: refused | wrong | partial | median ms | slowest ms | × git apply |"
+        "| tool | clean: exact | damaged, one right result: exact | refusing is correct too: exact | ambiguous or stale: refused \
+         | others to refuse: refused | wrong | partial | median ms | slowest ms | × git apply |"
             .to_owned(),
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
     ];
@@ -341,7 +345,7 @@ fn totals_table(tools: &[Totals]) -> Vec<String> {
     }
     if tools.iter().any(|tool| tool.in_process) {
         lines.push(
-            "\n¹ A library called in a process that runs already: no start of a process in its time."
+            "\n¹ A library, called in a process that is already running: the time does not include the start of a process."
                 .to_owned(),
         );
     }
@@ -352,8 +356,8 @@ fn class_table(report: &Report) -> Vec<String> {
     let names = report.tools.iter().map(|tool| tool.tool.as_str());
     let heads: Vec<&str> = ["class", "expected", "cases"].into_iter().chain(names).collect();
     let mut lines = vec![
-        "\n## By class\n\nagentos: exact · refused · wrong · partial. Peers: exact / wrong, where wrong counts partial too; `–` does not \
-         read the dialect.\n"
+        "\n## By class\n\nagentos: exact · refused · wrong · partial. Peers: exact / wrong, where wrong includes partial; `–`: the tool \
+         cannot read the dialect.\n"
             .to_owned(),
         format!("| {} |", heads.join(" | ")),
         format!("|---|---|{}", "--:|".repeat(heads.len() - 2)),

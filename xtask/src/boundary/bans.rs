@@ -1,7 +1,7 @@
-//! Banned calls: who may leave which ban out, and that nobody switches one off in a source file.
+//! Banned calls: the bans that a member may omit, and attributes that would switch one off.
 //!
-//! Owns: comparing each `.clippy.toml` with the root's, since a member's own file replaces it. Never: finds the
-//! calls themselves; clippy does.
+//! Owns: comparing each `.clippy.toml` with the one at the root, because clippy reads a member's own file instead of it.
+//! Never: finds the calls themselves; clippy does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::source;
 
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types", "disallowed-macros"];
 
-/// Every clippy file against the root's and the table of grants.
+/// Compares every clippy file with the root's and the table of grants.
 pub fn grants(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     let root = match tree.toml(".clippy.toml") {
@@ -23,13 +23,14 @@ pub fn grants(tree: &Tree) -> Vec<String> {
     let mut judged = BTreeSet::new();
     for file in tree.files.iter().filter(|file| file.as_str() != ".clippy.toml") {
         let Some(folder) = file.strip_suffix("/.clippy.toml") else {
+            // Clippy accepts both names; a file with the other one would escape this check.
             if file == "clippy.toml" || file.ends_with("/clippy.toml") {
                 problems.push(format!("`{file}` would be read by clippy: use `.clippy.toml`"));
             }
             continue;
         };
         let Some(granted) = RULES.grants.get(folder) else {
-            problems.push(format!("`{file}` exists, but `{folder}` is granted nothing"));
+            problems.push(format!("`{file}` exists, but `{folder}` has no grant"));
             continue;
         };
         judged.insert(folder);
@@ -51,7 +52,7 @@ pub fn grants(tree: &Tree) -> Vec<String> {
     problems
 }
 
-/// Names the bans of path-name walks that a file lacks.
+/// Reports the bans of lookups by path name that a walker's file lacks.
 fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
     let local = bans(local);
     let lacking = RULES.walk_bans.iter().filter(|path| !local.contains_key(*path));
@@ -60,7 +61,7 @@ fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
         .collect()
 }
 
-/// All bans of a file by the call they name.
+/// Collects all bans of a file by the banned call.
 fn bans(file: &Table) -> BTreeMap<&str, &Value> {
     let entries = LISTS
         .iter()
@@ -71,6 +72,7 @@ fn bans(file: &Table) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
+/// Compares the bans of one file with those of the root, minus the granted calls.
 fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<String> {
     let (root_bans, local_bans) = (bans(root), bans(local));
     let mut problems = Vec::new();
@@ -90,9 +92,10 @@ fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<Str
     }
     for path in granted.iter().filter(|path| !root_bans.contains_key(*path)) {
         problems.push(format!(
-            "`{path}` is granted to `{file}` but banned nowhere: remove the grant"
+            "`{path}` is granted to `{file}`, but the root file does not ban it: remove the grant"
         ));
     }
+    // Settings next to the lists can weaken a lint as well.
     let settings: BTreeSet<&String> = root
         .keys()
         .chain(local.keys())
@@ -102,12 +105,14 @@ fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<Str
         .into_iter()
         .filter(|key| root.get(*key) != local.get(*key))
     {
-        problems.push(format!("`{file}` sets `{key}` otherwise than the root file"));
+        problems.push(format!(
+            "`{file}` sets `{key}` to a different value than the root file"
+        ));
     }
     problems
 }
 
-/// Attributes that would switch a ban off, and suppressions without a reason.
+/// Reports attributes that would switch a ban off, and suppressions without a reason.
 pub fn silencers(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (file, text) in tree.sources() {
@@ -117,6 +122,7 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
             .find(|(name, _, _)| *name == file)
             .map_or(0, |(_, times, _)| *times);
         for (line, attribute) in source::attributes(&source::split(text).code) {
+            // `warn` too: it lowers a lint that the workspace denies.
             let levels = ["allow(", "expect(", "warn("];
             if !levels.iter().any(|level| attribute.contains(level)) {
                 continue;
@@ -136,20 +142,20 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
         }
         if allowed > 0 {
             problems.push(format!(
-                "`{file}` expects the lint of banned calls {allowed} times less than the table of path looks says"
+                "`{file}` expects the lint of banned calls {allowed} times less often than the table `path_looks` says"
             ));
         }
     }
     problems
 }
 
-/// Returns true if the attribute expects the lint of banned calls, that one alone, for a reason. Rustc reports it if
-/// nothing is banned there any more.
+/// Returns true if the attribute expects the lint of banned calls, no other lint, and gives a reason. Rustc itself reports
+/// an expectation that nothing fulfils.
 fn is_path_look(attribute: &str) -> bool {
     attribute.starts_with("#[expect(clippy::disallowed_methods,reason=")
 }
 
-/// True when the attribute names this lint as a whole word.
+/// Returns true if the attribute names this lint as a whole word.
 fn names(attribute: &str, lint: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     attribute.match_indices(lint).any(|(at, _)| {
@@ -192,7 +198,7 @@ mod tests {
                 "leaves out the ban of `std::fs::write`",
             ),
             (ROOT.to_owned(), &["std::fs::write"], "remove the grant"),
-            (ROOT.to_owned(), &["std::gone"], "banned nowhere"),
+            (ROOT.to_owned(), &["std::gone"], "does not ban it"),
             (
                 ROOT.replace("env::var\", reason = \"r\"", "env::var\", reason = \"s\""),
                 &[],
@@ -201,7 +207,7 @@ mod tests {
             (
                 ROOT.replace("= true", "= false"),
                 &[],
-                "sets `allow-panic-in-tests` otherwise",
+                "sets `allow-panic-in-tests` to a different value",
             ),
             (
                 format!("avoid-breaking-exported-api = true\n{ROOT}"),
@@ -223,7 +229,7 @@ mod tests {
             ("xtask/clippy.toml", ""),
         ]);
         let problems = grants(&tree);
-        assert!(says(&problems, "`crates` is granted nothing"), "{problems:?}");
+        assert!(says(&problems, "`crates` has no grant"), "{problems:?}");
         assert!(
             says(&problems, "`xtask/clippy.toml` would be read"),
             "{problems:?}"
@@ -292,7 +298,7 @@ mod tests {
                 "is switched off",
             ),
             (*file, exactly.replace("expect(", "allow("), "is switched off"),
-            (*file, "fn f() {}".to_owned(), "less than the table"),
+            (*file, "fn f() {}".to_owned(), "less often than the table"),
         ];
         for (file, text, expected) in cases {
             let problems = silencers(&files(&[(file, &text)]));

@@ -1,14 +1,14 @@
-//! What the inner crates reach, however many steps away.
+//! The crates that a member reaches through any number of dependencies.
 //!
-//! Owns: the transitive bans, on the resolved graph, and the features that would open a door. Never: counts what
-//! only tests use.
+//! Owns: transitive bans, judged on the resolved graph, and banned features of outside crates. Never: counts dependencies
+//! that only tests use.
 
 use serde_json::Value;
 
 use super::Tree;
 use crate::rules::RULES;
 
-/// Networks, runtimes and key stores in the closure of a pure crate, each with the way that leads there.
+/// Reports networks, runtimes and key stores that a pure crate reaches, each with the path of dependencies to it.
 pub fn check(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut problems = Vec::new();
@@ -29,7 +29,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     problems
 }
 
-/// Members of the product in the closure of one that must not reach them, each with the way that leads there.
+/// Reports members that another member must not reach but does, each with the path of dependencies to it.
 pub fn reach(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut problems = Vec::new();
@@ -40,6 +40,7 @@ pub fn reach(tree: &Tree) -> Vec<String> {
     let lists = [&RULES.adapters_never_reach, &RULES.kernel, &RULES.user_land];
     let listed = lists.into_iter().flatten().copied();
     let mut gone: Vec<&str> = named.chain(listed).collect();
+    // A renamed crate would otherwise leave a row that bans nothing.
     gone.sort_unstable();
     gone.dedup();
     gone.retain(|name| !members.iter().any(|member| member.name == *name));
@@ -60,13 +61,13 @@ pub fn reach(tree: &Tree) -> Vec<String> {
             never
                 .iter()
                 .filter_map(|banned| closure.get(*banned))
-                .map(|way| format!("{way}: `{}` must never get there", member.name)),
+                .map(|way| format!("{way}: `{}` must not reach it", member.name)),
         );
     }
     problems
 }
 
-/// Features that no member may ask for, and defaults that must stay off.
+/// Reports banned features that a member selects, and default features that must stay off.
 pub fn features(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for member in tree.metadata.members() {
@@ -76,6 +77,7 @@ pub fn features(tree: &Tree) -> Vec<String> {
             .filter(|dependency| !dependency.is_dev())
         {
             let (from, to) = (&member.name, dependency.name.as_str());
+            // Features are judged as declared: the resolved graph also has those that tests turn on.
             let closed = RULES.closed_features.get(to);
             let asked = closed.into_iter().flatten();
             let open = asked.filter(|feature| dependency.features.iter().any(|on| on == *feature));
@@ -124,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_left_the_workspace_is_told() {
+    fn a_crate_that_left_the_workspace_is_reported() {
         assert!(says(&check(&workspace(&[])), "not in the workspace"));
     }
 
-    /// What `reach` says of these members in a workspace where all that the tables name is there.
+    /// Returns the problems of these members in a workspace that also has every member of the tables.
     fn reached(extra: &[Member<'_>]) -> Vec<String> {
         let all = RULES
             .unreachable
@@ -152,15 +154,13 @@ mod tests {
             let adapter = reached(&[("an-adapter", json!(3), &deps)]);
             assert_eq!(
                 adapter,
-                [format!(
-                    "an-adapter -> {banned}: `an-adapter` must never get there"
-                )]
+                [format!("an-adapter -> {banned}: `an-adapter` must not reach it")]
             );
             let net = reached(&[("agentos-net", json!(2), &deps)]);
             assert_eq!(
                 net,
                 [format!(
-                    "agentos-net -> {banned}: `agentos-net` must never get there"
+                    "agentos-net -> {banned}: `agentos-net` must not reach it"
                 )]
             );
         }
@@ -170,7 +170,7 @@ mod tests {
         ]);
         assert_eq!(
             far,
-            ["an-adapter -> helper -> agentos-executor: `an-adapter` must never get there"]
+            ["an-adapter -> helper -> agentos-executor: `an-adapter` must not reach it"]
         );
     }
 
@@ -179,7 +179,7 @@ mod tests {
         for banned in ["agentos-executor", "agentos-net", "agentos-credentials"] {
             let problems = reached(&[("agentos-engine", json!(4), &[(banned, None)])]);
             assert!(
-                says(&problems, "`agentos-engine` must never get there"),
+                says(&problems, "`agentos-engine` must not reach it"),
                 "{problems:?}"
             );
         }
@@ -204,7 +204,7 @@ mod tests {
         ]);
         assert_eq!(
             problems,
-            ["agentos-policy -> helper -> agentos-host: `agentos-policy` must never get there"]
+            ["agentos-policy -> helper -> agentos-host: `agentos-policy` must not reach it"]
         );
     }
 
@@ -215,7 +215,7 @@ mod tests {
             ("helper", json!(1), &[("agentos-net", None)]),
         ]);
         assert!(
-            says(&problems, "`agentos-executor` must never get there"),
+            says(&problems, "`agentos-executor` must not reach it"),
             "{problems:?}"
         );
         let tests_alone = reached(&[("agentos-net", json!(2), &[("agentos-executor", Some("dev"))])]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_that_opens_a_door_is_told() {
+    fn a_banned_feature_is_reported() {
         let mut tree = workspace(&[("agentos-net", json!(2), &[("tokio", None), ("reqwest", None)])]);
         assert_eq!(features(&tree), Vec::<String>::new());
         for dependency in tree

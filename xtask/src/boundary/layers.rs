@@ -1,4 +1,4 @@
-//! Arrows between members, and which member may use which outside crate.
+//! Direct dependencies: between members by their layers, and on outside crates by their owners.
 //!
 //! Owns: both decisions. Never: follows dependencies of dependencies; `closure` does.
 
@@ -8,7 +8,7 @@ use super::{DEV, Tree};
 use crate::metadata::Package;
 use crate::rules::RULES;
 
-/// Where a member stands.
+/// The layer of a member, as its manifest declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
     Product(u64),
@@ -16,6 +16,10 @@ enum Layer {
     Automation,
 }
 
+/// Reads the layer that a member declares.
+///
+/// # Errors
+/// When it declares none, or one that does not exist.
 fn layer_of(package: &Package) -> Result<Layer, String> {
     let declared = package.metadata.pointer("/agentos/layer");
     match declared.map(|value| (value.as_u64(), value.as_str())) {
@@ -29,7 +33,7 @@ fn layer_of(package: &Package) -> Result<Layer, String> {
     }
 }
 
-/// Every arrow between members, and the exceptions that nobody uses any more.
+/// Reports dependencies between members that point the wrong way, and exceptions that nothing uses any more.
 pub fn arrows(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut layers = BTreeMap::new();
@@ -47,6 +51,7 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
             let (Some(a), Some(b)) = (layers.get(from), layers.get(to)) else {
                 continue;
             };
+            // Any layer may use the test support, but only in its tests.
             if to == RULES.dev_only {
                 if !dependency.is_dev() {
                     problems.push(format!("`{from}` depends on `{to}` outside its tests"));
@@ -69,34 +74,34 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
         .flat_map(|(from, all)| all.iter().map(|to| (*from, *to)));
     for (from, to) in arrows.filter(|arrow| !used.contains(arrow)) {
         problems.push(format!(
-            "the exception `{from}` -> `{to}` is used by nobody: remove it from the table"
+            "nothing uses the exception `{from}` -> `{to}`: remove it from the table"
         ));
     }
     problems
 }
 
-/// Tells whether an arrow inside one layer is in the table.
+/// Returns true if the table allows this dependency inside one layer.
 fn is_listed(from: &str, to: &str) -> bool {
     RULES.same_layer.get(from).is_some_and(|all| all.contains(&to))
 }
 
-/// Judges an arrow of a front end, which may name words, and of the other members those in its row.
+/// Judges a dependency of a front end, which may name words and the members in its row. `None` if it is allowed.
 fn judge_front_end(from: &str, (to, b): (&str, Layer)) -> Option<String> {
     let named = RULES.front_ends.get(from)?;
     let is_word = matches!(b, Layer::Product(layer) if layer == RULES.words);
     (!is_word && !named.contains(&to)).then(|| {
         let named = named.join("`, `");
-        format!("`{from}` is a front end and names words and `{named}` only, but depends on `{to}`")
+        format!("`{from}` is a front end and may use words and `{named}` only, but depends on `{to}`")
     })
 }
 
-/// Tells whether only builds and tests use a member, by the folder that it lies in.
+/// Returns true if only builds and tests use a member, which follows from its folder.
 pub fn is_dev(name: &str) -> bool {
     let folder = RULES.folders.get(name);
     folder.is_some_and(|folder| folder.starts_with(DEV))
 }
 
-/// Finds programs without a row of their own, which nothing would hold to the host.
+/// Reports programs without a row in `front_ends`, since nothing would restrict them to the host.
 fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
     let apps = layers
         .iter()
@@ -106,6 +111,7 @@ fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
         .collect()
 }
 
+/// Judges a dependency between two members by their layers. `None` if it is allowed.
 fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
     if RULES
         .only
@@ -121,13 +127,13 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
         (Layer::Product(same), Layer::Product(other)) if same == other => {
             let listed = is_listed(from, to);
             (!listed).then(|| {
-                format!("`{from}` and `{to}` are both in layer {same}, and the arrow is not in the table")
+                format!("`{from}` and `{to}` are both in layer {same}, and the table `same_layer` does not allow the dependency")
             })
         }
         (Layer::Product(low), Layer::Product(high)) => {
             Some(format!("`{from}` (layer {low}) depends on `{to}` (layer {high})"))
         }
-        // The row of `only` was asked above: without one, automation links nothing.
+        // A row in `only` was applied above; without such a row, automation links no product crate.
         (Layer::Automation, Layer::Product(0)) if RULES.only.contains_key(from) => None,
         (Layer::Automation, _) => Some(format!(
             "`{from}` is automation and links no product crate, but depends on `{to}`"
@@ -140,7 +146,7 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
     }
 }
 
-/// Every outside crate that a member declares, and the owners that do not use theirs any more.
+/// Reports outside crates that a member may not use, and owners that do not use their crate any more.
 pub fn owners(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let names: BTreeSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -166,7 +172,7 @@ pub fn owners(tree: &Tree) -> Vec<String> {
                     "`{from}` uses `{to}`, which belongs to `{}`",
                     owners.join("`, `")
                 )),
-                None => problems.push(format!("`{from}` uses `{to}`, which no table knows")),
+                None => problems.push(format!("`{from}` uses `{to}`, which is in no table")),
             }
         }
     }
@@ -191,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arrow_that_points_up_or_aside_is_found() {
+    fn a_dependency_that_points_up_or_sideways_is_found() {
         let cases: [(&str, &[super::super::doctored::Member<'_>]); 9] = [
             (
                 "(layer 1) depends on `b` (layer 2)",
@@ -247,7 +253,7 @@ mod tests {
         let cases = [
             ("agentos-host", 4, None, ""),
             ("agentos-tool", 0, None, ""),
-            ("agentos-executor", 2, None, "names words and `agentos-host`"),
+            ("agentos-executor", 2, None, "may use words and `agentos-host`"),
             ("agentos-executor", 2, Some("dev"), ""),
         ];
         for (to, layer, kind, expected) in cases {
@@ -298,7 +304,7 @@ mod tests {
             RULES.same_layer.values().map(Vec::len).sum::<usize>(),
             "{problems:?}"
         );
-        assert!(says(&problems, "is used by nobody"));
+        assert!(says(&problems, "nothing uses the exception"));
     }
 
     #[test]
@@ -327,11 +333,11 @@ mod tests {
         ));
         assert!(says(
             &problems,
-            "`agentos-landing` uses `leftpad`, which no table knows"
+            "`agentos-landing` uses `leftpad`, which is in no table"
         ));
         assert!(says(
             &problems,
-            "`agentos-tool` uses `insta`, which no table knows"
+            "`agentos-tool` uses `insta`, which is in no table"
         ));
         assert!(says(
             &problems,

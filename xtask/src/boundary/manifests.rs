@@ -1,6 +1,6 @@
-//! How each package and the workspace are set up.
+//! The manifests: of each member, of the workspace, and cargo's settings.
 //!
-//! Owns: names of folders, inherited fields, lint levels. Never: dependencies; `layers` does.
+//! Owns: names of folders, inherited fields, lint levels. Never: judges dependencies; `layers` does.
 
 use toml::{Table, Value};
 
@@ -8,7 +8,7 @@ use super::Tree;
 use crate::metadata::Package;
 use crate::rules::RULES;
 
-/// Every manifest, the workspace's lints, and cargo's own settings.
+/// Checks every manifest, the workspace's lints, and cargo's own settings.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     let workspace = match tree.toml("Cargo.toml") {
@@ -38,22 +38,25 @@ pub fn check(tree: &Tree) -> Vec<String> {
     problems
 }
 
-/// An alias can stand before any command that cargo does not hold itself, such as `clippy`.
+/// Checks that there is exactly the one known alias; `None` if so.
 fn alias(settings: &Table) -> Option<String> {
+    // An alias takes precedence over commands that are not built into cargo, such as `clippy`.
     let (name, value) = RULES.alias;
     let aliases = settings.get("alias").and_then(Value::as_table);
     let exact = aliases.is_some_and(|aliases| {
         aliases.len() == 1 && aliases.get(name).and_then(Value::as_str) == Some(value)
     });
-    (!exact).then(|| format!("`.cargo/config.toml` must hold the alias `{name} = \"{value}\"` and no other"))
+    (!exact)
+        .then(|| format!("`.cargo/config.toml` must contain the alias `{name} = \"{value}\"` and no other"))
 }
 
+/// Checks the manifest of one member.
 fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {
     let mut problems = Vec::new();
     let name = member.name.as_str();
     let expected = expected_folder(member);
     if folder != expected {
-        problems.push(format!("`{name}` lives in `{folder}`, not in `{expected}`"));
+        problems.push(format!("`{name}` is in `{folder}`, not in `{expected}`"));
     }
     for field in &RULES.inherited {
         let inherits = manifest
@@ -70,13 +73,15 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
         problems.push(format!("`{name}` does not inherit the lints of the workspace"));
     }
     if manifest.contains_key("features") {
-        problems.push(format!("`{name}` has features: one product, one build"));
+        problems.push(format!(
+            "`{name}` declares features: the product has exactly one build"
+        ));
     }
     problems
 }
 
-/// The folder a member belongs in: the one its package has in the table, else the one of its layer. A member without
-/// a layer is reported by `layers`; here it belongs nowhere.
+/// Returns the folder in which a member belongs: the one of its row in `folders`, otherwise the one of its layer. `layers`
+/// reports a member without a layer; here it belongs nowhere.
 fn expected_folder(member: &Package) -> String {
     let name = member.name.as_str();
     if let Some(folder) = RULES.folders.get(name) {
@@ -93,7 +98,8 @@ fn expected_folder(member: &Package) -> String {
     )
 }
 
-/// A member that may not inherit them has the same table but for what the rule says.
+/// Checks a member with lints of its own, which may differ from the workspace's only as `own_lint_levels` says. `None` if
+/// they do.
 fn own_lints(name: &str, manifest: &Table, workspace: &Table) -> Option<String> {
     let wanted = workspace
         .get("workspace")
@@ -105,14 +111,17 @@ fn own_lints(name: &str, manifest: &Table, workspace: &Table) -> Option<String> 
             tool.insert((*lint).to_owned(), Value::String((*level).to_owned()));
         }
     }
-    (manifest.get("lints") != Some(&wanted))
-        .then(|| format!("the lints of `{name}` are not the workspace's with the differences of the rule"))
+    (manifest.get("lints") != Some(&wanted)).then(|| {
+        format!("the lints of `{name}` differ from the workspace's in more than `own_lint_levels` allows")
+    })
 }
 
+/// Returns true for `{ workspace = true }`.
 fn inherited(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
+/// Reports workspace lints below their level in the table; `forbid` is always enough.
 fn lint_levels(manifest: &Table) -> Vec<String> {
     let lints = manifest
         .get("workspace")
@@ -185,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_departure_is_told() {
+    fn each_departure_is_reported() {
         let cases = [
             (
                 GOOD.replace("license.workspace = true", "license = \"MIT\""),
@@ -195,7 +204,7 @@ mod tests {
                 GOOD.replace("[lints]\nworkspace = true", "[lints]\nworkspace = false"),
                 "does not inherit the lints",
             ),
-            (format!("{GOOD}[features]\nfast = []\n"), "has features"),
+            (format!("{GOOD}[features]\nfast = []\n"), "declares features"),
             ("[package".to_owned(), "is not TOML"),
         ];
         for (manifest, expected) in cases {
@@ -255,7 +264,7 @@ mod tests {
             tree.texts.insert(format!("{folder}/Cargo.toml"), GOOD.to_owned());
             assert_eq!(
                 check(&tree),
-                [format!("`a` lives in `{folder}`, not in `crates/words/a`")]
+                [format!("`a` is in `{folder}`, not in `crates/words/a`")]
             );
         }
     }

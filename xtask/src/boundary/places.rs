@@ -1,8 +1,7 @@
-//! Where code lies: nothing that is built or run may stand where the other rules do not look.
+//! The places of code: nothing that is built or run may be where the other checks do not look.
 //!
-//! Owns: files that cargo reads by their place, code that is pulled in from elsewhere, packages beside the
-//! workspace, programs in other languages, and the modules of tests that need a real server. Never: what the code
-//! says.
+//! Owns: files that cargo reads because of their place, code included from elsewhere, packages outside the workspace,
+//! programs in other languages, and the modules of tests that need a real server. Never: judges what the code does.
 
 use toml::{Table, Value};
 
@@ -10,7 +9,7 @@ use super::Tree;
 use crate::rules::RULES;
 use crate::source;
 
-/// Every rule about places.
+/// Runs every check about places.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut problems = cargo_settings(tree);
     problems.extend(pulled_in(tree));
@@ -20,40 +19,43 @@ pub fn check(tree: &Tree) -> Vec<String> {
     problems
 }
 
-/// Cargo reads every `.cargo` folder from where it is called up to the root of the disk.
+/// Reports unknown files in `.cargo` folders: cargo reads every such folder from the current one up to the root.
 fn cargo_settings(tree: &Tree) -> Vec<String> {
     let files = tree.files.iter();
     files
         .filter(|file| file.split('/').any(|part| part == ".cargo"))
         .filter(|file| !RULES.cargo_settings.contains(&file.as_str()))
         .map(|file| {
-            format!("`{file}` is not known: cargo may read it, and its settings can switch lints off")
+            format!("`{file}` is not in the table `cargo_settings`: cargo may read it, and its settings can switch lints off")
         })
         .collect()
 }
 
-/// Code that comes from a file which no rule takes for a source file.
+/// Reports code that comes from a file which the other checks do not recognise as source.
 fn pulled_in(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    for (file, text) in tree.sources().filter(|(file, _)| !beside_the_workspace(file)) {
+    for (file, text) in tree.sources().filter(|(file, _)| !is_outside_workspace(file)) {
         let code = source::split(text).code;
         for (line, attribute) in source::attributes(&code) {
             let conditional = attribute.starts_with("#[cfg_attr(") && attribute.contains(",path=");
             if attribute.starts_with("#[path=") || conditional {
                 problems.push(format!(
-                    "`{file}` line {line}: a module lies where its name does not say"
+                    "`{file}` line {line}: `#[path]` takes a module from elsewhere"
                 ));
             }
         }
         let lines = code.lines().enumerate().filter(|(_, line)| pulls_in(line));
-        problems.extend(
-            lines.map(|(number, _)| format!("`{file}` line {}: `include!` pulls code in", number + 1)),
-        );
+        problems.extend(lines.map(|(number, _)| {
+            format!(
+                "`{file}` line {}: `include!` takes code from elsewhere",
+                number + 1
+            )
+        }));
     }
     problems
 }
 
-/// Tells whether a line calls `include!` or takes it up under a name.
+/// Returns true if a line calls `include!` or imports it.
 fn pulls_in(line: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices("include").any(|(at, found)| {
@@ -64,7 +66,7 @@ fn pulls_in(line: &str) -> bool {
     })
 }
 
-fn beside_the_workspace(file: &str) -> bool {
+fn is_outside_workspace(file: &str) -> bool {
     RULES.own_workspaces.keys().any(|folder| below(file, folder))
 }
 
@@ -73,7 +75,7 @@ fn below(file: &str, folder: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The table, the workspace and the tree name the same packages that are no members.
+/// Checks that the table, the workspace and the tree agree about the packages outside the workspace.
 fn own_workspaces(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     let manifest = tree
@@ -88,7 +90,7 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
     for folder in &excluded {
         if !RULES.own_workspaces.contains_key(folder) {
             problems.push(format!(
-                "the workspace leaves out `{folder}`, and no table says why"
+                "the workspace excludes `{folder}`, which is not in the table `own_workspaces`"
             ));
         }
     }
@@ -100,7 +102,7 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
                 .any(|file| *file == format!("{folder}/Cargo.toml"))
         {
             problems.push(format!(
-                "`{folder}` is no package beside the workspace any more: remove it from the table"
+                "`{folder}` is no longer a package outside the workspace: remove it from the table"
             ));
         }
     }
@@ -118,29 +120,32 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
             members.iter().any(|member| member == folder) || RULES.own_workspaces.contains_key(folder);
         if !known && !file.starts_with(RULES.fixtures) {
             problems.push(format!(
-                "`{file}` is neither a member nor in the table of packages beside the workspace"
+                "`{file}` is neither a member nor in the table `own_workspaces`"
             ));
         }
     }
     problems
 }
 
-/// Programs that no rule about Rust can judge stand where a table says why.
+/// Reports programs in other languages that are in no folder of the table, and folders of the table without any.
 fn other_languages(tree: &Tree) -> Vec<String> {
     let programs: Vec<&String> = tree.files.iter().filter(|file| is_other_program(file)).collect();
     let homeless = programs
         .iter()
         .filter(|file| !RULES.other_languages.keys().any(|folder| below(file, folder)))
-        .map(|file| format!("`{file}` is not Rust, and no table says why it is here"));
+        .map(|file| format!("`{file}` is not Rust, and its folder is not in the table `other_languages`"));
     let unused = RULES
         .other_languages
         .keys()
         .filter(|folder| !programs.iter().any(|file| below(file, folder)))
-        .map(|folder| format!("`{folder}` holds no program in another language: remove it from the table"));
+        .map(|folder| {
+            format!("`{folder}` contains no program in another language: remove it from the table")
+        });
     homeless.chain(unused).collect()
 }
 
-/// A file without an ending may be a program too; at the top of the repository only the known names stand.
+/// Returns true for a file that may be a program in another language. That includes files without an ending, except at the
+/// top of the repository, where `tidy` knows every name.
 fn is_other_program(file: &str) -> bool {
     let Some((_, name)) = file.rsplit_once('/') else {
         return false;
@@ -152,7 +157,8 @@ fn is_other_program(file: &str) -> bool {
     }
 }
 
-/// Tests that start a real server can be told by their path, so that a run without one can leave them out and say so.
+/// Reports tests that start a real server in a module without the agreed name. A run without a server skips tests by their
+/// path.
 fn real_servers(tree: &Tree) -> Vec<String> {
     let named = |file: &str| {
         let path = file.trim_end_matches(".rs");
@@ -213,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_its_place_is_fine() {
+    fn code_in_its_place_is_accepted() {
         let fine = [
             (
                 "crates/a/src/lib.rs",
@@ -235,23 +241,23 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_elsewhere_is_told() {
+    fn code_elsewhere_is_reported() {
         let cases = [
-            (".cargo/config", "", "`.cargo/config` is not known"),
+            (".cargo/config", "", "`.cargo/config` is not in the table"),
             (
                 "crates/a/.cargo/config.toml",
                 "",
-                "`crates/a/.cargo/config.toml` is not known",
+                "`crates/a/.cargo/config.toml` is not in the table",
             ),
             (
                 "crates/a/src/lib.rs",
                 "#[path = \"../data/x.txt\"]\nmod x;",
-                "line 1: a module lies where",
+                "line 1: `#[path]` takes",
             ),
             (
                 "crates/a/src/lib.rs",
                 "#[cfg_attr(unix, path = \"x\")] mod x;",
-                "a module lies where",
+                "`#[path]` takes a module",
             ),
             (
                 "crates/a/src/lib.rs",
@@ -281,12 +287,12 @@ mod tests {
             (
                 "Cargo.toml",
                 "[workspace]\nexclude = [\"crates/hidden\"]",
-                "leaves out `crates/hidden`",
+                "excludes `crates/hidden`",
             ),
             (
                 "Cargo.toml",
                 "[workspace]",
-                "is no package beside the workspace any more",
+                "is no longer a package outside the workspace",
             ),
             (
                 "crates/hidden/Cargo.toml",
@@ -305,6 +311,9 @@ mod tests {
             let problems = with(file, text);
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
-        assert!(says(&check(&files(&[])), "holds no program in another language"));
+        assert!(says(
+            &check(&files(&[])),
+            "contains no program in another language"
+        ));
     }
 }

@@ -1,6 +1,6 @@
-//! Files: headed, short, finished, and in their place.
+//! The files: each has a header, is short enough, finished, and in its place.
 //!
-//! Owns: the shape of the tree. Never: style that rustfmt or clippy decide.
+//! Owns: the shape of the source tree. Never: judges style, which rustfmt and clippy do.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{DEV, Tree};
 use crate::rules::RULES;
 use crate::source;
 
-/// Every source file.
+/// Checks the name and the content of every file.
 pub fn files(tree: &Tree) -> Vec<String> {
     let mut problems = tree.unreadable.clone();
     problems.extend(tree.files.iter().filter_map(|file| name(file)));
@@ -24,15 +24,17 @@ pub fn files(tree: &Tree) -> Vec<String> {
     problems
 }
 
+/// Reports a file whose name is not allowed, `None` otherwise.
 fn name(file: &str) -> Option<String> {
     let last = file.rsplit('/').next().unwrap_or(file);
     if last == "mod.rs" {
-        return Some(format!("`{file}`: use `x.rs` beside the folder `x`"));
+        return Some(format!("`{file}`: use `x.rs` next to the folder `x`"));
     }
     last.ends_with(".snap.new")
         .then(|| format!("`{file}` is a snapshot that nobody accepted"))
 }
 
+/// Checks the content of one source file.
 fn content(file: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if !text.lines().next().is_some_and(|line| line.starts_with("//! ")) {
@@ -71,8 +73,8 @@ fn content(file: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Finds a file of the product that names a crate of builds and tests: what needs one lies in a file of tests, so that
-/// the arrows of product files show the layers.
+/// Reports a product file that names a crate for builds and tests, `None` otherwise. Tests that need such a crate are in
+/// files of their own, so that the imports of product files show the layers.
 fn dev_arrow(file: &str, code: &str) -> Option<String> {
     if !file.starts_with("crates/") || file.starts_with(DEV) || is_test(file) {
         return None;
@@ -80,15 +82,16 @@ fn dev_arrow(file: &str, code: &str) -> Option<String> {
     let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
     let name = words.find(|word| is_dev(&word.replace('_', "-")))?;
     Some(format!(
-        "`{file}` names `{name}`, which only files of tests may: move what needs it into `tests.rs` or `tests/`"
+        "`{file}` names `{name}`, which only files of tests may name: move the code that needs it into `tests.rs` or `tests/`"
     ))
 }
 
+/// Returns true for a file that contains only tests.
 fn is_test(file: &str) -> bool {
     file.contains("/tests/") || file.ends_with("/tests.rs")
 }
 
-/// The names at the top of the repository.
+/// Compares the names at the top of the repository with the table; names that begin with a dot do not count.
 pub fn top_level(tree: &Tree) -> Vec<String> {
     let found: BTreeSet<&str> = tree
         .files

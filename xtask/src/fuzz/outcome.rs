@@ -1,6 +1,6 @@
-//! What came of a run of a fuzz target: read from the fuzzer's own words, shown as a table, kept as lines of JSON.
+//! The outcome of a run of a fuzz target: read from the fuzzer's log, shown as a table, stored as lines of JSON.
 //!
-//! Owns: those three forms. Never: counts anything by itself.
+//! Owns: those three forms. Never: counts anything itself.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,25 +10,25 @@ use xshell::Shell;
 
 use super::OUTPUT;
 
-/// One run of one target.
+/// The outcome of one run of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     pub target: String,
-    /// How long it ran.
+    /// Duration of the run.
     pub seconds: u64,
-    /// Inputs that were tried.
+    /// Number of inputs that were tried.
     pub executions: u64,
     pub executions_per_second: u64,
-    /// Inputs of the corpus at the end, each for something that no other one reaches.
+    /// Number of inputs in the corpus at the end; each covers something that no other covers.
     pub corpus: u64,
-    /// Bytes of memory at most.
+    /// Largest resident memory in bytes.
     pub peak_memory: u64,
-    /// 1 where the fuzzer ended with a finding, else 0.
+    /// 1 if the fuzzer stopped at a finding, otherwise 0.
     pub findings: u64,
 }
 
 impl Outcome {
-    /// Reads the log of a run.
+    /// Parses the log of a run.
     pub fn read(target: &str, seconds: u64, log: &str, is_well: bool) -> Self {
         let number = |name: &str| {
             let line = log.lines().rev().find_map(|line| line.strip_prefix(name));
@@ -46,12 +46,12 @@ impl Outcome {
             executions_per_second: executions / seconds.max(1),
             corpus: corpus.unwrap_or(0),
             peak_memory: number("stat::peak_rss_mb:") << 20,
-            // A run without its statistics did not come to its end either.
+            // The fuzzer prints statistics only at the end of a run, so a run without them was killed.
             findings: u64::from(!is_well || executions == 0),
         }
     }
 
-    /// Returns one line for people.
+    /// Formats the outcome as one line for people.
     pub fn line(&self) -> String {
         let Self {
             target,
@@ -67,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// Returns the table that closes a run.
+/// Formats the table that is printed at the end.
 pub fn table(outcomes: &[Outcome]) -> String {
     let [a, b, c, d, e, f] = ["target", "executions", "each s", "corpus", "MiB", "findings"];
     let mut all = vec![format!("\n{a:<14} {b:>12} {c:>9} {d:>7} {e:>6} {f:>8}")];
@@ -81,10 +81,10 @@ pub fn table(outcomes: &[Outcome]) -> String {
     all.join("\n")
 }
 
-/// Adds a line of JSON for each run to `runs.jsonl`.
+/// Appends a line of JSON for each run to `runs.jsonl`.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn write(sh: &Shell, outcomes: &[Outcome]) -> Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -98,7 +98,7 @@ pub fn write(sh: &Shell, outcomes: &[Outcome]) -> Result<()> {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_secs();
-    // Where there was no run before, there is no file.
+    // Before the first run there is no file.
     let mut text = sh.read_file(&path).unwrap_or_default();
     for outcome in outcomes {
         text.push_str(&(serde_json::to_string(&Line { ended, outcome })? + "\n"));

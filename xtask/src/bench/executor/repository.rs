@@ -1,7 +1,7 @@
 //! Repositories and changes of any size, identical in every run.
 //!
-//! Owns: what the files hold and where they lie: 50 to a folder, 50 folders to an area, two kilobytes each. Never:
-//! leaves git work for later that the measurement would then pay for.
+//! Owns: contents and paths of the files: 50 files of two kilobytes in a folder, 50 folders in an area. Never: leaves git
+//! work for later, for which the measurement would pay.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -10,12 +10,13 @@ use std::path::Path;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-/// Lines of a file: each round changes one of its own, far enough from the next for either to fit without the other.
+/// Number of lines of a file. Each round changes a line of its own, far enough from the others to fit without them.
 const LINES: usize = 110;
 const APART: usize = 8;
-/// More rounds than this have no line of their own.
+/// Largest number of rounds for which a file has lines.
 pub const MOST_ROUNDS: usize = LINES / APART - 1;
 
+/// Returns the path of a file by its number.
 fn path(file: usize) -> String {
     format!(
         "area{:02}/part{:02}/file{:02}.txt",
@@ -25,6 +26,7 @@ fn path(file: usize) -> String {
     )
 }
 
+/// Returns a line of a file; every line of a repository is different.
 fn line(file: usize, number: usize) -> String {
     format!("line {number} of file {file}\n")
 }
@@ -52,7 +54,7 @@ pub fn patch(files: Range<usize>, round: usize) -> String {
     text
 }
 
-/// Makes a repository of so many files, packed and checked out, with the branches `main` and `side`.
+/// Creates a repository of `files` files, packed and checked out, with the branches `main` and `side`.
 ///
 /// # Errors
 /// When git fails.
@@ -74,13 +76,14 @@ pub fn make(sh: &Shell, at: &Path, files: usize) -> Result<()> {
     git("fast-import --quiet").stdin(import(files)).run()?;
     git("reset --quiet --hard").run()?;
     git("branch side").run()?;
-    // Of a file as young as the index, git reads the content: that is over after a second.
+    // git reads the content of a file that is as young as the index ("racily clean"), which would be measured too.
+    // A second later, a refreshed index is younger than all files.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     git("update-index --refresh").run()?;
     Ok(git("status --porcelain").run()?)
 }
 
-/// Returns the stream that `git fast-import` makes all files of.
+/// Returns the input of `git fast-import` for a commit with all files.
 fn import(files: usize) -> String {
     let mut blobs = String::new();
     let mut commit = String::from(

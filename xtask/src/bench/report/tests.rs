@@ -49,7 +49,7 @@ fn report() -> Report {
 }
 
 #[test]
-fn totals_tell_what_each_tool_was_given_and_made_of_it() {
+fn totals_are_over_the_inputs_that_a_tool_was_given() {
     let page = markdown(&report());
     let rows: Vec<&str> = page
         .lines()
@@ -87,7 +87,7 @@ fn every_class_has_its_line_in_the_order_of_damage() {
 fn a_missing_peer_is_named_with_its_command() {
     let page = markdown(&report());
     assert!(
-        page.contains("- mpatch: install with `cargo install mpatch`. It was tried: no compiler."),
+        page.contains("- mpatch: install with `cargo install mpatch`. Installing it failed: no compiler."),
         "{page}"
     );
 }
@@ -104,7 +104,7 @@ fn times_are_compared_on_the_same_inputs_only() {
 }
 
 #[test]
-fn a_look_counts_for_its_time_alone() {
+fn a_preview_counts_for_its_time_alone() {
     let clean = ("clean", Expect::Land);
     let mut all = runs();
     all.push(run("agentos-explain", "a.clean", clean, Outcome::Look, 1.0));
@@ -117,5 +117,5 @@ fn a_look_counts_for_its_time_alone() {
         page.contains("| agentos-explain | 1.0 | 0.25 |\n| git-apply-check | 4.0 | 1.00 |"),
         "{page}"
     );
-    assert!(!markdown(&report()).contains("To be told"));
+    assert!(!markdown(&report()).contains("## Previews"));
 }
