@@ -22,7 +22,7 @@ use crate::say;
 
 /// Choice of the peers that are measured next to the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Peers {
+pub enum PeerChoice {
     /// Every peer; missing ones are installed below target/bench-peers.
     All,
     /// The peers that are installed already.
@@ -33,12 +33,12 @@ pub enum Peers {
 
 /// The measurements that there are.
 #[derive(Debug, Subcommand)]
-pub enum Which {
+pub enum BenchCommand {
     /// Measures landing the corpus next to other tools.
     Landing {
         /// Selects the peers that are measured next to the product.
         #[arg(long, value_enum, default_value = "installed", value_name = "WHICH")]
-        peers: Peers,
+        peers: PeerChoice,
         /// Folder for the report.
         #[arg(long, value_name = "DIR", default_value = "outputs/bench/landing")]
         out: PathBuf,
@@ -61,7 +61,7 @@ pub enum Which {
 ///
 /// # Errors
 /// When the product does not build or the measurement cannot be made.
-pub fn run(sh: &Shell, which: &Which) -> Result<bool> {
+pub fn run(sh: &Shell, which: &BenchCommand) -> Result<bool> {
     // Asked before anything is built, because the source tree may change during a measurement of several minutes.
     let described = cmd!(sh, "git describe --always --dirty --abbrev=12")
         .quiet()
@@ -70,15 +70,15 @@ pub fn run(sh: &Shell, which: &Which) -> Result<bool> {
     let commit = described.unwrap_or_else(|_| "unknown".to_owned());
     let program = dist::build(sh)?;
     match which {
-        Which::Landing { peers, out } => landing::run(sh, &program, commit, *peers, out),
-        Which::Evidence { out } => evidence::run(sh, &program, commit, out),
-        Which::Executor { out } => executor::run(sh, &program, commit, out),
+        BenchCommand::Landing { peers, out } => landing::run(sh, &program, commit, *peers, out),
+        BenchCommand::Evidence { out } => evidence::run(sh, &program, commit, out),
+        BenchCommand::Executor { out } => executor::run(sh, &program, commit, out),
     }?;
     Ok(true)
 }
 
 /// Prints a report and stores it as a page and as JSON.
-fn store(sh: &Shell, out: &Path, page: &str, report: &impl Serialize) -> Result<()> {
+fn store_report(sh: &Shell, out: &Path, page: &str, report: &impl Serialize) -> Result<()> {
     sh.write_file(out.join("report.md"), page)?;
     sh.write_file(
         out.join("report.json"),

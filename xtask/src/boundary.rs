@@ -55,7 +55,7 @@ const CHECKS: &[(&str, Rule)] = &[
 
 /// Returns the ids of the checks, in order.
 #[cfg(test)]
-pub fn ids() -> Vec<&'static str> {
+pub fn check_ids() -> Vec<&'static str> {
     CHECKS.iter().map(|(id, _)| *id).collect()
 }
 
@@ -153,10 +153,10 @@ pub mod doctored {
     use super::{Metadata, Tree};
 
     /// A member: its name, its layer, and name and kind of each dependency.
-    pub type Member<'a> = (&'a str, serde_json::Value, &'a [(&'a str, Option<&'a str>)]);
+    pub type TestMember<'a> = (&'a str, serde_json::Value, &'a [(&'a str, Option<&'a str>)]);
 
     /// Creates a workspace of these members; every dependency resolves to a package of the same name.
-    pub fn workspace(members: &[Member<'_>]) -> Tree {
+    pub fn workspace(members: &[TestMember<'_>]) -> Tree {
         let mut packages = Vec::new();
         let mut nodes = Vec::new();
         let mut names: Vec<&str> = members.iter().map(|(name, ..)| *name).collect();

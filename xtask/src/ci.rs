@@ -10,7 +10,7 @@ use xshell::Shell;
 
 use crate::metadata::Metadata;
 use crate::python::{EVIDENCE, LLAMA};
-use crate::tests_run::{Runner, Tally};
+use crate::tests_run::{TestRunner, TestTally};
 use crate::{gates, say, schemas};
 
 /// Runs every step. Returns true if all of them passed.
@@ -25,40 +25,40 @@ pub fn run(sh: &Shell) -> Result<bool> {
     ]
     // A machine without Python or without network still runs the rest; what needs them is skipped and named.
     .map(|(environment, what)| {
-        let python = environment.prepare(sh);
+        let python = environment.prepare_python(sh);
         match &python {
             Ok(python) => say(format_args!("{what}: {}", python.display())),
             Err(reason) => say(format_args!("skipped: {what}: {reason:#}")),
         }
         python.is_ok()
     });
-    let mut well = cargo(sh, "format", "fmt --all --check");
-    well &= cargo(
+    let mut well = run_cargo(sh, "format", "fmt --all --check");
+    well &= run_cargo(
         sh,
         "lints",
         "clippy --quiet --workspace --all-targets -- -D warnings",
     );
     // All targets in one call: otherwise cargo selects features separately for each call and builds libraries again.
-    let built = cargo(sh, "build", "build --quiet --workspace --all-targets");
+    let built = run_cargo(sh, "build", "build --quiet --workspace --all-targets");
     well &= built;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     if built {
         let began = Instant::now();
-        let (output, passed) = tests(sh, prepared.first() == Some(&true));
-        report("tests", passed, began);
+        let (output, passed) = run_tests(sh, prepared.first() == Some(&true));
+        print_step("tests", passed, began);
         if !passed {
             say(&output);
         }
-        tally = Tally::read(&output).unwrap_or_default();
+        tally = TestTally::read(&output).unwrap_or_default();
         // A run without a single test means that the runner's output was not recognised.
         well &= passed && tally.passed > 0;
-        well &= step("embedding", || embedding(sh));
-        well &= step("generated", || schemas::compare_or_write(sh, true));
-        let options = gates::Options {
+        well &= run_step("embedding", || test_embedding(sh));
+        well &= run_step("generated", || schemas::compare_or_write(sh, true));
+        let options = gates::GateOptions {
             built: true,
-            ..gates::Options::default()
+            ..gates::GateOptions::default()
         };
-        well &= step("gates", || gates::run(sh, &options));
+        well &= run_step("gates", || gates::run(sh, &options));
     } else {
         say("skipped: tests, embedding, generated files and gates, because the workspace does not build");
     }
@@ -68,7 +68,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         "some steps failed"
     };
     say(format_args!("{word}, {:.0} s", started.elapsed().as_secs_f64()));
-    let Tally {
+    let TestTally {
         passed,
         failed,
         skipped,
@@ -80,21 +80,21 @@ pub fn run(sh: &Shell) -> Result<bool> {
 }
 
 /// Runs a step of this program; an error counts as a failure and is printed.
-fn step(name: &str, work: impl FnOnce() -> Result<bool>) -> bool {
+fn run_step(name: &str, work: impl FnOnce() -> Result<bool>) -> bool {
     let started = Instant::now();
     let well = work().unwrap_or_else(|problem| {
         say(format_args!("error: {problem:#}"));
         false
     });
-    report(name, well, started);
+    print_step(name, well, started);
     well
 }
 
 /// Runs a step that is one call of cargo; its output is printed only if it fails.
-fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
+fn run_cargo(sh: &Shell, name: &str, args: &str) -> bool {
     let started = Instant::now();
-    let (output, well) = capture(sh, args.split(' '));
-    report(name, well, started);
+    let (output, well) = capture_cargo(sh, args.split(' '));
+    print_step(name, well, started);
     if !well {
         say(&output);
     }
@@ -105,20 +105,20 @@ fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
 ///
 /// # Errors
 /// When cargo cannot read either workspace or the lock file cannot be copied.
-fn embedding(sh: &Shell) -> Result<bool> {
+fn test_embedding(sh: &Shell) -> Result<bool> {
     let workspace = Metadata::load(sh)?;
     // The same versions, target folder and features as the workspace, so that cargo builds no outside package a second time.
     sh.copy_file("Cargo.lock", "scripts/embed/Cargo.lock")?;
     let _folder = sh.push_dir("scripts/embed");
     let foreign = Metadata::load(sh)?;
-    let (ours, mut parted) = (workspace.features(), foreign.features());
+    let (ours, mut parted) = (workspace.outside_features(), foreign.outside_features());
     parted.retain(|id, on| ours.get(id) != Some(on));
     for id in parted.keys() {
         say(format_args!(
             "built twice, because `scripts/embed/Cargo.toml` selects different features: {id}"
         ));
     }
-    let (output, well) = capture(
+    let (output, well) = capture_cargo(
         sh,
         ["test", "--quiet", "--target-dir", &workspace.target_directory],
     );
@@ -131,7 +131,7 @@ fn embedding(sh: &Shell) -> Result<bool> {
 }
 
 /// Prints the result of one step.
-fn report(name: &str, well: bool, started: Instant) {
+fn print_step(name: &str, well: bool, started: Instant) {
     let word = if well { "ok" } else { "FAILED" };
     let seconds = started.elapsed().as_secs_f64();
     say(format_args!("{name:<10} {word:<7} {seconds:.1} s"));
@@ -139,18 +139,18 @@ fn report(name: &str, well: bool, started: Instant) {
 
 /// Runs the tests, with nextest if it is installed. Without a real server, the tests that need it are skipped and named.
 /// Returns the output and whether the tests passed.
-fn tests(sh: &Shell, server: bool) -> (String, bool) {
-    let has_nextest = capture(sh, ["nextest", "--version"]).1;
+fn run_tests(sh: &Shell, server: bool) -> (String, bool) {
+    let has_nextest = capture_cargo(sh, ["nextest", "--version"]).1;
     let runner = if has_nextest {
-        Runner::Nextest
+        TestRunner::Nextest
     } else {
-        Runner::Cargo
+        TestRunner::Cargo
     };
     let mut well = true;
     let mut output = String::new();
     if !server {
-        let (listed, is_listed) = capture(sh, runner.list_args());
-        for test in runner.listed(&listed) {
+        let (listed, is_listed) = capture_cargo(sh, runner.list_args());
+        for test in runner.parse_list(&listed) {
             say(format_args!("skipped: {test}: there is no llama.cpp server"));
         }
         if !is_listed {
@@ -158,12 +158,12 @@ fn tests(sh: &Shell, server: bool) -> (String, bool) {
             output = listed;
         }
     }
-    let (ran, passed) = capture(sh, runner.run_args(!server));
+    let (ran, passed) = capture_cargo(sh, runner.run_args(!server));
     (ran + &output, well && passed)
 }
 
 /// Runs cargo once. Returns its standard output and error output, and whether it succeeded.
-fn capture(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> (String, bool) {
+fn capture_cargo(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> (String, bool) {
     let command = sh
         .cmd("cargo")
         .args(args)

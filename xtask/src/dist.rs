@@ -31,7 +31,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
     cmd!(sh, "cargo build --quiet --package agentos --bins")
         .quiet()
         .run()?;
-    write_pages(sh, &Metadata::load(sh)?.debug().join("agentos"))?;
+    write_pages(sh, &Metadata::load(sh)?.debug_folder().join("agentos"))?;
     let (name, value) = STATIC_ZLIB;
     let pack = cmd!(sh, "dist build --artifacts=host --allow-dirty").env(name, value);
     pack.quiet()

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use xshell::{Shell, cmd};
 
 use crate::say;
-use outcome::Outcome;
+use outcome::FuzzOutcome;
 
 /// Workspace of the fuzz targets.
 const WORKSPACE: &str = "scripts/fuzz";
@@ -31,9 +31,9 @@ const MOST_TOTAL: usize = 300 << 10;
 /// Arguments of `cargo xtask fuzz`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Options {
+pub struct FuzzOptions {
     #[command(subcommand)]
-    keep: Option<Kept>,
+    keep: Option<KeepCommand>,
     /// Target to run, or `all`.
     #[arg(required_unless_present = "list")]
     target: Option<String>,
@@ -49,7 +49,7 @@ pub struct Options {
 }
 
 #[derive(Debug, Subcommand)]
-enum Kept {
+enum KeepCommand {
     /// Replaces the committed corpus with the fewest inputs that cover as much as the last runs did.
     Keep {
         /// Target whose corpus is replaced, or `all`.
@@ -61,31 +61,31 @@ enum Kept {
 ///
 /// # Errors
 /// When there is no target of that name, or a target cannot be built or run.
-pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
-    let known = targets(sh)?;
+pub fn run(sh: &Shell, options: &FuzzOptions) -> Result<bool> {
+    let known = list_targets(sh)?;
     if options.list {
         known.iter().for_each(say);
         return Ok(true);
     }
-    if let Some(Kept::Keep { target }) = &options.keep {
-        let chosen = choose(&known, target)?;
+    if let Some(KeepCommand::Keep { target }) = &options.keep {
+        let chosen = choose_targets(&known, target)?;
         build(sh, target)?;
         for target in chosen {
-            keep(sh, &target)?;
+            keep_corpus(sh, &target)?;
         }
         return Ok(true);
     }
     let target = options.target.as_deref().unwrap_or("all");
-    let chosen = choose(&known, target)?;
+    let chosen = choose_targets(&known, target)?;
     build(sh, target)?;
     let outcomes = run_all(sh, chosen, options)?;
     outcome::write(sh, &outcomes)?;
-    say(outcome::table(&outcomes));
+    say(outcome::format_table(&outcomes));
     Ok(outcomes.iter().all(|outcome| outcome.findings == 0))
 }
 
 /// Returns the names of the targets, which are the files of the workspace's folder `targets`.
-fn targets(sh: &Shell) -> Result<Vec<String>> {
+fn list_targets(sh: &Shell) -> Result<Vec<String>> {
     let files = sh.read_dir(format!("{WORKSPACE}/targets"))?;
     let names = files
         .iter()
@@ -94,7 +94,7 @@ fn targets(sh: &Shell) -> Result<Vec<String>> {
 }
 
 /// Returns the named target, or all of them for `all`.
-fn choose(known: &[String], target: &str) -> Result<Vec<String>> {
+fn choose_targets(known: &[String], target: &str) -> Result<Vec<String>> {
     if target == "all" {
         return Ok(known.to_vec());
     }
@@ -118,7 +118,7 @@ fn build(sh: &Shell, target: &str) -> Result<()> {
 }
 
 /// Returns the path of a target's built program.
-fn program(sh: &Shell, target: &str) -> Result<PathBuf> {
+fn find_program(sh: &Shell, target: &str) -> Result<PathBuf> {
     // cargo-fuzz always builds for a named platform, so there is one more folder than usual between `target` and `release`.
     let systems = sh.read_dir(format!("{WORKSPACE}/target"))?;
     let mut programs = systems.iter().map(|system| system.join("release").join(target));
@@ -127,7 +127,7 @@ fn program(sh: &Shell, target: &str) -> Result<PathBuf> {
 }
 
 /// Runs the targets, `options.jobs` at the same time, and returns the outcomes in the order of the targets' names.
-fn run_all(sh: &Shell, chosen: Vec<String>, options: &Options) -> Result<Vec<Outcome>> {
+fn run_all(sh: &Shell, chosen: Vec<String>, options: &FuzzOptions) -> Result<Vec<FuzzOutcome>> {
     let waiting = Mutex::new(chosen.into_iter());
     let done = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -150,10 +150,10 @@ fn run_all(sh: &Shell, chosen: Vec<String>, options: &Options) -> Result<Vec<Out
 }
 
 /// Runs one target, writes its log and prints its line.
-fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
+fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<FuzzOutcome> {
     let learned = sh.create_dir(format!("{OUTPUT}/corpus/{target}"))?;
     let findings = sh.create_dir(format!("{OUTPUT}/findings/{target}"))?;
-    let (program, committed) = (program(sh, target)?, format!("{COMMITTED}/{target}"));
+    let (program, committed) = (find_program(sh, target)?, format!("{COMMITTED}/{target}"));
     let seeds = match target {
         "land" => Some(make_seeds(sh)?),
         _ => None,
@@ -172,8 +172,8 @@ fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
     let took = began.elapsed().as_secs();
     sh.write_file(format!("{OUTPUT}/{target}.log"), &ended.stderr)?;
     let log = String::from_utf8_lossy(&ended.stderr);
-    let outcome = Outcome::read(target, took, &log, ended.status.success());
-    say(outcome.line());
+    let outcome = FuzzOutcome::read(target, took, &log, ended.status.success());
+    say(outcome.format_line());
     Ok(outcome)
 }
 
@@ -191,12 +191,12 @@ fn make_seeds(sh: &Shell) -> Result<PathBuf> {
 }
 
 /// Replaces the generated inputs of a corpus with the fewest inputs that cover as much as all inputs of past runs.
-fn keep(sh: &Shell, target: &str) -> Result<()> {
+fn keep_corpus(sh: &Shell, target: &str) -> Result<()> {
     let committed = sh.create_dir(format!("{COMMITTED}/{target}"))?;
     let learned = sh.create_dir(format!("{OUTPUT}/corpus/{target}"))?;
     sh.remove_path(format!("{OUTPUT}/merged/{target}"))?;
     let merged = sh.create_dir(format!("{OUTPUT}/merged/{target}"))?;
-    let program = program(sh, target)?;
+    let program = find_program(sh, target)?;
     // libFuzzer's own merge (see "Corpus" in its manual), because `cargo fuzz cmin`, which calls it too, replaces the file
     // names that people chose.
     let limit = format!("-max_len={MOST_BYTES}");
@@ -253,10 +253,12 @@ mod tests {
 
     #[test]
     fn a_target_is_a_file_of_the_workspace() {
-        let known = targets(&top()).expect("targets");
+        let known = list_targets(&top()).expect("targets");
         assert!(known.contains(&"land".to_owned()), "{known:?}");
-        assert_eq!(choose(&known, "all").unwrap(), known);
-        let problem = choose(&known, "speed").expect_err("a problem").to_string();
+        assert_eq!(choose_targets(&known, "all").unwrap(), known);
+        let problem = choose_targets(&known, "speed")
+            .expect_err("a problem")
+            .to_string();
         assert!(
             problem.contains("`speed` is not a target; the targets are `all`, `acp`"),
             "{problem}"
@@ -266,7 +268,7 @@ mod tests {
     #[test]
     fn the_committed_corpora_are_small() {
         let sh = top();
-        for target in targets(&sh).expect("targets") {
+        for target in list_targets(&sh).expect("targets") {
             let files = sh.read_dir(format!("{COMMITTED}/{target}")).expect("a corpus");
             let total: usize = files
                 .iter()

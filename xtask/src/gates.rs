@@ -15,7 +15,7 @@ use clap::Args;
 use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
-use crate::python::{LLAMA, Server};
+use crate::python::{LLAMA, ModelServer};
 use crate::{boundary, say, timestamp};
 
 /// The gate that judges the source tree, and so needs no build.
@@ -28,15 +28,15 @@ const EVIDENCE: &str = "outputs/gates";
 pub const PAGE: &str = "outputs/gates/README.md";
 
 /// Parses the name of a gate on the command line.
-fn known(name: &str) -> Result<String, String> {
+fn parse_name(name: &str) -> Result<String, String> {
     find_gate(name).map(|gate| gate.name)
 }
 
 /// Arguments of `cargo xtask gates`.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Options {
+pub struct GateOptions {
     /// Gates to run; all of them if none is named.
-    #[arg(value_name = "NAME", value_parser = known)]
+    #[arg(value_name = "NAME", value_parser = parse_name)]
     pub names: Vec<String>,
     /// Fails if a gate is skipped, for example because no server answers.
     #[arg(long)]
@@ -55,7 +55,7 @@ pub struct Options {
 ///
 /// # Errors
 /// When the list of gates cannot be read.
-pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
+pub fn run(sh: &Shell, options: &GateOptions) -> Result<bool> {
     let wanted = |gate: &GateSpec| options.names.is_empty() || options.names.contains(&gate.name);
     let gates: Vec<GateSpec> = load_gates()?.into_iter().filter(wanted).collect();
     if options.list {
@@ -71,11 +71,11 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
         let results = match &built {
             // The source tree is judged even if the product does not build.
             _ if name == BOUNDARY => judge_tree(sh, gate),
-            Ok(()) => judge(sh, name),
+            Ok(()) => run_gate(sh, name),
             Err(problem) => Err(Error::msg(format!("{problem:#}"))),
         };
-        let results = results.unwrap_or_else(|problem| broken(name, &problem));
-        show(&results, started);
+        let results = results.unwrap_or_else(|problem| broken_verdict(name, &problem));
+        print_verdict(&results, started);
         verdicts.push(results);
     }
     Ok(verdicts.iter().all(|results| match results.status {
@@ -90,14 +90,14 @@ fn judge_tree(sh: &Shell, gate: &GateSpec) -> Result<GateResults> {
     let began = timestamp(SystemTime::now());
     let names = gate.checks.iter().map(|(id, name)| (id.as_str(), name.as_str()));
     let names = names.collect();
-    let tape = GateTape::begin_run(&evidence(sh, BOUNDARY), BOUNDARY, Mode::Gate, &began)?;
+    let tape = GateTape::begin_run(&evidence_folder(sh, BOUNDARY), BOUNDARY, Mode::Gate, &began)?;
     let results = GateResults::new(BOUNDARY, &began, Mode::Gate, boundary::run(sh, &names)?);
     tape.finish_run(&timestamp(SystemTime::now()), &results)?;
     Ok(results)
 }
 
 /// Creates the verdict of a gate that could not judge: one failed check with the reason.
-fn broken(gate: &str, problem: &Error) -> GateResults {
+fn broken_verdict(gate: &str, problem: &Error) -> GateResults {
     let check = Check::new("gate", "the gate can judge", false, format!("{problem:#}"));
     GateResults::new(gate, &timestamp(SystemTime::now()), Mode::Gate, vec![check])
 }
@@ -121,9 +121,9 @@ pub fn build_product(sh: &Shell) -> Result<()> {
 ///
 /// # Errors
 /// When the gate or its server cannot be run, or the gate leaves no new verdict.
-fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
-    let binaries = Metadata::load(sh)?.debug();
-    let folder = evidence(sh, gate);
+fn run_gate(sh: &Shell, gate: &str) -> Result<GateResults> {
+    let binaries = Metadata::load(sh)?.debug_folder();
+    let folder = evidence_folder(sh, gate);
     let mut command = Command::new(binaries.join("gate"));
     command
         .arg(gate)
@@ -137,8 +137,8 @@ fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
     let scratch = sh.create_temp_dir()?;
     // A person who names a server wants that one judged.
     let is_ours = gate == LLAMACPP && sh.var_os("AGENTOS_LLAMACPP_BASE_URL").is_none();
-    let server = match LLAMA.find(sh).filter(|_| is_ours) {
-        Some(python) => Some(Server::start(sh, &python, scratch.path())?),
+    let server = match LLAMA.find_python(sh).filter(|_| is_ours) {
+        Some(python) => Some(ModelServer::start(sh, &python, scratch.path())?),
         None => None,
     };
     if let Some(server) = &server {
@@ -173,12 +173,12 @@ fn is_fresh(results: &GateResults, before: SystemTime) -> bool {
 }
 
 /// Returns the folder of a gate's evidence.
-fn evidence(sh: &Shell, gate: &str) -> PathBuf {
+fn evidence_folder(sh: &Shell, gate: &str) -> PathBuf {
     sh.current_dir().join(Path::new(EVIDENCE)).join(gate)
 }
 
 /// Prints one line for the gate, and one for each reason why a check did not pass.
-fn show(results: &GateResults, started: Instant) {
+fn print_verdict(results: &GateResults, started: Instant) {
     let counts = results.counts;
     say(format_args!(
         "{}  {:<20} {} of {} checks passed, {} failed, {} skipped ({:.1} s)",
@@ -190,11 +190,11 @@ fn show(results: &GateResults, started: Instant) {
         counts.skipped,
         started.elapsed().as_secs_f64(),
     ));
-    reasons(&results.checks).iter().for_each(say);
+    reason_lines(&results.checks).iter().for_each(say);
 }
 
 /// Returns a line for each reason why checks did not pass. Consecutive checks with the same result and reason share a line.
-fn reasons(checks: &[Check]) -> Vec<String> {
+fn reason_lines(checks: &[Check]) -> Vec<String> {
     let mut grouped: Vec<(String, CheckStatus, &str)> = Vec::new();
     for check in checks.iter().filter(|check| check.status != CheckStatus::Passed) {
         for reason in &check.details {
@@ -261,7 +261,7 @@ mod tests {
         let gates = load_gates().unwrap();
         let listed = gates.iter().find(|gate| gate.name == BOUNDARY).unwrap();
         let listed: Vec<&str> = listed.checks.iter().map(|(id, _)| id.as_str()).collect();
-        assert_eq!(listed, boundary::ids());
+        assert_eq!(listed, boundary::check_ids());
     }
 
     #[test]
@@ -299,6 +299,6 @@ mod tests {
             "      SKIP B, C: A did not pass",
             "      FAIL D: A did not pass",
         ];
-        assert_eq!(reasons(&checks), expected);
+        assert_eq!(reason_lines(&checks), expected);
     }
 }

@@ -34,15 +34,15 @@ use xshell::Shell;
 #[command(bin_name = "cargo xtask")]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: XtaskCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum XtaskCommand {
     /// Runs all checks that a change must pass: format, lints, tests, generated files, gates.
     Ci,
     /// Runs all gates or the named ones; their evidence is in outputs/gates/.
-    Gates(gates::Options),
+    Gates(gates::GateOptions),
     /// Writes the generated files: JSON Schemas, the reference page, the table of gates.
     Schemas {
         /// Compares the generated files with the committed ones and writes nothing.
@@ -53,9 +53,9 @@ enum Verb {
     Picture,
     /// Measures the product next to its peers.
     #[command(subcommand)]
-    Bench(bench::Which),
+    Bench(bench::BenchCommand),
     /// Runs fuzz targets with `cargo fuzz`; new inputs and findings are in outputs/fuzz/.
-    Fuzz(fuzz::Options),
+    Fuzz(fuzz::FuzzOptions),
     /// Builds the release archive with cargo-dist, including completions, manual pages and licences.
     Dist,
 }
@@ -76,18 +76,18 @@ fn main() -> ExitCode {
 ///
 /// # Errors
 /// When the command cannot do its work.
-fn run(verb: &Verb) -> Result<bool> {
+fn run(verb: &XtaskCommand) -> Result<bool> {
     let sh = Shell::new()?;
     // Paths in this program are relative to the repository, wherever it is called from.
     sh.change_dir(root());
     match verb {
-        Verb::Ci => ci::run(&sh),
-        Verb::Gates(options) => gates::run(&sh, options),
-        Verb::Schemas { check } => schemas::run(&sh, *check),
-        Verb::Picture => picture::run(&sh),
-        Verb::Bench(which) => bench::run(&sh, which),
-        Verb::Fuzz(options) => fuzz::run(&sh, options),
-        Verb::Dist => dist::run(&sh),
+        XtaskCommand::Ci => ci::run(&sh),
+        XtaskCommand::Gates(options) => gates::run(&sh, options),
+        XtaskCommand::Schemas { check } => schemas::run(&sh, *check),
+        XtaskCommand::Picture => picture::run(&sh),
+        XtaskCommand::Bench(which) => bench::run(&sh, which),
+        XtaskCommand::Fuzz(options) => fuzz::run(&sh, options),
+        XtaskCommand::Dist => dist::run(&sh),
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Metadata {
     /// Package ids of the members.
     pub workspace_members: Vec<String>,
     /// The resolved graph.
-    pub resolve: Resolve,
+    pub resolve: ResolvedGraph,
     /// Folder of the workspace.
     pub workspace_root: String,
     /// Folder of build products.
@@ -58,7 +58,7 @@ pub struct Dependency {
 
 /// The resolved graph.
 #[derive(Debug, Default, Deserialize)]
-pub struct Resolve {
+pub struct ResolvedGraph {
     /// A node for each package: its id, and the packages that it uses with the selected features.
     pub nodes: Vec<Value>,
 }
@@ -81,7 +81,7 @@ impl Metadata {
     }
 
     /// Returns the folder of debug builds.
-    pub fn debug(&self) -> PathBuf {
+    pub fn debug_folder(&self) -> PathBuf {
         Path::new(&self.target_directory).join("debug")
     }
 
@@ -97,7 +97,7 @@ impl Metadata {
     }
 
     /// Returns the selected features of each package from a registry, by the package's id.
-    pub fn features(&self) -> BTreeMap<&str, &Value> {
+    pub fn outside_features(&self) -> BTreeMap<&str, &Value> {
         let nodes = self.resolve.nodes.iter();
         let features = nodes.filter_map(|node| Some((node.get("id")?.as_str()?, node.get("features")?)));
         features.filter(|(id, _)| id.starts_with("registry+")).collect()

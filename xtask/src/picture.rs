@@ -32,9 +32,9 @@ pub fn run(sh: &Shell) -> Result<bool> {
     cmd!(sh, "cargo build --quiet --package agentos --bins")
         .quiet()
         .run()?;
-    let program = Metadata::load(sh)?.debug().join("agentos");
-    let text = recorded(sh, &program)?;
-    let lines: Vec<String> = text.lines().map(broken).collect();
+    let program = Metadata::load(sh)?.debug_folder().join("agentos");
+    let text = record_calls(sh, &program)?;
+    let lines: Vec<String> = text.lines().map(wrap_line).collect();
     sh.write_file(
         format!("{DEMO}/picture.svg"),
         Term::new().palette(WIN10_CONSOLE).render_svg(&lines.join("\n")),
@@ -47,7 +47,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
 ///
 /// # Errors
 /// When the program cannot be run or prints text that is not UTF-8.
-fn recorded(sh: &Shell, program: &Path) -> Result<String> {
+fn record_calls(sh: &Shell, program: &Path) -> Result<String> {
     let scratch = sh.create_temp_dir()?;
     let home = scratch.path();
     for name in ["answer.md", "escape.md", "workflow.md"] {
@@ -83,7 +83,7 @@ fn recorded(sh: &Shell, program: &Path) -> Result<String> {
 }
 
 /// Wraps a line after [`COLUMNS`] characters; the escape sequences that colour it have no width.
-fn broken(line: &str) -> String {
+fn wrap_line(line: &str) -> String {
     let (mut text, mut column, mut in_code) = (String::new(), 0, false);
     for c in line.chars() {
         in_code |= c == '\u{1b}';
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn long_lines_are_broken_and_codes_have_no_width() {
         let bold = format!("\u{1b}[1m{}\u{1b}[0m", "x".repeat(COLUMNS));
-        assert_eq!(broken(&bold), bold);
-        assert_eq!(broken(&"x".repeat(COLUMNS + 1)).lines().count(), 2);
+        assert_eq!(wrap_line(&bold), bold);
+        assert_eq!(wrap_line(&"x".repeat(COLUMNS + 1)).lines().count(), 2);
     }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 /// A virtual environment, which is created if no Python with the needed packages is found.
-pub struct Environment {
+pub struct PythonEnvironment {
     folder: &'static str,
     /// The Python modules that the scripts import.
     modules: &'static str,
@@ -23,7 +23,7 @@ pub struct Environment {
 }
 
 /// The environment of the llama.cpp server.
-pub const LLAMA: Environment = Environment {
+pub const LLAMA: PythonEnvironment = PythonEnvironment {
     folder: ".venv-llama",
     modules: "xllamacpp",
     requirements: "scripts/servers/requirements.txt",
@@ -32,7 +32,7 @@ pub const LLAMA: Environment = Environment {
 };
 
 /// The environment of the scripts that verify evidence independently.
-pub const EVIDENCE: Environment = Environment {
+pub const EVIDENCE: PythonEnvironment = PythonEnvironment {
     folder: ".venv-evidence",
     modules: "cryptography, securesystemslib",
     requirements: "scripts/evidence/requirements.txt",
@@ -40,10 +40,10 @@ pub const EVIDENCE: Environment = Environment {
     takes_system: true,
 };
 
-impl Environment {
+impl PythonEnvironment {
     /// Returns a Python that has the modules, or `None` if there is none yet.
-    pub fn find(&self, sh: &Shell) -> Option<PathBuf> {
-        let mut places = vec![self.named(sh).unwrap_or_else(|| self.own(sh))];
+    pub fn find_python(&self, sh: &Shell) -> Option<PathBuf> {
+        let mut places = vec![self.named_python(sh).unwrap_or_else(|| self.own_python(sh))];
         places.extend(self.takes_system.then(|| PathBuf::from("python3")));
         let look = format!("import {}", self.modules);
         let has = |python: &PathBuf| is_well(cmd!(sh, "{python} -c {look}"));
@@ -51,13 +51,13 @@ impl Environment {
     }
 
     /// Returns the Python that a person named, or `None` if the variable is not set.
-    fn named(&self, sh: &Shell) -> Option<PathBuf> {
+    fn named_python(&self, sh: &Shell) -> Option<PathBuf> {
         let value = sh.var_os(self.variable?)?;
         (!value.is_empty()).then(|| value.into())
     }
 
     /// Returns the path of the Python in this environment's folder.
-    fn own(&self, sh: &Shell) -> PathBuf {
+    fn own_python(&self, sh: &Shell) -> PathBuf {
         sh.current_dir().join(self.folder).join("bin/python")
     }
 
@@ -65,12 +65,12 @@ impl Environment {
     ///
     /// # Errors
     /// When there is no such Python and none can be created; the message is the reason for skipping its users.
-    pub fn prepare(&self, sh: &Shell) -> Result<PathBuf> {
-        if let Some(python) = self.find(sh) {
+    pub fn prepare_python(&self, sh: &Shell) -> Result<PathBuf> {
+        if let Some(python) = self.find_python(sh) {
             return Ok(python);
         }
         // A person who names a Python that does not work should learn that, not get another one.
-        if let (Some(variable), Some(python)) = (self.variable, self.named(sh)) {
+        if let (Some(variable), Some(python)) = (self.variable, self.named_python(sh)) {
             bail!(
                 "`{variable}` names `{}`, which cannot import `{}`",
                 python.display(),
@@ -82,11 +82,11 @@ impl Environment {
             .into_iter()
             .find(|name| is_well(cmd!(sh, "{name} -c {recent}")))
             .context("no Python 3.11 or later with `venv` was found")?;
-        let (folder, requirements, own) = (self.folder, self.requirements, self.own(sh));
+        let (folder, requirements, own) = (self.folder, self.requirements, self.own_python(sh));
         run_quietly(cmd!(sh, "{base} -m venv {folder}"))?;
         let pip = cmd!(sh, "{own} -m pip install --quiet --disable-pip-version-check");
         run_quietly(pip.args(["-r", requirements]))?;
-        self.find(sh)
+        self.find_python(sh)
             .context("the packages were installed but cannot be imported")
     }
 }
@@ -119,12 +119,12 @@ const ANSWER: &str = "Sure, this is the change:\n\n```diff\n--- a/src/lib.rs\n++
     pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n```\n";
 
 /// A running llama.cpp server with a generated model; ended when dropped.
-pub struct Server {
+pub struct ModelServer {
     child: Child,
     url: String,
 }
 
-impl Server {
+impl ModelServer {
     /// Generates the model and starts a server with it.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ModelServer {
     fn drop(&mut self) {
         // Both fail only if the server has ended already.
         self.child.kill().ok();

@@ -12,57 +12,57 @@ use toml::{Table, Value};
 /// The text of the file.
 pub const TEXT: &str = include_str!("../rules.toml");
 
-type Names = Vec<&'static str>;
-type Texts = BTreeMap<&'static str, &'static str>;
-type Rows = BTreeMap<&'static str, Names>;
+type NameList = Vec<&'static str>;
+type TextMap = BTreeMap<&'static str, &'static str>;
+type NameTable = BTreeMap<&'static str, NameList>;
 
 /// The tables; a comment in the file explains each of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    pub common: Names,
-    pub common_in_tests: Names,
-    pub no_defaults: Names,
-    pub pure: Names,
-    pub never_reached: Names,
-    pub inherited: Names,
+    pub common: NameList,
+    pub common_in_tests: NameList,
+    pub no_defaults: NameList,
+    pub pure: NameList,
+    pub never_reached: NameList,
+    pub inherited: NameList,
     pub lints: Vec<(&'static str, &'static str, &'static str)>,
     pub own_lint_levels: Vec<(&'static str, &'static str, &'static str)>,
-    pub silencers: Names,
-    pub cargo_settings: Names,
+    pub silencers: NameList,
+    pub cargo_settings: NameList,
     pub alias: (&'static str, &'static str),
     pub fixtures: &'static str,
-    pub other_endings: Names,
-    pub real_server_modules: Names,
-    pub top_level: Names,
+    pub other_endings: NameList,
+    pub real_server_modules: NameList,
+    pub top_level: NameList,
     pub max_lines: usize,
     pub max_test_lines: usize,
-    pub unfinished: Names,
+    pub unfinished: NameList,
     pub min_rust_files: usize,
     pub adapters: u64,
-    pub adapters_never_reach: Names,
+    pub adapters_never_reach: NameList,
     pub words: u64,
     pub apps: u64,
-    pub kernel: Names,
-    pub user_land: Names,
+    pub kernel: NameList,
+    pub user_land: NameList,
     pub dev_only: &'static str,
-    pub layer_folders: Names,
-    pub walk_bans: Names,
-    pub walkers: Names,
+    pub layer_folders: NameList,
+    pub walk_bans: NameList,
+    pub walkers: NameList,
     pub path_looks: Vec<(&'static str, usize, &'static str)>,
-    test_support_members: Names,
-    test_support: Names,
-    pub same_layer: Rows,
-    pub owned: Rows,
-    pub closed_features: Rows,
-    pub own_lints: Texts,
-    pub own_workspaces: Texts,
-    pub other_languages: Texts,
-    pub grants: Rows,
-    pub unreachable: Rows,
-    pub only: Rows,
-    pub front_ends: Rows,
-    pub folders: Texts,
+    test_support_members: NameList,
+    test_support: NameList,
+    pub same_layer: NameTable,
+    pub owned: NameTable,
+    pub closed_features: NameTable,
+    pub own_lints: TextMap,
+    pub own_workspaces: TextMap,
+    pub other_languages: TextMap,
+    pub grants: NameTable,
+    pub unreachable: NameTable,
+    pub only: NameTable,
+    pub front_ends: NameTable,
+    pub folders: TextMap,
 }
 
 /// The rules, or empty tables if the file cannot be parsed. The gate calls [`read`] first, which reports that.
@@ -88,15 +88,15 @@ pub fn doubled(rules: &str) -> Vec<String> {
     let mut problems = Vec::new();
     // Only lists need a search: TOML itself refuses a key that occurs twice.
     for (name, value) in &tables {
-        problems.extend(twice(name, value));
+        problems.extend(repeated_elements(name, value));
         let rows = value.as_table().into_iter().flatten();
-        problems.extend(rows.flat_map(|(key, row)| twice(&format!("{name}, {key}"), row)));
+        problems.extend(rows.flat_map(|(key, row)| repeated_elements(&format!("{name}, {key}"), row)));
     }
     problems
 }
 
 /// Reports the elements that a list contains twice. The last part of a compound element, a reason or a level, does not count.
-fn twice(table: &str, list: &Value) -> Vec<String> {
+fn repeated_elements(table: &str, list: &Value) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let key = |element: &Value| match element.as_array().map(Vec::as_slice) {
         Some([key @ .., _]) => key

@@ -7,14 +7,14 @@ use crate::rules::RULES;
 
 /// A program that runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runner {
+pub enum TestRunner {
     /// `cargo nextest`.
     Nextest,
     /// `cargo test`.
     Cargo,
 }
 
-impl Runner {
+impl TestRunner {
     /// Returns the arguments of a run; `without_server` excludes the tests that need a real server.
     pub fn run_args(self, without_server: bool) -> Vec<String> {
         let (fixed, left_out) = match self {
@@ -55,7 +55,7 @@ impl Runner {
     }
 
     /// Returns the names of the tests in a runner's list.
-    pub fn listed(self, output: &str) -> Vec<&str> {
+    pub fn parse_list(self, output: &str) -> Vec<&str> {
         let name = |line| match self {
             Self::Nextest => str::split_once(line, ' ').map(|(_, name)| name),
             Self::Cargo => str::strip_suffix(line, ": test"),
@@ -76,7 +76,7 @@ fn real_server_filter() -> String {
 
 /// The number of tests for each result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TestTally {
     /// Tests that passed.
     pub passed: u64,
     /// Tests that failed, timed out or could not be started.
@@ -85,20 +85,20 @@ pub struct Tally {
     pub skipped: u64,
 }
 
-impl Tally {
+impl TestTally {
     /// Adds up all summary lines of the output; `None` if there is no such line.
     pub fn read(output: &str) -> Option<Self> {
         let mut found: Option<Self> = None;
         for line in output.lines().map(str::trim_start) {
             if line.starts_with("test result: ") || line.starts_with("Summary [") {
-                found.get_or_insert_default().add(line);
+                found.get_or_insert_default().add_line(line);
             }
         }
         found
     }
 
     /// Adds the numbers of one summary line, such as `7 passed, 0 skipped`.
-    fn add(&mut self, line: &str) {
+    fn add_line(&mut self, line: &str) {
         let split = line.split(|c: char| !c.is_alphanumeric());
         let words: Vec<&str> = split.filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
@@ -124,35 +124,35 @@ mod tests {
     #[test]
     fn tests_that_need_a_real_server_are_left_out_and_named() {
         let plain = ["-E", "--skip"];
-        for runner in [Runner::Nextest, Runner::Cargo] {
+        for runner in [TestRunner::Nextest, TestRunner::Cargo] {
             let with_server = runner.run_args(false);
             assert!(with_server.iter().all(|arg| !plain.contains(&arg.as_str())));
         }
-        let nextest = Runner::Nextest.run_args(true);
+        let nextest = TestRunner::Nextest.run_args(true);
         assert_eq!(
             nextest.last().map(String::as_str),
             Some("not test(/(^|::)(llama|real)::/)")
         );
-        let cargo = Runner::Cargo.run_args(true);
+        let cargo = TestRunner::Cargo.run_args(true);
         assert!(cargo.ends_with(&["--", "--skip", "llama::", "--skip", "real::"].map(str::to_owned)));
 
         assert!(
-            Runner::Nextest
+            TestRunner::Nextest
                 .list_args()
                 .ends_with(&["-E".to_owned(), "test(/(^|::)(llama|real)::/)".to_owned()])
         );
         let nextest = "agentos::it llama::a_task_lands\nagentos-llamacpp adapter::real::an_answer\n";
         assert_eq!(
-            Runner::Nextest.listed(nextest),
+            TestRunner::Nextest.parse_list(nextest),
             ["llama::a_task_lands", "adapter::real::an_answer"]
         );
         assert!(
-            Runner::Cargo
+            TestRunner::Cargo
                 .list_args()
                 .ends_with(&["--list", "llama::", "real::"].map(str::to_owned))
         );
         let cargo = "llama::tests::it_starts: test\n\n1 test, 0 benchmarks\n";
-        assert_eq!(Runner::Cargo.listed(cargo), ["llama::tests::it_starts"]);
+        assert_eq!(TestRunner::Cargo.parse_list(cargo), ["llama::tests::it_starts"]);
     }
 
     #[test]
@@ -178,12 +178,12 @@ mod tests {
             ("error: could not compile", None),
         ];
         for (output, expected) in cases {
-            let expected = expected.map(|(passed, failed, skipped)| Tally {
+            let expected = expected.map(|(passed, failed, skipped)| TestTally {
                 passed,
                 failed,
                 skipped,
             });
-            assert_eq!(Tally::read(output), expected, "{output}");
+            assert_eq!(TestTally::read(output), expected, "{output}");
         }
     }
 }

@@ -15,7 +15,7 @@ const MEASURE: &str = "scripts/executor/measure.py";
 
 /// Time and memory of one call.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Taken {
+pub struct CallCost {
     /// Milliseconds from start to end.
     pub ms: f64,
     /// Milliseconds of processor time, in the program and in the kernel on its behalf.
@@ -27,15 +27,15 @@ pub struct Taken {
 
 /// Times of several calls of one kind.
 #[derive(Debug, Clone, Serialize)]
-pub struct Spread {
+pub struct TimeSpread {
     pub median_ms: f64,
     /// The shortest and the longest time.
     pub range_ms: [f64; 2],
 }
 
-impl Spread {
+impl TimeSpread {
     /// Computes the median and the range of some times.
-    pub fn of(figures: impl Iterator<Item = f64>) -> Self {
+    pub fn from_times(figures: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = figures.collect();
         sorted.sort_by(f64::total_cmp);
         let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Spread {
 
 /// The first fields of every report of measurements.
 #[derive(Debug, Serialize)]
-pub struct Head {
+pub struct ReportHead {
     version: u32,
     pub commit: String,
     pub finished_at: String,
@@ -59,17 +59,17 @@ pub struct Head {
 }
 
 /// Runs and measures commands. Their home is the empty folder `home`, so that no settings apply.
-pub struct Clock<'a> {
+pub struct CallClock<'a> {
     pub sh: &'a Shell,
     pub home: &'a Path,
 }
 
-impl Clock<'_> {
+impl CallClock<'_> {
     /// Runs commands, separated by `--`, one after the other in a folder, and measures them together.
     ///
     /// # Errors
     /// When a command cannot be run or does not exit with 0.
-    pub fn take(&self, at: &Path, words: &[&str]) -> Result<Taken> {
+    pub fn measure_call(&self, at: &Path, words: &[&str]) -> Result<CallCost> {
         let Self { sh, home } = self;
         // The user's settings for git and the machine's policy for agentos would change what is measured.
         let measure = cmd!(sh, "python3 -I -S {MEASURE} {at} {words...}").env("HOME", home);
@@ -78,7 +78,8 @@ impl Clock<'_> {
             .env("GIT_CONFIG_NOSYSTEM", "1");
         let output = measure.quiet().ignore_status().output()?;
         let said = String::from_utf8_lossy(&output.stderr);
-        let taken: Taken = serde_json::from_slice(&output.stdout).with_context(|| said.trim().to_owned())?;
+        let taken: CallCost =
+            serde_json::from_slice(&output.stdout).with_context(|| said.trim().to_owned())?;
         ensure!(
             taken.code == 0,
             "`{}` ended with {}: {}",
@@ -93,26 +94,26 @@ impl Clock<'_> {
     ///
     /// # Errors
     /// When the memory of the measuring program cannot be measured.
-    pub fn head(&self, commit: String, rounds: usize) -> Result<Head> {
-        Ok(Head {
+    pub fn report_head(&self, commit: String, rounds: usize) -> Result<ReportHead> {
+        Ok(ReportHead {
             version: 1,
             commit,
             finished_at: timestamp(SystemTime::now()),
-            machine: machine(self.sh),
+            machine: describe_machine(self.sh),
             rounds,
             // `true` does next to nothing, so its figure is the measuring program's own.
-            floor_kib: self.take(self.home, &["true"])?.kib,
+            floor_kib: self.measure_call(self.home, &["true"])?.kib,
         })
     }
 }
 
 /// Formats KiB as MiB.
-pub fn mib(kib: u64) -> String {
+pub fn format_mib(kib: u64) -> String {
     format!("{:.1}", kib as f64 / 1024.0)
 }
 
 /// Describes the machine: processor, cores, memory, system and load.
-fn machine(sh: &Shell) -> String {
+fn describe_machine(sh: &Shell) -> String {
     let read = |file: &str| sh.read_file(file).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
     let names = cpus

@@ -11,8 +11,8 @@ use anyhow::Result;
 use serde::Serialize;
 use xshell::{Shell, cmd};
 
-use super::clock::{Clock, Head, Spread, Taken, mib};
-use super::store;
+use super::clock::{CallClock, CallCost, ReportHead, TimeSpread, format_mib};
+use super::store_report;
 use crate::metadata::Metadata;
 use crate::say;
 
@@ -39,7 +39,7 @@ const LONG: usize = 100_000;
 
 /// Figures of verifying one tape.
 #[derive(Debug, Clone, Serialize)]
-struct Verified {
+struct VerifyRow {
     tape: &'static str,
     #[serde(skip)]
     name: &'static str,
@@ -47,7 +47,7 @@ struct Verified {
     /// Bytes of the tape, without blobs.
     bytes: u64,
     #[serde(flatten)]
-    spread: Spread,
+    spread: TimeSpread,
     /// Median processor time in milliseconds.
     cpu_ms: f64,
     /// The largest resident memory, in KiB.
@@ -56,20 +56,20 @@ struct Verified {
 
 /// Time of one write.
 #[derive(Debug, Clone, Serialize)]
-struct Appended {
+struct AppendRow {
     what: &'static str,
     #[serde(skip)]
     name: &'static str,
     #[serde(flatten)]
-    spread: Spread,
+    spread: TimeSpread,
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct EvidenceReport {
     #[serde(flatten)]
-    head: Head,
-    verified: Vec<Verified>,
-    appended: Vec<Appended>,
+    head: ReportHead,
+    verified: Vec<VerifyRow>,
+    appended: Vec<AppendRow>,
 }
 
 /// Measures, prints the report and stores it.
@@ -87,9 +87,9 @@ pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()>
     let home = sh.current_dir().join("target/bench-evidence");
     sh.remove_path(&home)?;
     sh.create_dir(&home)?;
-    let clock = Clock { sh, home: &home };
+    let clock = CallClock { sh, home: &home };
     let (program, maker) = (program.display().to_string(), maker.display().to_string());
-    let appended = appends(&clock, &maker)?;
+    let appended = measure_appends(&clock, &maker)?;
     let mut verified = Vec::new();
     for tape in TAPES {
         say(format_args!(
@@ -97,25 +97,25 @@ pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()>
             tape.0,
             tape.2 * RECORDS
         ));
-        verified.push(verify(&clock, (&program, &maker), tape)?);
+        verified.push(measure_verify(&clock, (&program, &maker), tape)?);
     }
-    let head = clock.head(commit, ROUNDS)?;
+    let head = clock.report_head(commit, ROUNDS)?;
     sh.remove_path(&home)?;
-    let report = Report {
+    let report = EvidenceReport {
         head,
         verified,
         appended,
     };
-    store(sh, out, &page(&report), &report)
+    store_report(sh, out, &render_page(&report), &report)
 }
 
 /// Measures each write of [`APPENDS`] in every round.
-fn appends(clock: &Clock<'_>, maker: &str) -> Result<Vec<Appended>> {
+fn measure_appends(clock: &CallClock<'_>, maker: &str) -> Result<Vec<AppendRow>> {
     let mut taken: [Vec<f64>; APPENDS.len()] = Default::default();
     for round in 0..=ROUNDS {
         for ((what, _, count), taken) in APPENDS.iter().zip(&mut taken) {
             let at = clock.home.join(format!("{what}-{round}")).display().to_string();
-            let once = clock.take(clock.home, &[maker, what, &at, &count.to_string()])?;
+            let once = clock.measure_call(clock.home, &[maker, what, &at, &count.to_string()])?;
             // The first round warms up the caches and does not count.
             if round > 0 {
                 taken.push(once.ms / *count as f64);
@@ -123,26 +123,26 @@ fn appends(clock: &Clock<'_>, maker: &str) -> Result<Vec<Appended>> {
         }
     }
     let rows = APPENDS.iter().zip(taken);
-    let row = |((what, name, _), taken): (&(&'static str, &'static str, usize), Vec<f64>)| Appended {
+    let row = |((what, name, _), taken): (&(&'static str, &'static str, usize), Vec<f64>)| AppendRow {
         what,
         name,
-        spread: Spread::of(taken.into_iter()),
+        spread: TimeSpread::from_times(taken.into_iter()),
     };
     Ok(rows.map(row).collect())
 }
 
 /// Writes a tape, measures verifying it, and removes it.
-fn verify(
-    clock: &Clock<'_>,
+fn measure_verify(
+    clock: &CallClock<'_>,
     (program, maker): (&str, &str),
     (tape, name, runs): (&'static str, &'static str, usize),
-) -> Result<Verified> {
+) -> Result<VerifyRow> {
     let dir = clock.home.join("tape");
     let at = dir.display().to_string();
-    clock.take(clock.home, &[maker, "write", &at, &runs.to_string(), tape])?;
-    let mut taken: Vec<Taken> = Vec::new();
+    clock.measure_call(clock.home, &[maker, "write", &at, &runs.to_string(), tape])?;
+    let mut taken: Vec<CallCost> = Vec::new();
     for _ in 0..if runs > LONG { 1 } else { ROUNDS } {
-        taken.push(clock.take(clock.home, &[program, "evidence", "verify", "--dir", &at])?);
+        taken.push(clock.measure_call(clock.home, &[program, "evidence", "verify", "--dir", &at])?);
     }
     let mut bytes = 0;
     for file in clock.sh.read_dir(&dir)? {
@@ -152,24 +152,24 @@ fn verify(
     }
     // The tape of a million records takes more than a gigabyte.
     clock.sh.remove_path(&dir)?;
-    Ok(Verified {
+    Ok(VerifyRow {
         tape,
         name,
         records: runs * RECORDS,
         bytes,
-        spread: Spread::of(taken.iter().map(|taken| taken.ms)),
-        cpu_ms: Spread::of(taken.iter().map(|taken| taken.cpu_ms)).median_ms,
+        spread: TimeSpread::from_times(taken.iter().map(|taken| taken.ms)),
+        cpu_ms: TimeSpread::from_times(taken.iter().map(|taken| taken.cpu_ms)).median_ms,
         peak_kib: taken.iter().map(|taken| taken.kib).max().unwrap_or_default(),
     })
 }
 
 /// Renders the report as a page for people.
-fn page(
-    Report {
+fn render_page(
+    EvidenceReport {
         head,
         verified,
         appended,
-    }: &Report,
+    }: &EvidenceReport,
 ) -> String {
     let mut page = format!(
         "# Evidence: verifying and appending\n\n\
@@ -185,9 +185,9 @@ fn page(
         head.commit,
         head.machine,
         head.rounds,
-        mib(head.floor_kib),
+        format_mib(head.floor_kib),
     );
-    for Verified {
+    for VerifyRow {
         name,
         records,
         bytes,
@@ -197,11 +197,11 @@ fn page(
         ..
     } in verified
     {
-        let Spread {
+        let TimeSpread {
             median_ms,
             range_ms: [least, most],
         } = spread;
-        let (megabytes, peak) = (bytes / 1_000_000, mib(*peak_kib));
+        let (megabytes, peak) = (bytes / 1_000_000, format_mib(*peak_kib));
         let rate = *records as f64 * 1000.0 / cpu_ms.max(f64::MIN_POSITIVE);
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -216,8 +216,8 @@ fn page(
          | operation | median ms | range ms | more than the disk alone |\n|---|---:|---:|---:|\n",
     );
     let disk = appended.first().map_or(0.0, |disk| disk.spread.median_ms);
-    for Appended { what, name, spread } in appended {
-        let Spread {
+    for AppendRow { what, name, spread } in appended {
+        let TimeSpread {
             median_ms,
             range_ms: [least, most],
         } = spread;

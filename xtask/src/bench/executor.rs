@@ -12,8 +12,8 @@ use anyhow::Result;
 use serde::Serialize;
 use xshell::{Shell, cmd};
 
-use super::clock::{Clock, Head, Spread, Taken, mib};
-use super::store;
+use super::clock::{CallClock, CallCost, ReportHead, TimeSpread, format_mib};
+use super::store_report;
 use crate::say;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 90_000];
@@ -22,7 +22,7 @@ const ROUNDS: usize = 5;
 
 /// A way of writing a change into git.
 #[derive(Debug)]
-struct Way {
+struct WriteWay {
     id: &'static str,
     name: &'static str,
     /// Folder of the repository in which it works.
@@ -36,26 +36,26 @@ const UNIT: &str = "git";
 
 /// All ways, in the order of measuring. Both ways of `agentos` are durable and leave evidence; only the second writes the
 /// working tree.
-const WAYS: [Way; 4] = [
-    Way {
+const WAYS: [WriteWay; 4] = [
+    WriteWay {
         id: "branch",
         name: "agentos, branch",
         folder: "agentos",
         commands: "{agentos} apply --quiet --yes --branch side {patch}",
     },
-    Way {
+    WriteWay {
         id: "work-tree",
         name: "agentos, work tree",
         folder: "agentos",
         commands: "{agentos} apply --quiet --yes {patch}",
     },
-    Way {
+    WriteWay {
         id: UNIT,
         name: "git, defaults",
         folder: "git",
         commands: "git apply --index {patch} -- git commit --quiet --message change",
     },
-    Way {
+    WriteWay {
         id: "git-durable",
         name: "git, all synced",
         folder: "git",
@@ -66,24 +66,24 @@ const WAYS: [Way; 4] = [
 
 /// Figures of one way, for a repository and a change of some number of files.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct WayRow {
     repository: usize,
     change: usize,
     way: &'static str,
     #[serde(skip)]
     name: &'static str,
     #[serde(flatten)]
-    spread: Spread,
+    spread: TimeSpread,
     /// The largest resident memory of any process, in KiB.
     peak_kib: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct ExecutorReport {
     #[serde(flatten)]
-    head: Head,
+    head: ReportHead,
     git: String,
-    rows: Vec<Row>,
+    rows: Vec<WayRow>,
 }
 
 /// Measures, prints the report and stores it.
@@ -93,39 +93,39 @@ struct Report {
 pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()> {
     let home = sh.current_dir().join("target/bench-executor");
     sh.remove_path(&home)?;
-    let clock = Clock { sh, home: &home };
+    let clock = CallClock { sh, home: &home };
     let mut rows = Vec::new();
     for size in SIZES {
         say(format_args!("a repository of {size} files"));
         let at = home.join(size.to_string());
-        repository::make(sh, &at.join("agentos"), size)?;
-        repository::make(sh, &at.join("git"), size)?;
+        repository::make_repository(sh, &at.join("agentos"), size)?;
+        repository::make_repository(sh, &at.join("git"), size)?;
         for change in CHANGES {
-            rows.extend(measure(&clock, program, &at, (size, change))?);
+            rows.extend(measure_ways(&clock, program, &at, (size, change))?);
         }
     }
-    let head = clock.head(commit, ROUNDS)?;
+    let head = clock.report_head(commit, ROUNDS)?;
     // Only at the end: before ext4 creates a file, it examines the inodes near it that were freed in the last minutes,
     // and whichever way works there would pay for that.
     sh.remove_path(&home)?;
     let git = cmd!(sh, "git --version").quiet().read()?;
-    let report = Report { head, git, rows };
-    store(sh, out, &page(&report), &report)
+    let report = ExecutorReport { head, git, rows };
+    store_report(sh, out, &render_page(&report), &report)
 }
 
 /// Measures every way for one repository and one change.
-fn measure(
-    clock: &Clock<'_>,
+fn measure_ways(
+    clock: &CallClock<'_>,
     program: &Path,
     at: &Path,
     (repository, change): (usize, usize),
-) -> Result<Vec<Row>> {
+) -> Result<Vec<WayRow>> {
     // The changes of one file and of 200 files share no file, so that both fit the same repository.
     let files = match change {
         1 => 500..501,
         many => 0..many,
     };
-    let mut taken: [Vec<Taken>; WAYS.len()] = Default::default();
+    let mut taken: [Vec<CallCost>; WAYS.len()] = Default::default();
     let patch: PathBuf = at.join("change.patch");
     let (agentos, patch_name) = (program.display().to_string(), patch.display().to_string());
     for measured in 0..=ROUNDS {
@@ -137,7 +137,7 @@ fn measure(
             };
             clock
                 .sh
-                .write_file(&patch, repository::patch(files.clone(), round))?;
+                .write_file(&patch, repository::round_patch(files.clone(), round))?;
             let word = |word| match word {
                 "{agentos}" => &agentos,
                 "{patch}" => &patch_name,
@@ -146,27 +146,27 @@ fn measure(
             let words: Vec<&str> = way.commands.split_whitespace().map(word).collect();
             // Otherwise a way would pay for the pending writes of the one before: git's index of 90,000 files is 9 MB.
             cmd!(clock.sh, "sync").quiet().run()?;
-            let once = clock.take(&at.join(way.folder), &words)?;
+            let once = clock.measure_call(&at.join(way.folder), &words)?;
             // The first round warms up the caches and does not count.
             if measured > 0 {
                 taken.push(once);
             }
         }
     }
-    let rows = WAYS.iter().zip(taken).map(|(way, taken)| Row {
+    let rows = WAYS.iter().zip(taken).map(|(way, taken)| WayRow {
         repository,
         change,
         way: way.id,
         name: way.name,
-        spread: Spread::of(taken.iter().map(|taken| taken.ms)),
+        spread: TimeSpread::from_times(taken.iter().map(|taken| taken.ms)),
         peak_kib: taken.iter().map(|taken| taken.kib).max().unwrap_or_default(),
     });
     Ok(rows.collect())
 }
 
 /// Renders the report as a page for people.
-fn page(report: &Report) -> String {
-    let Report { head, git, rows } = report;
+fn render_page(report: &ExecutorReport) -> String {
+    let ExecutorReport { head, git, rows } = report;
     let mut page = format!(
         "# Landing a change next to `git apply --index && git commit`\n\n\
          Made by `cargo xtask bench executor` at {}, commit {}, on {}; {git}.\n\n\
@@ -181,9 +181,9 @@ fn page(report: &Report) -> String {
         head.commit,
         head.machine,
         head.rounds,
-        mib(head.floor_kib),
+        format_mib(head.floor_kib),
     );
-    for Row {
+    for WayRow {
         repository,
         change,
         name,
@@ -192,13 +192,13 @@ fn page(report: &Report) -> String {
         ..
     } in rows
     {
-        let is_unit = |row: &&Row| (row.repository, row.change, row.way) == (*repository, *change, UNIT);
+        let is_unit = |row: &&WayRow| (row.repository, row.change, row.way) == (*repository, *change, UNIT);
         let git = rows.iter().find(is_unit).map_or(0.0, |row| row.spread.median_ms);
-        let Spread {
+        let TimeSpread {
             median_ms,
             range_ms: [least, most],
         } = spread;
-        let (ratio, peak) = (median_ms / git, mib(*peak_kib));
+        let (ratio, peak) = (median_ms / git, format_mib(*peak_kib));
         // Writing to a string cannot fail.
         let _ = writeln!(
             page,

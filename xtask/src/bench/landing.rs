@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use super::report::{self, Report, Run};
-use super::{Peers, peers, store};
+use super::report::{self, LandingReport, ToolRun};
+use super::{PeerChoice, peers, store_report};
 use crate::{say, timestamp};
 
 const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
@@ -18,8 +18,8 @@ const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 ///
 /// # Errors
 /// When the runner cannot be run or its output does not have the expected shape.
-pub fn run(sh: &Shell, program: &Path, commit: String, peers: Peers, out: &Path) -> Result<()> {
-    let found = peers::prepare(sh, peers)?;
+pub fn run(sh: &Shell, program: &Path, commit: String, peers: PeerChoice, out: &Path) -> Result<()> {
+    let found = peers::prepare_peers(sh, peers)?;
     let runs = sh.create_dir(out)?.join("runs.jsonl");
     say(format_args!(
         "running agentos and {} other tools or options over {CORPUS}",
@@ -39,8 +39,8 @@ pub fn run(sh: &Shell, program: &Path, commit: String, peers: Peers, out: &Path)
         .quiet()
         .run()?;
     let text = sh.read_file(&runs)?;
-    let parsed: Result<Vec<Run>, _> = text.lines().map(serde_json::from_str).collect();
+    let parsed: Result<Vec<ToolRun>, _> = text.lines().map(serde_json::from_str).collect();
     let parsed = parsed.context("the output of the runner does not have the expected shape")?;
-    let report = Report::new(&parsed, commit, timestamp(SystemTime::now()), found.missing);
-    store(sh, out, &report::markdown(&report), &report)
+    let report = LandingReport::new(&parsed, commit, timestamp(SystemTime::now()), found.missing);
+    store_report(sh, out, &report::render_report(&report), &report)
 }

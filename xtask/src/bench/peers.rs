@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use xshell::{Shell, cmd};
 
-use super::Peers;
+use super::PeerChoice;
 use crate::python::run_quietly;
 use crate::say;
 
@@ -18,7 +18,7 @@ const FOLDER: &str = "target/bench-peers";
 
 /// A program, and the tools of `scripts/landing/tools.json` that need it.
 #[derive(Debug, Deserialize)]
-struct Peer {
+struct PeerEntry {
     tools: Vec<String>,
     variable: Option<String>,
     program: Option<String>,
@@ -28,18 +28,18 @@ struct Peer {
 
 /// The peers that were found, and those that were not.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundPeers {
     /// Names of the tools that the runner can use, in the order of the table.
     pub tools: Vec<String>,
     /// Environment variables for the runner, with the paths of the programs.
     pub environment: Vec<(String, PathBuf)>,
     /// The peers that were not found.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPeer>,
 }
 
 /// A peer that is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct MissingPeer {
     /// The tools that need it.
     pub tools: Vec<String>,
     /// The commands that install it, from the top of the repository.
@@ -49,12 +49,12 @@ pub struct Missing {
 }
 
 /// Parses the table of peers.
-fn table() -> Result<Vec<Peer>> {
+fn load_table() -> Result<Vec<PeerEntry>> {
     #[derive(Deserialize)]
-    struct Table {
-        peer: Vec<Peer>,
+    struct PeerTable {
+        peer: Vec<PeerEntry>,
     }
-    Ok(toml::from_str::<Table>(TABLE)
+    Ok(toml::from_str::<PeerTable>(TABLE)
         .context("`scripts/landing/peers.toml` does not have the expected shape")?
         .peer)
 }
@@ -63,21 +63,23 @@ fn table() -> Result<Vec<Peer>> {
 ///
 /// # Errors
 /// When the table of peers cannot be parsed.
-pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
-    let mut found = Found::default();
-    if asked == Peers::None {
+pub fn prepare_peers(sh: &Shell, asked: PeerChoice) -> Result<FoundPeers> {
+    let mut found = FoundPeers::default();
+    if asked == PeerChoice::None {
         return Ok(found);
     }
-    for peer in table()? {
-        let mut place = locate(sh, &peer);
+    for peer in load_table()? {
+        let mut place = locate_peer(sh, &peer);
         let mut problem = None;
         // A peer without `file` is a program of the system, which only a person installs.
-        if place.is_none() && peer.file.is_some() && asked == Peers::All {
+        if place.is_none() && peer.file.is_some() && asked == PeerChoice::All {
             say(format_args!("installing {}", peer.tools.join(", ")));
-            problem = install(sh, &peer.install).err().map(|error| error.to_string());
-            place = locate(sh, &peer);
+            problem = install_peer(sh, &peer.install)
+                .err()
+                .map(|error| error.to_string());
+            place = locate_peer(sh, &peer);
         }
-        let Peer {
+        let PeerEntry {
             tools,
             install,
             variable,
@@ -90,7 +92,7 @@ pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
                     .environment
                     .extend(variable.map(|variable| (variable, place)));
             }
-            None => found.missing.push(Missing {
+            None => found.missing.push(MissingPeer {
                 tools,
                 install,
                 problem,
@@ -101,7 +103,7 @@ pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
 }
 
 /// Runs the commands that install a peer.
-fn install(sh: &Shell, commands: &[String]) -> Result<()> {
+fn install_peer(sh: &Shell, commands: &[String]) -> Result<()> {
     commands.iter().try_for_each(|line| {
         let (program, words) = line.split_once(' ').unwrap_or((line, ""));
         let words = words.split(' ');
@@ -110,10 +112,10 @@ fn install(sh: &Shell, commands: &[String]) -> Result<()> {
 }
 
 /// Finds a peer's program, or returns `None` if it is not installed.
-fn locate(sh: &Shell, peer: &Peer) -> Option<PathBuf> {
+fn locate_peer(sh: &Shell, peer: &PeerEntry) -> Option<PathBuf> {
     if let Some(pattern) = &peer.file {
         let parts: Vec<&str> = pattern.split('/').collect();
-        return walk(sh, &sh.current_dir().join(FOLDER), &parts);
+        return find_file(sh, &sh.current_dir().join(FOLDER), &parts);
     }
     let (program, path) = (peer.program.as_ref()?, sh.var_os("PATH")?);
     std::env::split_paths(&path)
@@ -122,19 +124,22 @@ fn locate(sh: &Shell, peer: &Peer) -> Option<PathBuf> {
 }
 
 /// Returns the first file that matches a pattern, given as its parts; a part may end with `*`. `None` if no file matches.
-fn walk(sh: &Shell, at: &Path, parts: &[&str]) -> Option<PathBuf> {
+fn find_file(sh: &Shell, at: &Path, parts: &[&str]) -> Option<PathBuf> {
     let Some((part, rest)) = parts.split_first() else {
         return at.is_file().then(|| at.to_path_buf());
     };
     let Some(beginning) = part.strip_suffix('*') else {
-        return walk(sh, &at.join(part), rest);
+        return find_file(sh, &at.join(part), rest);
     };
     let entries = sh.read_dir(at).ok()?;
     let named = |path: &&PathBuf| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(beginning))
     };
-    entries.iter().filter(named).find_map(|path| walk(sh, path, rest))
+    entries
+        .iter()
+        .filter(named)
+        .find_map(|path| find_file(sh, path, rest))
 }
 
 #[cfg(test)]
@@ -149,7 +154,7 @@ mod tests {
         sh.create_dir(top.path().join("codex-0/vendor"))
             .expect("a folder");
         sh.write_file(&file, "").expect("a file");
-        let walk = |pattern: &str| walk(&sh, top.path(), &pattern.split('/').collect::<Vec<_>>());
+        let walk = |pattern: &str| find_file(&sh, top.path(), &pattern.split('/').collect::<Vec<_>>());
         assert_eq!(walk("codex-*/vendor/*/bin/codex"), Some(file));
         assert_eq!(walk("codex-*/vendor/*/bin/other"), None);
         assert_eq!(walk("codex-1/vendor"), None, "a folder is no program");
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn nothing_is_installed_outside_the_folder_of_the_peers() {
-        for peer in table()
+        for peer in load_table()
             .expect("the table")
             .iter()
             .filter(|peer| peer.file.is_some())
@@ -173,12 +178,17 @@ mod tests {
         let sh = Shell::new().expect("a shell");
         let top = sh.create_temp_dir().expect("a folder");
         sh.change_dir(top.path());
-        let found = prepare(&sh, Peers::Installed).expect("peers");
+        let found = prepare_peers(&sh, PeerChoice::Installed).expect("peers");
         let mpatch = found.missing.iter().find(|missing| missing.tools == ["mpatch"]);
         assert_eq!(
             mpatch.expect("mpatch").install,
             ["cargo install --locked --root target/bench-peers/mpatch-1.8.1 mpatch@1.8.1"]
         );
-        assert!(prepare(&sh, Peers::None).expect("peers").missing.is_empty());
+        assert!(
+            prepare_peers(&sh, PeerChoice::None)
+                .expect("peers")
+                .missing
+                .is_empty()
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::peers::Missing;
+use super::peers::MissingPeer;
 
 /// The product, which the report names first.
 const PRODUCT: &str = "agentos";
@@ -24,7 +24,7 @@ const GROUPS: &str = "clean numbers counts headers paths wrapping context whites
 /// The right outcome for an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Expect {
+pub enum ExpectedOutcome {
     /// There is one right result, and the text is sufficient to find it.
     Land,
     /// There is a right result, but refusing is correct too.
@@ -36,7 +36,7 @@ pub enum Expect {
 /// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The tool reported success, and the tree is right.
     Exact,
     /// The tool reported failure and changed nothing.
@@ -51,7 +51,7 @@ pub enum Outcome {
 
 /// A line of the runner's output: one tool on one input.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Run {
+pub struct ToolRun {
     #[serde(rename = "i")]
     pub input: String,
     /// The class of damage, and its group.
@@ -60,18 +60,18 @@ pub struct Run {
     #[serde(rename = "g")]
     pub group: String,
     #[serde(rename = "e")]
-    pub expect: Expect,
+    pub expect: ExpectedOutcome,
     #[serde(rename = "t")]
     pub tool: String,
     #[serde(rename = "r")]
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Milliseconds of wall time.
     pub ms: f64,
 }
 
 /// The number of runs for each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct OutcomeCounts {
     pub cases: u32,
     pub exact: u32,
     pub refused: u32,
@@ -79,24 +79,24 @@ pub struct Counts {
     pub partial: u32,
 }
 
-impl Counts {
-    fn of<'a>(runs: impl Iterator<Item = &'a Run>) -> Self {
+impl OutcomeCounts {
+    fn count_runs<'a>(runs: impl Iterator<Item = &'a ToolRun>) -> Self {
         let mut counts = Self::default();
         for run in runs {
             counts.cases += 1;
             match run.outcome {
-                Outcome::Exact => counts.exact += 1,
-                Outcome::Refused => counts.refused += 1,
-                Outcome::Wrong => counts.wrong += 1,
-                Outcome::Partial => counts.partial += 1,
-                Outcome::Look => {}
+                RunOutcome::Exact => counts.exact += 1,
+                RunOutcome::Refused => counts.refused += 1,
+                RunOutcome::Wrong => counts.wrong += 1,
+                RunOutcome::Partial => counts.partial += 1,
+                RunOutcome::Look => {}
             }
         }
         counts
     }
 
     /// Formats a part of the cases, or a dash if there are no cases.
-    fn share(&self, part: u32) -> String {
+    fn format_share(&self, part: u32) -> String {
         match self.cases {
             0 => "–".to_owned(),
             cases => format!("{part} of {cases}"),
@@ -106,19 +106,19 @@ impl Counts {
 
 /// Figures of a tool of `scripts/landing/tools.json`, over all inputs whose dialect it can read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Totals {
+pub struct ToolTotals {
     pub tool: String,
     /// Undamaged diffs.
-    pub clean: Counts,
+    pub clean: OutcomeCounts,
     /// Damaged diffs that have one right result.
-    pub damaged: Counts,
+    pub damaged: OutcomeCounts,
     /// Inputs for which refusing is correct too.
-    pub either: Counts,
+    pub either: OutcomeCounts,
     /// Inputs that must be refused because they fit several places, or a different state of the file.
-    pub ambiguous_or_stale: Counts,
+    pub ambiguous_or_stale: OutcomeCounts,
     /// Other inputs that must be refused: invented lines, paths that lead outside.
-    pub other_refusals: Counts,
-    pub all: Counts,
+    pub other_refusals: OutcomeCounts,
+    pub all: OutcomeCounts,
     /// Median milliseconds for one input.
     pub median_ms: f64,
     pub slowest_ms: f64,
@@ -130,19 +130,19 @@ pub struct Totals {
 
 /// A class of damage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Class {
+pub struct DamageClass {
     pub group: String,
     pub class: String,
-    pub expect: BTreeSet<Expect>,
+    pub expect: BTreeSet<ExpectedOutcome>,
     /// The number of inputs in the class.
     pub cases: usize,
-    /// Counts of each tool that can read the dialect.
-    pub tools: BTreeMap<String, Counts>,
+    /// OutcomeCounts of each tool that can read the dialect.
+    pub tools: BTreeMap<String, OutcomeCounts>,
 }
 
 /// Time of a preview: a call that reports what would happen and changes nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Look {
+pub struct PreviewTime {
     /// The tool and its option, as in `scripts/landing/tools.json`.
     pub tool: String,
     pub median_ms: f64,
@@ -151,26 +151,28 @@ pub struct Look {
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct LandingReport {
     pub version: u32,
     pub commit: String,
     pub finished_at: String,
     /// The number of inputs.
     pub inputs: usize,
     /// Figures of each tool, the product first.
-    pub tools: Vec<Totals>,
+    pub tools: Vec<ToolTotals>,
     /// Times of the previews.
-    pub looks: Vec<Look>,
-    pub classes: Vec<Class>,
+    pub looks: Vec<PreviewTime>,
+    pub classes: Vec<DamageClass>,
     /// Peers that were not measured.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPeer>,
 }
 
-impl Report {
-    /// Counts the runs.
-    pub fn new(runs: &[Run], commit: String, finished_at: String, missing: Vec<Missing>) -> Self {
-        let (looks, runs): (Vec<Run>, Vec<Run>) =
-            runs.iter().cloned().partition(|run| run.outcome == Outcome::Look);
+impl LandingReport {
+    /// OutcomeCounts the runs.
+    pub fn new(runs: &[ToolRun], commit: String, finished_at: String, missing: Vec<MissingPeer>) -> Self {
+        let (looks, runs): (Vec<ToolRun>, Vec<ToolRun>) = runs
+            .iter()
+            .cloned()
+            .partition(|run| run.outcome == RunOutcome::Look);
         let names: BTreeSet<&str> = runs.iter().map(|run| run.tool.as_str()).collect();
         let mut names: Vec<&str> = names.into_iter().collect();
         names.sort_by_key(|name| (*name != PRODUCT, *name != UNIT));
@@ -180,19 +182,19 @@ impl Report {
             commit,
             finished_at,
             inputs: inputs.len(),
-            tools: names.iter().map(|name| totals(&runs, name)).collect(),
-            looks: self::looks(&looks),
-            classes: classes(&runs),
+            tools: names.iter().map(|name| tool_totals(&runs, name)).collect(),
+            looks: self::preview_times(&looks),
+            classes: count_classes(&runs),
             missing,
         }
     }
 }
 
 /// Computes the figures of one tool.
-fn totals(runs: &[Run], tool: &str) -> Totals {
+fn tool_totals(runs: &[ToolRun], tool: &str) -> ToolTotals {
     let own = || runs.iter().filter(|run| run.tool == tool);
-    let vague = |run: &Run| run.group == "ambiguous" || run.group == "stale";
-    let pick = |wanted: &dyn Fn(&Run) -> bool| Counts::of(own().filter(|run| wanted(run)));
+    let vague = |run: &ToolRun| run.group == "ambiguous" || run.group == "stale";
+    let pick = |wanted: &dyn Fn(&ToolRun) -> bool| OutcomeCounts::count_runs(own().filter(|run| wanted(run)));
     // A tool that reads other dialects has inputs that git never saw; comparing over those would be unfair to either.
     let common: BTreeSet<&str> = runs
         .iter()
@@ -202,29 +204,29 @@ fn totals(runs: &[Run], tool: &str) -> Totals {
         .collect();
     let shared = |name: &str| {
         let times = runs.iter().filter(|run| run.tool == name);
-        median(times.filter(|run| common.contains(run.input.as_str())))
+        median_time(times.filter(|run| common.contains(run.input.as_str())))
     };
-    Totals {
+    ToolTotals {
         tool: tool.to_owned(),
-        clean: pick(&|run| run.expect == Expect::Land && run.group == "clean"),
-        damaged: pick(&|run| run.expect == Expect::Land && run.group != "clean"),
-        either: pick(&|run| run.expect == Expect::Either),
-        ambiguous_or_stale: pick(&|run| run.expect == Expect::Refuse && vague(run)),
-        other_refusals: pick(&|run| run.expect == Expect::Refuse && !vague(run)),
+        clean: pick(&|run| run.expect == ExpectedOutcome::Land && run.group == "clean"),
+        damaged: pick(&|run| run.expect == ExpectedOutcome::Land && run.group != "clean"),
+        either: pick(&|run| run.expect == ExpectedOutcome::Either),
+        ambiguous_or_stale: pick(&|run| run.expect == ExpectedOutcome::Refuse && vague(run)),
+        other_refusals: pick(&|run| run.expect == ExpectedOutcome::Refuse && !vague(run)),
         all: pick(&|_| true),
-        median_ms: median(own()).unwrap_or_default(),
+        median_ms: median_time(own()).unwrap_or_default(),
         slowest_ms: own().map(|run| run.ms).fold(0.0, f64::max),
         times_git_apply: shared(tool).zip(shared(UNIT)).map(|(own, unit)| own / unit),
         in_process: IN_PROCESS.contains(&tool),
     }
 }
 
-fn looks(runs: &[Run]) -> Vec<Look> {
+fn preview_times(runs: &[ToolRun]) -> Vec<PreviewTime> {
     let names: BTreeSet<&str> = runs.iter().map(|run| run.tool.as_str()).collect();
-    let time = |tool: &str| median(runs.iter().filter(|run| run.tool == tool));
+    let time = |tool: &str| median_time(runs.iter().filter(|run| run.tool == tool));
     let look = |tool: &&str| {
         let own = time(tool)?;
-        Some(Look {
+        Some(PreviewTime {
             tool: (*tool).to_owned(),
             median_ms: own,
             times_git_apply_check: time(LOOK_UNIT).map(|unit| own / unit),
@@ -234,14 +236,14 @@ fn looks(runs: &[Run]) -> Vec<Look> {
 }
 
 /// Returns the median of the runs' times, or `None` if there are no runs.
-fn median<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
+fn median_time<'a>(runs: impl Iterator<Item = &'a ToolRun>) -> Option<f64> {
     let mut times: Vec<f64> = runs.map(|run| run.ms).collect();
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied()
 }
 
-/// Counts the outcomes by class, in the order of [`GROUPS`].
-fn classes(runs: &[Run]) -> Vec<Class> {
+/// OutcomeCounts the outcomes by class, in the order of [`GROUPS`].
+fn count_classes(runs: &[ToolRun]) -> Vec<DamageClass> {
     let mut names: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
     for run in runs {
         let rank = GROUPS.split(' ').position(|group| group == run.group);
@@ -251,14 +253,19 @@ fn classes(runs: &[Run]) -> Vec<Class> {
         let own = || runs.iter().filter(|run| run.class == class);
         let tools: BTreeSet<&str> = own().map(|run| run.tool.as_str()).collect();
         let inputs: BTreeSet<&str> = own().map(|run| run.input.as_str()).collect();
-        Class {
+        DamageClass {
             group: group.to_owned(),
             class: class.to_owned(),
             expect: own().map(|run| run.expect).collect(),
             cases: inputs.len(),
             tools: tools
                 .into_iter()
-                .map(|tool| (tool.to_owned(), Counts::of(own().filter(|run| run.tool == tool))))
+                .map(|tool| {
+                    (
+                        tool.to_owned(),
+                        OutcomeCounts::count_runs(own().filter(|run| run.tool == tool)),
+                    )
+                })
                 .collect(),
         }
     };
@@ -266,8 +273,8 @@ fn classes(runs: &[Run]) -> Vec<Class> {
 }
 
 /// Renders the report as a page for people.
-pub fn markdown(report: &Report) -> String {
-    let Report {
+pub fn render_report(report: &LandingReport) -> String {
+    let LandingReport {
         inputs,
         tools,
         commit,
@@ -286,7 +293,7 @@ pub fn markdown(report: &Report) -> String {
         );
         page.push("| tool | median ms | × git apply --check |\n|---|--:|--:|".to_owned());
         page.extend(report.looks.iter().map(|look| {
-            let ratio = ratio(look.times_git_apply_check);
+            let ratio = format_ratio(look.times_git_apply_check);
             format!("| {} | {:.1} | {ratio} |", look.tool, look.median_ms)
         }));
     }
@@ -295,7 +302,7 @@ pub fn markdown(report: &Report) -> String {
         page.push("\n## Not measured\n".to_owned());
     }
     page.extend(report.missing.iter().map(
-        |Missing {
+        |MissingPeer {
              tools,
              install,
              problem,
@@ -313,13 +320,13 @@ pub fn markdown(report: &Report) -> String {
     page.join("\n") + "\n"
 }
 
-fn ratio(ratio: Option<f64>) -> String {
+fn format_ratio(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
-fn totals_table(tools: &[Totals]) -> Vec<String> {
+fn totals_table(tools: &[ToolTotals]) -> Vec<String> {
     let mut lines = vec![
-        "\n## Totals\n\nEach tool is given the inputs whose dialect it can read. `exact`: success with the right tree; `wrong`: success \
+        "\n## ToolTotals\n\nEach tool is given the inputs whose dialect it can read. `exact`: success with the right tree; `wrong`: success \
          with any other tree; `partial`: failure with something changed.\n"
             .to_owned(),
         "| tool | clean: exact | damaged, one right result: exact | refusing is correct too: exact | ambiguous or stale: refused \
@@ -330,16 +337,17 @@ fn totals_table(tools: &[Totals]) -> Vec<String> {
     for tool in tools {
         let cells = [
             format!("{}{}", tool.tool, if tool.in_process { " ¹" } else { "" }),
-            tool.clean.share(tool.clean.exact),
-            tool.damaged.share(tool.damaged.exact),
-            tool.either.share(tool.either.exact),
-            tool.ambiguous_or_stale.share(tool.ambiguous_or_stale.refused),
-            tool.other_refusals.share(tool.other_refusals.refused),
+            tool.clean.format_share(tool.clean.exact),
+            tool.damaged.format_share(tool.damaged.exact),
+            tool.either.format_share(tool.either.exact),
+            tool.ambiguous_or_stale
+                .format_share(tool.ambiguous_or_stale.refused),
+            tool.other_refusals.format_share(tool.other_refusals.refused),
             tool.all.wrong.to_string(),
             tool.all.partial.to_string(),
             format!("{:.1}", tool.median_ms),
             format!("{:.0}", tool.slowest_ms),
-            ratio(tool.times_git_apply),
+            format_ratio(tool.times_git_apply),
         ];
         lines.push(format!("| {} |", cells.join(" | ")));
     }
@@ -352,7 +360,7 @@ fn totals_table(tools: &[Totals]) -> Vec<String> {
     lines
 }
 
-fn class_table(report: &Report) -> Vec<String> {
+fn class_table(report: &LandingReport) -> Vec<String> {
     let names = report.tools.iter().map(|tool| tool.tool.as_str());
     let heads: Vec<&str> = ["class", "expected", "cases"].into_iter().chain(names).collect();
     let mut lines = vec![

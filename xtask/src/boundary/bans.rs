@@ -36,7 +36,7 @@ pub fn grants(tree: &Tree) -> Vec<String> {
         judged.insert(folder);
         match tree.toml(file) {
             Ok(local) => {
-                problems.extend(compare(file, &root, &local, granted));
+                problems.extend(compare_bans(file, &root, &local, granted));
                 if RULES.walkers.contains(&folder) {
                     problems.extend(lacking_walk_bans(file, &local));
                 }
@@ -54,7 +54,7 @@ pub fn grants(tree: &Tree) -> Vec<String> {
 
 /// Reports the bans of lookups by path name that a walker's file lacks.
 fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
-    let local = bans(local);
+    let local = collect_bans(local);
     let lacking = RULES.walk_bans.iter().filter(|path| !local.contains_key(*path));
     lacking
         .map(|path| format!("`{file}` leaves out the ban of `{path}`"))
@@ -62,7 +62,7 @@ fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
 }
 
 /// Collects all bans of a file by the banned call.
-fn bans(file: &Table) -> BTreeMap<&str, &Value> {
+fn collect_bans(file: &Table) -> BTreeMap<&str, &Value> {
     let entries = LISTS
         .iter()
         .filter_map(|list| file.get(*list)?.as_array())
@@ -73,8 +73,8 @@ fn bans(file: &Table) -> BTreeMap<&str, &Value> {
 }
 
 /// Compares the bans of one file with those of the root, minus the granted calls.
-fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<String> {
-    let (root_bans, local_bans) = (bans(root), bans(local));
+fn compare_bans(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<String> {
+    let (root_bans, local_bans) = (collect_bans(root), collect_bans(local));
     let mut problems = Vec::new();
     for (path, entry) in &root_bans {
         match (local_bans.get(path), granted.contains(path)) {
@@ -131,7 +131,7 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
                 allowed -= 1;
                 continue;
             }
-            let named = RULES.silencers.iter().find(|lint| names(&attribute, lint));
+            let named = RULES.silencers.iter().find(|lint| names_lint(&attribute, lint));
             if let Some(lint) = named {
                 problems.push(format!("`{file}` line {line}: `{lint}` is switched off"));
             } else if !attribute.contains("reason=") {
@@ -156,7 +156,7 @@ fn is_path_look(attribute: &str) -> bool {
 }
 
 /// Returns true if the attribute names this lint as a whole word.
-fn names(attribute: &str, lint: &str) -> bool {
+fn names_lint(attribute: &str, lint: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     attribute.match_indices(lint).any(|(at, _)| {
         let before = attribute.get(..at).and_then(|text| text.chars().next_back());
@@ -176,7 +176,7 @@ mod tests {
         { path = \"std::fs::write\", reason = \"r\" },\n{ path = \"std::env::var\", reason = \"r\" },\n]\n";
 
     fn compared(local: &str, granted: &[&str]) -> Vec<String> {
-        compare(
+        compare_bans(
             "x/.clippy.toml",
             &ROOT.parse().unwrap(),
             &local.parse().unwrap(),

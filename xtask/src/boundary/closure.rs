@@ -95,11 +95,11 @@ pub fn features(tree: &Tree) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::doctored::{Member, says, workspace};
+    use super::super::doctored::{TestMember, says, workspace};
     use super::*;
 
-    fn with(extra: &[Member<'_>]) -> Vec<String> {
-        let mut members: Vec<Member<'_>> = extra.to_vec();
+    fn with(extra: &[TestMember<'_>]) -> Vec<String> {
+        let mut members: Vec<TestMember<'_>> = extra.to_vec();
         for name in &RULES.pure {
             if !extra.iter().any(|(member, ..)| member == name) {
                 members.push((name, json!(0), &[]));
@@ -131,14 +131,14 @@ mod tests {
     }
 
     /// Returns the problems of these members in a workspace that also has every member of the tables.
-    fn reached(extra: &[Member<'_>]) -> Vec<String> {
+    fn reached(extra: &[TestMember<'_>]) -> Vec<String> {
         let all = RULES
             .unreachable
             .iter()
             .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()))
             .chain(["agentos-credentials", "agentos-evidence", "agentos-executor"])
             .chain(RULES.kernel.iter().chain(&RULES.user_land).copied());
-        let mut members: Vec<Member<'_>> = extra.to_vec();
+        let mut members: Vec<TestMember<'_>> = extra.to_vec();
         for name in all {
             if !members.iter().any(|(member, ..)| *member == name) {
                 members.push((name, json!(2), &[]));

@@ -61,7 +61,7 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
             if is_listed(from, to) {
                 used.insert((from, to));
             }
-            problems.extend(judge((from, *a), (to, *b)));
+            problems.extend(judge_dependency((from, *a), (to, *b)));
             if !dependency.is_dev() {
                 problems.extend(judge_front_end(from, (to, *b)));
             }
@@ -112,7 +112,7 @@ fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
 }
 
 /// Judges a dependency between two members by their layers. `None` if it is allowed.
-fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
+fn judge_dependency((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
     if RULES
         .only
         .iter()
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_dependency_that_points_up_or_sideways_is_found() {
-        let cases: [(&str, &[super::super::doctored::Member<'_>]); 9] = [
+        let cases: [(&str, &[super::super::doctored::TestMember<'_>]); 9] = [
             (
                 "(layer 1) depends on `b` (layer 2)",
                 &[("a", json!(1), &[("b", None)]), ("b", json!(2), &[])],

@@ -21,7 +21,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     for member in tree.metadata.members() {
         let folder = tree.folder(&member.manifest_path);
         match tree.toml(&format!("{folder}/Cargo.toml")) {
-            Ok(manifest) => problems.extend(package(member, &folder, &manifest, &workspace)),
+            Ok(manifest) => problems.extend(check_package(member, &folder, &manifest, &workspace)),
             Err(problem) => problems.push(problem),
         }
     }
@@ -31,7 +31,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
             problems.extend(others.map(|key| {
                 format!("`.cargo/config.toml` sets `{key}`: only `alias` is allowed, since flags can switch lints off")
             }));
-            problems.extend(alias(&settings));
+            problems.extend(check_alias(&settings));
         }
         Err(problem) => problems.push(problem),
     }
@@ -39,7 +39,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 }
 
 /// Checks that there is exactly the one known alias; `None` if so.
-fn alias(settings: &Table) -> Option<String> {
+fn check_alias(settings: &Table) -> Option<String> {
     // An alias takes precedence over commands that are not built into cargo, such as `clippy`.
     let (name, value) = RULES.alias;
     let aliases = settings.get("alias").and_then(Value::as_table);
@@ -51,7 +51,7 @@ fn alias(settings: &Table) -> Option<String> {
 }
 
 /// Checks the manifest of one member.
-fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {
+fn check_package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {
     let mut problems = Vec::new();
     let name = member.name.as_str();
     let expected = expected_folder(member);
@@ -62,14 +62,14 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
         let inherits = manifest
             .get("package")
             .and_then(|package| package.get(field))
-            .is_some_and(inherited);
+            .is_some_and(is_inherited);
         if !inherits {
             problems.push(format!("`{name}` does not inherit `{field}` from the workspace"));
         }
     }
     if RULES.own_lints.contains_key(name) {
         problems.extend(own_lints(name, manifest, workspace));
-    } else if !manifest.get("lints").is_some_and(inherited) {
+    } else if !manifest.get("lints").is_some_and(is_inherited) {
         problems.push(format!("`{name}` does not inherit the lints of the workspace"));
     }
     if manifest.contains_key("features") {
@@ -117,7 +117,7 @@ fn own_lints(name: &str, manifest: &Table, workspace: &Table) -> Option<String> 
 }
 
 /// Returns true for `{ workspace = true }`.
-fn inherited(value: &Value) -> bool {
+fn is_inherited(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 

@@ -67,10 +67,10 @@ fn pulls_in(line: &str) -> bool {
 }
 
 fn is_outside_workspace(file: &str) -> bool {
-    RULES.own_workspaces.keys().any(|folder| below(file, folder))
+    RULES.own_workspaces.keys().any(|folder| is_below(file, folder))
 }
 
-fn below(file: &str, folder: &str) -> bool {
+fn is_below(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder)
         .is_some_and(|rest| rest.starts_with('/'))
 }
@@ -132,12 +132,12 @@ fn other_languages(tree: &Tree) -> Vec<String> {
     let programs: Vec<&String> = tree.files.iter().filter(|file| is_other_program(file)).collect();
     let homeless = programs
         .iter()
-        .filter(|file| !RULES.other_languages.keys().any(|folder| below(file, folder)))
+        .filter(|file| !RULES.other_languages.keys().any(|folder| is_below(file, folder)))
         .map(|file| format!("`{file}` is not Rust, and its folder is not in the table `other_languages`"));
     let unused = RULES
         .other_languages
         .keys()
-        .filter(|folder| !programs.iter().any(|file| below(file, folder)))
+        .filter(|folder| !programs.iter().any(|file| is_below(file, folder)))
         .map(|folder| {
             format!("`{folder}` contains no program in another language: remove it from the table")
         });

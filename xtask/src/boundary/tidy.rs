@@ -12,8 +12,8 @@ use crate::source;
 /// Checks the name and the content of every file.
 pub fn files(tree: &Tree) -> Vec<String> {
     let mut problems = tree.unreadable.clone();
-    problems.extend(tree.files.iter().filter_map(|file| name(file)));
-    problems.extend(tree.sources().flat_map(|(file, text)| content(file, text)));
+    problems.extend(tree.files.iter().filter_map(|file| check_name(file)));
+    problems.extend(tree.sources().flat_map(|(file, text)| check_content(file, text)));
     let scanned = tree.sources().count();
     if scanned < RULES.min_rust_files {
         problems.push(format!(
@@ -25,7 +25,7 @@ pub fn files(tree: &Tree) -> Vec<String> {
 }
 
 /// Reports a file whose name is not allowed, `None` otherwise.
-fn name(file: &str) -> Option<String> {
+fn check_name(file: &str) -> Option<String> {
     let last = file.rsplit('/').next().unwrap_or(file);
     if last == "mod.rs" {
         return Some(format!("`{file}`: use `x.rs` next to the folder `x`"));
@@ -35,7 +35,7 @@ fn name(file: &str) -> Option<String> {
 }
 
 /// Checks the content of one source file.
-fn content(file: &str, text: &str) -> Vec<String> {
+fn check_content(file: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if !text.lines().next().is_some_and(|line| line.starts_with("//! ")) {
         problems.push(format!("`{file}` does not begin with a `//!` header"));
@@ -148,8 +148,14 @@ mod tests {
     #[test]
     fn a_test_file_may_be_longer() {
         let text = format!("//! header\n{}", "\n".repeat(RULES.max_lines));
-        assert_eq!(content("crates/a/src/x/tests.rs", &text), Vec::<String>::new());
-        assert_eq!(content("crates/a/tests/it/main.rs", &text), Vec::<String>::new());
+        assert_eq!(
+            check_content("crates/a/src/x/tests.rs", &text),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            check_content("crates/a/tests/it/main.rs", &text),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -161,10 +167,10 @@ mod tests {
             "crates/dev/b/src/x.rs",
             "xtask/src/x.rs",
         ] {
-            assert_eq!(content(file, text), Vec::<String>::new(), "{file}");
+            assert_eq!(check_content(file, text), Vec::<String>::new(), "{file}");
         }
         let said = "//! agentos_testkit has it\nconst A: &str = \"agentos_testkit\";";
-        assert_eq!(content("crates/a/src/x.rs", said), Vec::<String>::new());
+        assert_eq!(check_content("crates/a/src/x.rs", said), Vec::<String>::new());
     }
 
     #[test]

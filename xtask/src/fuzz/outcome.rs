@@ -12,7 +12,7 @@ use super::OUTPUT;
 
 /// The outcome of one run of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct FuzzOutcome {
     pub target: String,
     /// Duration of the run.
     pub seconds: u64,
@@ -27,7 +27,7 @@ pub struct Outcome {
     pub findings: u64,
 }
 
-impl Outcome {
+impl FuzzOutcome {
     /// Parses the log of a run.
     pub fn read(target: &str, seconds: u64, log: &str, is_well: bool) -> Self {
         let number = |name: &str| {
@@ -52,7 +52,7 @@ impl Outcome {
     }
 
     /// Formats the outcome as one line for people.
-    pub fn line(&self) -> String {
+    pub fn format_line(&self) -> String {
         let Self {
             target,
             executions,
@@ -68,10 +68,10 @@ impl Outcome {
 }
 
 /// Formats the table that is printed at the end.
-pub fn table(outcomes: &[Outcome]) -> String {
+pub fn format_table(outcomes: &[FuzzOutcome]) -> String {
     let [a, b, c, d, e, f] = ["target", "executions", "each s", "corpus", "MiB", "findings"];
     let mut all = vec![format!("\n{a:<14} {b:>12} {c:>9} {d:>7} {e:>6} {f:>8}")];
-    all.extend(outcomes.iter().map(Outcome::line));
+    all.extend(outcomes.iter().map(FuzzOutcome::format_line));
     let total: u64 = outcomes.iter().map(|outcome| outcome.executions).sum();
     let findings: u64 = outcomes.iter().map(|outcome| outcome.findings).sum();
     all.push(format!(
@@ -85,13 +85,13 @@ pub fn table(outcomes: &[Outcome]) -> String {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(sh: &Shell, outcomes: &[Outcome]) -> Result<()> {
+pub fn write(sh: &Shell, outcomes: &[FuzzOutcome]) -> Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         /// Seconds since 1970.
         ended: u64,
         #[serde(flatten)]
-        outcome: &'a Outcome,
+        outcome: &'a FuzzOutcome,
     }
     let path = format!("{OUTPUT}/runs.jsonl");
     let ended = SystemTime::now()
@@ -121,8 +121,8 @@ stat::peak_rss_mb:              44
 
     #[test]
     fn a_log_is_read() {
-        let outcome = Outcome::read("tape", 2, LOG, true);
-        let expected = Outcome {
+        let outcome = FuzzOutcome::read("tape", 2, LOG, true);
+        let expected = FuzzOutcome {
             target: "tape".to_owned(),
             seconds: 2,
             executions: 4096,
@@ -132,21 +132,21 @@ stat::peak_rss_mb:              44
             findings: 0,
         };
         assert_eq!(outcome, expected);
-        assert_eq!(Outcome::read("tape", 2, LOG, false).findings, 1);
-        assert_eq!(Outcome::read("tape", 2, "killed", true).findings, 1);
+        assert_eq!(FuzzOutcome::read("tape", 2, LOG, false).findings, 1);
+        assert_eq!(FuzzOutcome::read("tape", 2, "killed", true).findings, 1);
     }
 
     #[test]
     fn the_table_has_a_row_for_each_target() {
         let outcomes = [
-            Outcome::read("tape", 2, LOG, true),
-            Outcome::read("acp", 0, "", false),
+            FuzzOutcome::read("tape", 2, LOG, true),
+            FuzzOutcome::read("acp", 0, "", false),
         ];
         let expected = "
 target           executions    each s  corpus    MiB findings
 tape                   4096      2048      31     44        0
 acp                       0         0       0      0        1
 2 targets, 4096 executions, 1 findings";
-        assert_eq!(table(&outcomes), expected);
+        assert_eq!(format_table(&outcomes), expected);
     }
 }

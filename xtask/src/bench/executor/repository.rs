@@ -17,7 +17,7 @@ const APART: usize = 8;
 pub const MOST_ROUNDS: usize = LINES / APART - 1;
 
 /// Returns the path of a file by its number.
-fn path(file: usize) -> String {
+fn file_path(file: usize) -> String {
     format!(
         "area{:02}/part{:02}/file{:02}.txt",
         file / 2500,
@@ -27,24 +27,24 @@ fn path(file: usize) -> String {
 }
 
 /// Returns a line of a file; every line of a repository is different.
-fn line(file: usize, number: usize) -> String {
+fn line_text(file: usize, number: usize) -> String {
     format!("line {number} of file {file}\n")
 }
 
 /// Returns the patch of one round for these files.
-pub fn patch(files: Range<usize>, round: usize) -> String {
+pub fn round_patch(files: Range<usize>, round: usize) -> String {
     let at = (round + 1) * APART;
     let start = at - 3;
     let mut text = String::new();
     for file in files {
-        let path = path(file);
+        let path = file_path(file);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -{start},7 +{start},7 @@"
         );
         for number in start..start + 7 {
-            let old = line(file, number);
+            let old = line_text(file, number);
             let _ = match number == at {
                 true => write!(text, "-{old}+changed: {old}"),
                 false => write!(text, " {old}"),
@@ -58,7 +58,7 @@ pub fn patch(files: Range<usize>, round: usize) -> String {
 ///
 /// # Errors
 /// When git fails.
-pub fn make(sh: &Shell, at: &Path, files: usize) -> Result<()> {
+pub fn make_repository(sh: &Shell, at: &Path, files: usize) -> Result<()> {
     let _inside = sh.push_dir(sh.create_dir(at)?);
     let git = |line: &str| {
         let words = line.split(' ');
@@ -73,7 +73,7 @@ pub fn make(sh: &Shell, at: &Path, files: usize) -> Result<()> {
     ] {
         git(&format!("config {setting}")).run()?;
     }
-    git("fast-import --quiet").stdin(import(files)).run()?;
+    git("fast-import --quiet").stdin(import_stream(files)).run()?;
     git("reset --quiet --hard").run()?;
     git("branch side").run()?;
     // git reads the content of a file that is as young as the index ("racily clean"), which would be measured too.
@@ -84,17 +84,17 @@ pub fn make(sh: &Shell, at: &Path, files: usize) -> Result<()> {
 }
 
 /// Returns the input of `git fast-import` for a commit with all files.
-fn import(files: usize) -> String {
+fn import_stream(files: usize) -> String {
     let mut blobs = String::new();
     let mut commit = String::from(
         "commit refs/heads/main\ncommitter Bench <bench@example.com> 1700000000 +0000\ndata 6\nfirst\n\n",
     );
     for file in 0..files {
-        let content: String = (1..=LINES).map(|number| line(file, number)).collect();
+        let content: String = (1..=LINES).map(|number| line_text(file, number)).collect();
         let mark = file + 1;
         // Writing to a string cannot fail.
         let _ = write!(blobs, "blob\nmark :{mark}\ndata {}\n{content}\n", content.len());
-        let _ = writeln!(commit, "M 100644 :{mark} {}", path(file));
+        let _ = writeln!(commit, "M 100644 :{mark} {}", file_path(file));
     }
     blobs + &commit
 }

@@ -4,9 +4,15 @@
 
 use super::*;
 
-fn run(tool: &str, input: &str, (group, expect): (&str, Expect), outcome: Outcome, ms: f64) -> Run {
+fn run(
+    tool: &str,
+    input: &str,
+    (group, expect): (&str, ExpectedOutcome),
+    outcome: RunOutcome,
+    ms: f64,
+) -> ToolRun {
     let class = input.split('.').next_back().unwrap_or_default();
-    Run {
+    ToolRun {
         input: input.to_owned(),
         class: class.to_owned(),
         group: group.to_owned(),
@@ -17,40 +23,40 @@ fn run(tool: &str, input: &str, (group, expect): (&str, Expect), outcome: Outcom
     }
 }
 
-fn runs() -> Vec<Run> {
-    let clean = ("clean", Expect::Land);
-    let bare = ("numbers", Expect::Land);
-    let stale = ("stale", Expect::Refuse);
-    let search = ("formats", Expect::Either);
-    let outside = ("safety", Expect::Refuse);
+fn runs() -> Vec<ToolRun> {
+    let clean = ("clean", ExpectedOutcome::Land);
+    let bare = ("numbers", ExpectedOutcome::Land);
+    let stale = ("stale", ExpectedOutcome::Refuse);
+    let search = ("formats", ExpectedOutcome::Either);
+    let outside = ("safety", ExpectedOutcome::Refuse);
     vec![
-        run("git-apply", "a.clean", clean, Outcome::Exact, 4.0),
-        run("agentos", "a.clean", clean, Outcome::Exact, 2.0),
-        run("aider", "a.clean", clean, Outcome::Exact, 0.5),
-        run("git-apply", "a.bare", bare, Outcome::Refused, 4.0),
-        run("agentos", "a.bare", bare, Outcome::Exact, 1.0),
-        run("aider", "a.bare", bare, Outcome::Partial, 0.5),
-        run("git-apply", "a.moved", stale, Outcome::Wrong, 4.0),
-        run("agentos", "a.moved", stale, Outcome::Refused, 3.0),
-        run("aider", "a.moved", stale, Outcome::Wrong, 0.5),
-        run("agentos", "a.search", search, Outcome::Refused, 90.0),
-        run("aider", "a.search", search, Outcome::Exact, 0.5),
-        run("agentos", "a.outside", outside, Outcome::Refused, 1.0),
+        run("git-apply", "a.clean", clean, RunOutcome::Exact, 4.0),
+        run("agentos", "a.clean", clean, RunOutcome::Exact, 2.0),
+        run("aider", "a.clean", clean, RunOutcome::Exact, 0.5),
+        run("git-apply", "a.bare", bare, RunOutcome::Refused, 4.0),
+        run("agentos", "a.bare", bare, RunOutcome::Exact, 1.0),
+        run("aider", "a.bare", bare, RunOutcome::Partial, 0.5),
+        run("git-apply", "a.moved", stale, RunOutcome::Wrong, 4.0),
+        run("agentos", "a.moved", stale, RunOutcome::Refused, 3.0),
+        run("aider", "a.moved", stale, RunOutcome::Wrong, 0.5),
+        run("agentos", "a.search", search, RunOutcome::Refused, 90.0),
+        run("aider", "a.search", search, RunOutcome::Exact, 0.5),
+        run("agentos", "a.outside", outside, RunOutcome::Refused, 1.0),
     ]
 }
 
-fn report() -> Report {
-    let missing = Missing {
+fn report() -> LandingReport {
+    let missing = MissingPeer {
         tools: vec!["mpatch".to_owned()],
         install: vec!["cargo install mpatch".to_owned()],
         problem: Some("no compiler.".to_owned()),
     };
-    Report::new(&runs(), "c0ffee".to_owned(), "now".to_owned(), vec![missing])
+    LandingReport::new(&runs(), "c0ffee".to_owned(), "now".to_owned(), vec![missing])
 }
 
 #[test]
 fn totals_are_over_the_inputs_that_a_tool_was_given() {
-    let page = markdown(&report());
+    let page = render_report(&report());
     let rows: Vec<&str> = page
         .lines()
         .filter(|line| line.contains(" of ") && line.starts_with("| "))
@@ -67,7 +73,7 @@ fn totals_are_over_the_inputs_that_a_tool_was_given() {
 
 #[test]
 fn every_class_has_its_line_in_the_order_of_damage() {
-    let page = markdown(&report());
+    let page = render_report(&report());
     let (_, table) = page.split_once("## By class").expect("the table");
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
     assert_eq!(
@@ -85,7 +91,7 @@ fn every_class_has_its_line_in_the_order_of_damage() {
 
 #[test]
 fn a_missing_peer_is_named_with_its_command() {
-    let page = markdown(&report());
+    let page = render_report(&report());
     assert!(
         page.contains("- mpatch: install with `cargo install mpatch`. Installing it failed: no compiler."),
         "{page}"
@@ -98,24 +104,24 @@ fn times_are_compared_on_the_same_inputs_only() {
     let agentos = report.tools.first().expect("the product");
     assert_eq!(agentos.tool, "agentos");
     assert_eq!(agentos.times_git_apply, Some(0.5), "the slow input was not git's");
-    let alone: Vec<Run> = runs().into_iter().filter(|run| run.tool == "agentos").collect();
-    let alone = Report::new(&alone, String::new(), String::new(), Vec::new());
+    let alone: Vec<ToolRun> = runs().into_iter().filter(|run| run.tool == "agentos").collect();
+    let alone = LandingReport::new(&alone, String::new(), String::new(), Vec::new());
     assert_eq!(alone.tools.first().and_then(|tool| tool.times_git_apply), None);
 }
 
 #[test]
 fn a_preview_counts_for_its_time_alone() {
-    let clean = ("clean", Expect::Land);
+    let clean = ("clean", ExpectedOutcome::Land);
     let mut all = runs();
-    all.push(run("agentos-explain", "a.clean", clean, Outcome::Look, 1.0));
-    all.push(run("git-apply-check", "a.clean", clean, Outcome::Look, 4.0));
-    let with = Report::new(&all, "c0ffee".to_owned(), "now".to_owned(), Vec::new());
+    all.push(run("agentos-explain", "a.clean", clean, RunOutcome::Look, 1.0));
+    all.push(run("git-apply-check", "a.clean", clean, RunOutcome::Look, 4.0));
+    let with = LandingReport::new(&all, "c0ffee".to_owned(), "now".to_owned(), Vec::new());
     assert_eq!(with.tools, report().tools);
     assert_eq!(with.classes, report().classes);
-    let page = markdown(&with);
+    let page = render_report(&with);
     assert!(
         page.contains("| agentos-explain | 1.0 | 0.25 |\n| git-apply-check | 4.0 | 1.00 |"),
         "{page}"
     );
-    assert!(!markdown(&report()).contains("## Previews"));
+    assert!(!render_report(&report()).contains("## Previews"));
 }
