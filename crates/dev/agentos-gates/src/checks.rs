@@ -1,7 +1,7 @@
-//! The five checks, as decisions over what was seen.
+//! The five checks of a connectivity gate, as decisions over observed facts.
 //!
 //! Owns: A health, B minimal run, C diff valid, D power boundary, E result structure. Never: runs anything or
-//! reads a file; a check without facts is skipped with the reason.
+//! reads a file; a check without facts is skipped, with the reason.
 
 use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHealth, ToolResult};
 use agentos_verdict::{Check, CheckStatus, ProviderSpec};
@@ -10,41 +10,41 @@ use serde_json::Value;
 use crate::structure::{problems_of, succeeded};
 use crate::witness::sha256;
 
-/// What the program said of the server, or why it cannot be read.
+/// The program's report about the server, or the reason why it cannot be read.
 pub(crate) type Health = Result<ToolHealth, String>;
 
-/// What was seen of one `tool run`.
+/// Observations of one `tool run`.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    /// The printed result, or why it cannot be read.
+    /// The printed result, or the reason why it cannot be read.
     pub(crate) result: Result<Value, String>,
-    /// The exit code; none when a signal ended the program.
+    /// The exit code; `None` if a signal ended the program.
     pub(crate) code: Option<i32>,
-    /// What the gate's own measurement found changed.
+    /// Changes in the repository that the gate itself measured.
     pub(crate) written: Vec<String>,
-    /// What git has against the diff.
+    /// Git's objection to the diff; `None` if git accepts it or there is no diff.
     pub(crate) second_opinion: Option<String>,
 }
 
-/// Everything that was seen.
+/// All facts over which the checks decide.
 pub(crate) struct Facts<'a> {
     /// The provider.
     pub(crate) spec: &'a ProviderSpec,
-    /// What the program said of the server.
+    /// The program's report about the server.
     pub(crate) health: &'a Health,
-    /// The exit code that came with it; `None` when a signal ended the program.
+    /// The exit code of the health check; `None` if a signal ended the program.
     pub(crate) health_code: Option<i32>,
-    /// The smallest task and the task for a diff; empty when the server was not connected.
+    /// The smallest task and the task for a diff; empty if the server was not connected.
     pub(crate) runs: &'a [Run],
-    /// Where the key was found, or why it was not looked for.
+    /// The places in which the key was found, or the reason why nothing was searched.
     pub(crate) leaks: &'a Result<Vec<String>, String>,
 }
 
-/// What was seen where a check held, else why it did not.
+/// Result of a check: the observations if it held, otherwise the reasons why not.
 type Outcome = Result<Vec<String>, NotHeld>;
 type Decision = fn(&Facts<'_>) -> Outcome;
 
-/// Why a check did not hold.
+/// The reasons why a check did not hold.
 enum NotHeld {
     Failed(Vec<String>),
     Skipped(Vec<String>),
@@ -64,8 +64,9 @@ const CHECKS: [(char, &str, Decision); 5] = [
     ('E', "the result is complete and holds no secret", structure),
 ];
 
-/// Makes all five, in order. Where A did not pass there is nothing to judge by the others.
+/// Makes all five checks, in order. If A does not pass, the others are skipped.
 pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
+    // Without a healthy server the other checks would only repeat its failure under other names.
     let healthy = health(facts).is_ok();
     let prefix = &facts.spec.prefix;
     let check = |(letter, name, decide): &(char, &str, Decision)| {
@@ -88,10 +89,12 @@ pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
     CHECKS.iter().map(check).collect()
 }
 
+/// Returns the result of a check that cannot be made.
 fn skipped(why: impl Into<String>) -> Outcome {
     Err(NotHeld::Skipped(vec![why.into()]))
 }
 
+/// Returns a result that holds if there are no problems.
 fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
     match problems.is_empty() {
         true => Ok(vec![seen.into()]),
@@ -99,8 +102,8 @@ fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
     }
 }
 
-/// Connected passes. Nobody there, or nothing set, cannot be judged. Everything else is a server that does not
-/// take our work.
+/// Check A. A connected server passes. Without a server or a configuration the check is skipped. Any other state is a
+/// failure: a server that does not accept tasks.
 fn health(facts: &Facts<'_>) -> Outcome {
     let said = facts.health.as_ref().map_err(Clone::clone)?;
     let place = said
@@ -110,7 +113,7 @@ fn health(facts: &Facts<'_>) -> Outcome {
     let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
     details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
     if !said.is_connected() && said.error_category.is_none() {
-        return Err(format!("{}, but no error category is given", said.status).into());
+        return Err(format!("{}, but the report has no error category", said.status).into());
     }
     if let Some(problem) = untrue_code(
         facts.health_code,
@@ -132,18 +135,22 @@ fn health(facts: &Facts<'_>) -> Outcome {
     }
 }
 
-/// The exit code is 0 if and only if what was asked for happened.
+/// Reports an exit code that contradicts the output: it must be 0 exactly if the call succeeded. `None` if it fits.
 fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> {
     let shown = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
-    ((code == Some(0)) != happened).then(|| format!("it said `{said}` but ended {shown}"))
+    ((code == Some(0)) != happened).then(|| format!("it reported `{said}` but ended {shown}"))
 }
 
+/// Parses the result of a run.
+///
+/// # Errors
+/// When there was no run, its output cannot be read, or it is not a `ToolResult`.
 fn typed(run: Option<&Run>) -> Result<ToolResult, String> {
     let value = run.ok_or("it was not run")?.result.clone()?;
     serde_json::from_value(value).map_err(|error| format!("the result is not a ToolResult: {error}"))
 }
 
-/// True when a model answered: with words, with a diff that lands, or with one that was judged and refused.
+/// Returns true if a model answered: with text, with a diff that lands, or with a diff that was refused.
 fn answered(result: &ToolResult) -> bool {
     succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
 }
@@ -177,7 +184,7 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
         let errors = judged.errors.join("; ");
         return Err(format!("the diff does not land ({code}): {errors}").into());
     }
-    // A crossed boundary takes the diff out of the result; that is D's finding, not this check's.
+    // The program removes the diff from the result if the tool wrote something. Check D reports that.
     if result.status == ResultStatus::Failed && (result.wrote_files || result.committed) {
         let seen = "the diff lands; it was withheld because the boundary was crossed";
         return Ok(vec![seen.to_owned()]);
@@ -185,10 +192,10 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
     let diff = result.diff.as_deref().unwrap_or_default();
     let against = run.second_opinion.iter();
     let mut problems: Vec<String> = against
-        .map(|said| format!("git does not take the diff: {said}"))
+        .map(|said| format!("git does not accept the diff: {said}"))
         .collect();
     if result.output_kind != OutputKind::Diff || diff.is_empty() {
-        problems.push("the result is valid but carries no diff".to_owned());
+        problems.push("the result is valid but contains no diff".to_owned());
     }
     if result.diff_sha256.as_deref() != Some(sha256(diff.as_bytes()).as_str()) {
         problems.push("the stated hash is not the hash of the diff".to_owned());
@@ -215,13 +222,13 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
         }
         let claimed = (result.wrote_files, result.committed);
         if claimed != (result.boundary.wrote_files, result.boundary.committed) {
-            problems.push("`wrote_files` or `committed` is not what was measured".to_owned());
+            problems.push("`wrote_files` or `committed` differs from the measurement".to_owned());
         }
     }
     if facts.runs.iter().all(|run| typed(Some(run)).is_err()) {
-        problems.push("no result says what was measured".to_owned());
+        problems.push("no result contains a measurement".to_owned());
     }
-    let same = "HEAD, refs, index, work tree and the repository's folder are as before";
+    let same = "HEAD, refs, index, working tree and the repository's folder are unchanged";
     outcome(problems, same)
 }
 
@@ -245,7 +252,7 @@ fn structure(facts: &Facts<'_>) -> Outcome {
     if judged == 0 && problems.is_empty() {
         return skipped("there is no result to judge");
     }
-    let mut seen = format!("{judged} results follow the schema and their exit codes are true");
+    let mut seen = format!("{judged} results match the schema and their exit codes");
     if facts.leaks.is_ok() {
         seen.push_str("; the key is on no stream and in no file");
     }

@@ -1,6 +1,6 @@
 //! A child process run to its end: the judged program, git, and whatever a gate needs.
 //!
-//! Owns: giving it its input, reading both streams, ending it when it takes too long. Never: trusts what it prints.
+//! Owns: writing its input, reading both streams, and ending it after a time limit. Never: trusts its output.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use serde_json::Value;
 
 use crate::error::GateError;
 
-/// How one call ended.
+/// The end of a call: exit code and output.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ended {
-    /// The exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// It did not end by itself within the limit.
+    /// True if the process did not end within the limit and was killed.
     pub(crate) out_of_time: bool,
-    /// What it printed as JSON; null where that is none.
+    /// Standard output as JSON; null if it is not JSON.
     pub(crate) json: Value,
 }
 
 impl Ended {
-    /// Runs a command with an answer on its standard input, ended after `limit`; `None` if it may take for ever.
+    /// Runs a command with `input` on its standard input and ends it after `limit`; with `None` there is no limit.
     pub(crate) fn run(
         command: &mut Command,
         input: &str,
@@ -38,20 +38,20 @@ impl Ended {
         run(command, input, limit).map_err(start)
     }
 
-    /// Returns a text of the printed JSON by its path, as in `result/diff`; empty where it is not there.
+    /// Returns a text of the printed JSON by its path, such as `result/diff`; empty if there is none.
     pub(crate) fn text(&self, path: &str) -> &str {
         let value = self.json.pointer(&format!("/{path}"));
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the printed texts of a list's members: `inner` of each in `list`.
+    /// Returns a text of each member of a printed list: the pointer `inner` in each member of `list`.
     pub(crate) fn texts(&self, list: &str, inner: &str) -> Vec<&str> {
         let members = self.json.get(list).and_then(Value::as_array);
         let text = |member| Value::pointer(member, inner)?.as_str();
         members.into_iter().flatten().filter_map(text).collect()
     }
 
-    /// Returns the last line on standard error, cut where it is long.
+    /// Returns the last line of standard error, at most 200 characters.
     fn last_line(&self) -> String {
         let last = self.stderr.trim().lines().next_back().unwrap_or_default();
         last.chars().take(200).collect()
@@ -72,12 +72,13 @@ impl Ended {
         }
     }
 
-    /// Tells whether it broke instead of answering.
+    /// Returns true if the program crashed instead of reporting a result.
     pub(crate) fn broke(&self) -> bool {
+        // 1 is the code of an error that the program did not foresee; its foreseen ones have the codes 2 to 9.
         !matches!(self.code, Some(0 | 2..=9)) || self.stderr.contains("panicked")
     }
 
-    /// Says why nothing can be read of what it printed.
+    /// Returns the reason why the output cannot be read.
     pub(crate) fn unreadable(&self, verb: &str, error: &serde_json::Error) -> String {
         if self.out_of_time {
             return format!("`{verb}` did not end within the time limit");
@@ -103,6 +104,7 @@ impl From<Output> for Ended {
     }
 }
 
+/// Runs a command to its end, or to the limit.
 fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<Ended> {
     command.stdin(if input.is_empty() {
         Stdio::null()
@@ -111,11 +113,12 @@ fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Resul
     });
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (input, stdin) = (input.to_owned(), child.stdin.take());
-    // The program judges what arrived; a pipe that it closed early shows in its exit code.
+    // In a thread of its own: a program that writes before it reads would block both sides. A write error is ignored,
+    // because a program that closes its input early reports that itself.
     std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(input.as_bytes())));
     let (done, closed) = mpsc::channel();
-    let out = child.stdout.take().map(|pipe| read_aside(pipe, done.clone()));
-    let err = child.stderr.take().map(|pipe| read_aside(pipe, done));
+    let out = child.stdout.take().map(|pipe| read_in_thread(pipe, done.clone()));
+    let err = child.stderr.take().map(|pipe| read_in_thread(pipe, done));
     let mut out_of_time = false;
     for _ in [&out, &err] {
         let is_closed = limit.is_none_or(|limit| !out_of_time && closed.recv_timeout(limit).is_ok());
@@ -124,7 +127,7 @@ fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Resul
             child.kill()?;
         }
     }
-    // After a kill, something the child started may hold a stream open: what was read by then is not waited for.
+    // After a kill, a process that the child started may keep a stream open, so the readers are not joined.
     let bytes = |reader: Option<JoinHandle<Vec<u8>>>| match reader {
         Some(reader) if !out_of_time => reader.join().unwrap_or_default(),
         Some(_) | None => Vec::new(),
@@ -141,10 +144,11 @@ fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Resul
     })
 }
 
-fn read_aside(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) -> JoinHandle<Vec<u8>> {
+/// Reads a stream to its end in a thread of its own, and then sends a message to `done`.
+fn read_in_thread(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A stream that breaks ends like one that closes; what arrived is judged.
+        // A read error is the end of the stream; the text up to it is judged.
         pipe.read_to_end(&mut bytes).ok();
         done.send(()).ok();
         bytes

@@ -1,54 +1,54 @@
-//! Why a gate could not judge at all.
+//! Errors because of which a gate cannot judge at all.
 //!
-//! Owns: the error type. Never: stands for a check that failed; that is a result.
+//! Owns: the error type. Never: means that a check failed; that is a result.
 
 use std::path::PathBuf;
 
 use agentos_verdict::EvidenceError;
 
-/// The gate itself broke, so nothing was judged.
+/// Failure of the gate itself, so that nothing was judged.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    /// The arguments or the environment are not understood.
+    /// Invalid arguments or environment, or a needed program that does not work.
     #[error("{0}")]
     Usage(String),
-    /// A program that the gate needs cannot be started.
+    /// Failure to start a program that the gate needs.
     #[error("`{program}` cannot be run: {source}")]
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// Git, which makes the scratch repository and is the second witness, failed.
+    /// Failure of git, which the gate uses to create and to measure repositories.
     #[error("`git {command}` failed: {said}")]
     Git {
         /// The subcommand.
         command: String,
-        /// Its own words.
+        /// Git's error output.
         said: String,
     },
-    /// A file or folder cannot be read or written.
-    #[error("`{path}` cannot be used: {source}")]
+    /// Failure to read or write a file or folder.
+    #[error("`{path}` cannot be read or written: {source}")]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The evidence cannot be written.
+    /// Failure to write the evidence.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    /// A schema cannot be written as JSON.
-    #[error("it cannot be written as JSON: {0}")]
+    /// Failure to express a value as JSON.
+    #[error("a value cannot be expressed as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A table of the gates is not understood.
-    #[error("a table of the gates is not understood: {0}")]
+    /// A table of the gates that does not have the expected shape.
+    #[error("a table of the gates does not have the expected shape: {0}")]
     Table(#[from] toml::de::Error),
 }
 
 impl GateError {
-    /// Turns an error of the system into one that names the file.
+    /// Adds the path to an error of the operating system.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }

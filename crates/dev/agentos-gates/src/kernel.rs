@@ -1,7 +1,7 @@
 //! The gates that need no server: each judges the built program from outside, on repositories of its own.
 //!
-//! Owns: which of them is judged by what. Never: believes what the program says of itself where git or the files can be
-//! asked.
+//! Owns: the list of these gates and their functions. Never: relies on the program's own report where git or the files can
+//! be examined.
 
 mod evidence;
 mod flow;
@@ -19,7 +19,7 @@ use crate::now;
 use crate::options::Asked;
 use ground::Ground;
 
-/// What a gate does beyond its cases.
+/// Checks of a gate that are code rather than rows of `cases.toml`.
 type Judge = fn(&Ground, &mut Checks<'_>) -> Result<(), GateError>;
 
 const JUDGES: &[(&str, Judge)] = &[
@@ -35,7 +35,7 @@ const JUDGES: &[(&str, Judge)] = &[
     ("kill_points", kill::points),
 ];
 
-/// Plays the cases of a gate, and then what it does beyond them.
+/// Makes the checks of a gate: first its cases in `cases.toml`, then the checks that are code.
 pub(crate) fn judge(asked: &Asked, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let ground = Ground::new(asked)?;
     let mut checks = Checks {
@@ -46,20 +46,21 @@ pub(crate) fn judge(asked: &Asked, tape: &mut GateTape) -> Result<Vec<Check>, Ga
     for (_, judge) in JUDGES.iter().filter(|(name, _)| *name == asked.gate.name) {
         judge(&ground, &mut checks)?;
     }
+    // Every call is recorded, so that a reader of the evidence can repeat it.
     for call in ground.calls() {
         tape.append_record(now().as_str(), "call", call)?;
     }
     Ok(checks.made)
 }
 
-/// The checks of a gate that were made so far.
+/// The checks of a gate so far.
 struct Checks<'a> {
     gate: &'a GateSpec,
     made: Vec<Check>,
 }
 
 impl Checks<'_> {
-    /// Adds a check that held, or did not.
+    /// Adds a check that held or did not hold.
     fn add(&mut self, id: &str, held: bool, said: impl Into<String>) {
         self.made.push(Check::new(id, &self.name(id), held, said));
     }
@@ -69,7 +70,8 @@ impl Checks<'_> {
         self.made.push(Check::skipped(id, &self.name(id), why));
     }
 
-    /// Returns the name that the list gives a check; there, `<…>` in an id stands for any text.
+    /// Returns the name of a check in the list of gates, or its id if it has none. `<…>` in an id of the list matches any
+    /// text.
     fn name(&self, id: &str) -> String {
         let fits = |pattern: &str| match pattern.split_once('<') {
             Some((before, rest)) => {

@@ -1,7 +1,7 @@
-//! Gates: judge the shipped program from outside and write evidence of the judgement.
+//! The gates: judge the built program from outside and write evidence of the verdict.
 //!
-//! Owns: the order of a gate, the gate's own measurement of a repository, and the files under `outputs/gates/`. Never:
-//! links what it judges, uses a mock, or counts a check that could not run as passed.
+//! Owns: the steps of a gate, the gate's own measurement of a repository, and the files in `outputs/gates/`. Never: links
+//! the judged product, uses a mock, or counts a check that could not be made as passed.
 //! Start at [`main`].
 
 mod checks;
@@ -31,8 +31,8 @@ use clap::Parser;
 use options::{Asked, Options};
 use summary::Judged;
 
-/// Runs one gate as a program: 0 passed, or skipped without `--require-live`; 1 failed, or skipped with it; 2 the
-/// gate itself broke or was used wrongly.
+/// Runs one gate as a program. Exit codes: 0 passed, or skipped without `--require-live`; 1 failed, or skipped with it; 2
+/// the gate could not judge or its arguments are wrong.
 #[must_use]
 pub fn main() -> ExitCode {
     let options = Options::parse();
@@ -47,13 +47,17 @@ pub fn main() -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         let gate = options.gate.as_ref().map_or("", |gate| gate.name.as_str());
-        // A closed pipe changes nothing: the exit code tells.
-        writeln!(std::io::stderr(), "error: the gate `{gate}` broke: {error}").ok();
+        // If standard error is closed, the exit code still reports the failure.
+        writeln!(
+            std::io::stderr(),
+            "error: the gate `{gate}` could not judge: {error}"
+        )
+        .ok();
         ExitCode::from(2)
     })
 }
 
-/// Runs a gate and leaves its evidence.
+/// Runs a gate and writes its evidence.
 fn run(asked: &Asked) -> Result<GateResults, GateError> {
     let (name, mode, out) = (asked.gate.name.as_str(), asked.mode, &asked.out);
     let began = now();
@@ -73,10 +77,12 @@ fn run(asked: &Asked) -> Result<GateResults, GateError> {
     Ok(results)
 }
 
+/// Returns the current time for a record.
 fn now() -> Timestamp {
     Timestamp::from_system(SystemTime::now())
 }
 
+/// Prints the checks and the verdict, and returns the exit code for them.
 fn show(results: &GateResults, require_live: bool) -> ExitCode {
     let mut out = std::io::stdout();
     for check in &results.checks {

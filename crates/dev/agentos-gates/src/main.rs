@@ -1,6 +1,6 @@
-//! Every gate but that of the source tree, by its name: `gate NAME --agentos PATH`.
+//! The program `gate`, which runs one gate: `gate NAME --agentos PATH`. `cargo xtask gates` runs `boundary` itself.
 //!
-//! Owns: naming the program. Never: judges; the library does.
+//! Owns: the program's name. Never: judges; the library does.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! How a gate is asked to run.
+//! The arguments of a gate.
 //!
-//! Owns: the arguments, and the few environment variables that mean something to a gate. Never: reads the
-//! environment anywhere but in one function.
+//! Owns: the arguments, and the few environment variables that a gate reads. Never: reads the environment in more than one
+//! place.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::summary::HealthSummary;
 
 /// Judges a built `agentos` from outside.
 ///
-/// Exit codes: 0 passed, or skipped without --require-live; 1 failed, or skipped with it; 2 the gate itself broke.
+/// Exit codes: 0 passed, or skipped without --require-live; 1 failed, or skipped with it; 2 the gate could not judge.
 #[derive(Debug, Clone, Parser)]
 #[command(args_override_self = true)]
 pub(crate) struct Options {
-    /// The gate.
+    /// Gate to run.
     #[arg(value_name = "NAME", value_parser = find_gate, required_unless_present = "schema")]
     pub(crate) gate: Option<GateSpec>,
-    /// The program to judge.
+    /// Program to judge.
     #[arg(
         long,
         value_name = "PATH",
@@ -31,33 +31,33 @@ pub(crate) struct Options {
         required_unless_present = "schema"
     )]
     agentos: Option<PathBuf>,
-    /// Where the evidence goes; default: outputs/gates/NAME.
+    /// Folder for the evidence; default: outputs/gates/NAME.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Where the server is; default: what the program is set to, as by AGENTOS_<PROVIDER>_BASE_URL.
+    /// Base URL of the server; default: the program's setting, for example AGENTOS_<PROVIDER>_BASE_URL.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The model to ask; default: what the program is set to, as by AGENTOS_<PROVIDER>_MODEL.
+    /// Model to use; default: the program's setting, for example AGENTOS_<PROVIDER>_MODEL.
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Where the scratch repository of a connectivity gate is made; default: a temporary folder.
+    /// Folder for the scratch repository of a connectivity gate; default: a temporary folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Seconds that one call of the program may take.
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) time_limit: u64,
-    /// A check that had to be skipped fails the gate.
+    /// Fails the gate if a check is skipped.
     #[arg(long)]
     pub(crate) require_live: bool,
-    /// 1: an empty home and environment instead of your own settings; never a mock.
+    /// 1 uses an empty home and environment instead of your own settings; 0 uses your settings.
     #[arg(long, value_name = "0|1", env = "AGENTOS_GATE_MODE", default_value = "0", value_parser = read_mode)]
     mode: Mode,
-    /// Prints the JSON Schema of what a gate writes.
+    /// Prints the JSON Schema of a file that gates write.
     #[arg(long, value_name = "NAME")]
     pub(crate) schema: Option<Shape>,
 }
 
-/// A shape that gates write.
+/// A file that gates write, with a published schema.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Shape {
     /// `reports/gate_results.json`.
@@ -67,7 +67,10 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// Returns its JSON Schema, made from the type itself.
+    /// Generates the JSON Schema from the type.
+    ///
+    /// # Errors
+    /// When the schema cannot be expressed as JSON.
     pub(crate) fn text(self) -> Result<String, GateError> {
         let generator = SchemaSettings::draft2020_12().into_generator();
         let schema = match self {
@@ -78,28 +81,28 @@ impl Shape {
     }
 }
 
-/// One run of a gate.
+/// A run of a gate with all its settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) gate: GateSpec,
-    /// The program that is judged. It is run in other folders, so this is an absolute path.
+    /// Absolute path of the judged program, because it is run in other folders.
     pub(crate) agentos: PathBuf,
     pub(crate) out: PathBuf,
-    /// The rest of what was asked for.
+    /// The other arguments.
     pub(crate) options: Options,
-    /// With whose settings the program runs.
+    /// The settings with which the program runs.
     pub(crate) mode: Mode,
-    /// `PATH`, so that git is found.
+    /// The value of `PATH`, so that git is found.
     pub(crate) path: Option<OsString>,
-    /// The provider's own variables, which hold in both modes.
+    /// The environment variables of the provider, which are passed in both modes.
     pub(crate) variables: Vec<(String, OsString)>,
 }
 
 impl Options {
-    /// Returns the run that was asked for.
+    /// Combines the arguments and the environment into a run.
     ///
     /// # Errors
-    /// When no gate or no program was named, or there is no current folder.
+    /// When no gate or no program is named, or the current folder cannot be found.
     pub(crate) fn asked(&self) -> Result<Asked, GateError> {
         let missing = || GateError::Usage("a gate and a program are needed".to_owned());
         let gate = self.gate.clone().ok_or_else(missing)?;
@@ -109,6 +112,7 @@ impl Options {
             agentos: std::path::absolute(agentos).map_err(GateError::file(agentos))?,
             out: self.out.clone().unwrap_or_else(default),
             options: self.clone(),
+            // A gate without a server has no use for a person's settings, and its verdict must not depend on them.
             mode: if gate.provider.is_some() {
                 self.mode
             } else {
@@ -122,7 +126,7 @@ impl Options {
 }
 
 impl Asked {
-    /// Returns the program with an empty home, and nothing of the machine's own settings.
+    /// Returns a command for the program with an empty home and without any settings of the machine.
     pub(crate) fn closed(&self, home: &Path) -> Command {
         let mut command = Command::new(&self.agentos);
         command.env_clear().env("HOME", home).env("NO_COLOR", "1");
@@ -133,6 +137,7 @@ impl Asked {
     }
 }
 
+/// Reads the environment variables of a provider.
 fn variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, OsString)> + use<> {
     let names = ["BASE_URL", "MODEL", "API_KEY"].map(|name| provider.variable_name(name));
     names
@@ -140,11 +145,15 @@ fn variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, OsString)
         .filter_map(|name| Some((name.clone(), std::env::var_os(name)?)))
 }
 
+/// Parses the mode.
+///
+/// # Errors
+/// When the value is neither `0` nor `1`.
 fn read_mode(value: &str) -> Result<Mode, String> {
     match value {
         "" | "0" => Ok(Mode::Manual),
         "1" => Ok(Mode::Gate),
-        _ => Err("not `0` or `1`".to_owned()),
+        _ => Err("the value must be `0` or `1`".to_owned()),
     }
 }
 
@@ -189,18 +198,18 @@ mod tests {
         ] {
             assert_eq!(read_mode(value), expected);
         }
-        assert!(read_mode("mock").unwrap_err().contains("not `0` or `1`"));
+        assert!(read_mode("mock").unwrap_err().contains("must be `0` or `1`"));
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn wrong_arguments_are_refused() {
         let cases = [
             ("rogue --what", "unexpected argument '--what'"),
             ("rogue --out", "a value is required for '--out <DIR>'"),
             ("rogue --agentos /a --time-limit soon", "invalid value 'soon'"),
             ("rogue --agentos /a --time-limit 0", "invalid value '0'"),
             ("rogue", "--agentos <PATH>"),
-            ("nothing --agentos /a", "there are `boundary`, `rogue`"),
+            ("nothing --agentos /a", "the gates are `boundary`, `rogue`"),
             ("--schema what", "[possible values: gate-results, health-summary]"),
             ("--help", "Usage: gate"),
         ];

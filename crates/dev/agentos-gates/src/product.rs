@@ -1,6 +1,6 @@
-//! The program that is judged, called as a user would.
+//! The judged program, called as a user would call it.
 //!
-//! Owns: its environment, its arguments, and reading what it prints. Never: trusts what it prints.
+//! Owns: its environment, its arguments, and parsing its output. Never: trusts its output.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use crate::child::Ended;
 use crate::error::GateError;
 use crate::options::Asked;
 
-/// A key that opens nothing: where nobody set one, the program is given this, and it must show up nowhere.
+/// An invented key. It is passed to the program if no key is set, and must appear nowhere afterwards.
 const CANARY: &str = "agentos-gate-canary-5f2b8c41d09e";
-/// A shorter key would be found in text that has nothing to do with it.
+/// Shortest key that is searched for. A shorter one could occur in unrelated text.
 const SHORTEST_KEY: usize = 8;
 
-/// The program with everything that its calls have in common.
+/// The program with the settings that all its calls share.
 pub(crate) struct Product<'a> {
     pub(crate) spec: &'a ProviderSpec,
     asked: &'a Asked,
     home: PathBuf,
-    /// The key it is given, or why it is given none.
+    /// The key for the program, or the reason why it gets none.
     key: Result<OsString, String>,
 }
 
@@ -36,11 +36,11 @@ struct HealthAnswer {
 }
 
 impl<'a> Product<'a> {
-    /// Returns the program with an empty home in `scratch`. Where it has no key at all, it is given one that opens
-    /// nothing, to see that it shows up nowhere.
+    /// Prepares the program with an empty home in `scratch`. If it has no key, it gets an invented one, so that a leak
+    /// would be visible.
     ///
     /// # Errors
-    /// When the program cannot be asked if it has a key of its own.
+    /// When the program cannot be run to find out whether it has a stored key.
     pub(crate) fn new(spec: &'a ProviderSpec, asked: &'a Asked, scratch: &Path) -> Result<Self, GateError> {
         let name = spec.variable_name("API_KEY");
         let mut variables = asked.variables.iter();
@@ -53,9 +53,9 @@ impl<'a> Product<'a> {
         };
         if product.key.is_err() {
             product.key = match asked.mode {
-                // A vendor would be asked with it.
+                // A wrong key must not be sent to a vendor's server.
                 Mode::Gate | Mode::Manual if spec.place == ExecutionMode::Cloud.as_str() => {
-                    Err(format!("no `{name}` is set: leaks were not looked for"))
+                    Err(format!("`{name}` is not set: no search for leaks"))
                 }
                 Mode::Gate => Ok(CANARY.into()),
                 Mode::Manual => product
@@ -66,35 +66,36 @@ impl<'a> Product<'a> {
         Ok(product)
     }
 
-    /// With a person's settings the program may have a key that no gate can read; why its leaks cannot be told.
+    /// Returns the reason why leaks cannot be detected, or `None` if the program has no stored key. With a person's settings
+    /// it may have a key that the gate cannot read.
     fn stored_key(&self, directory: &Path) -> Result<Option<String>, GateError> {
         let ended = self.ask(directory, &["tool", "auth", "status", "--json"])?;
         let Some(status) = ended.json.pointer(&format!("/keys/{}", self.spec.id)) else {
-            let silent = "`tool auth status` does not say if there is a key: leaks were not looked for";
+            let silent = "`tool auth status` does not report whether there is a key: no search for leaks";
             return Ok(Some(silent.to_owned()));
         };
         let held = |field: &&str| status.get(field).is_some_and(|value| !value.is_null());
         let has_key = ["source", "withheld"].iter().any(held);
-        let why = "the program has a key of its own, which no gate can read: leaks were not looked for";
+        let why = "the program has a stored key, which the gate cannot read: no search for leaks";
         Ok(has_key.then(|| why.to_owned()))
     }
 
-    /// Returns the key that must show up nowhere.
+    /// Returns the key that must appear nowhere.
     ///
     /// # Errors
-    /// Why no leak of it could be told.
+    /// When there is no key that can be searched for; the message is the reason.
     pub(crate) fn key(&self) -> Result<&str, String> {
         let why = match self.key.as_ref().map(|key| key.to_str()) {
             Ok(Some(key)) if key.len() >= SHORTEST_KEY => return Ok(key),
-            Ok(Some(_)) => "is too short to be told from other text",
+            Ok(Some(_)) => "is so short that it could occur in unrelated text",
             Ok(None) => "is not UTF-8",
             Err(reason) => return Err(reason.clone()),
         };
         let name = self.spec.variable_name("API_KEY");
-        Err(format!("the key in `{name}` {why}: leaks were not looked for"))
+        Err(format!("the key in `{name}` {why}: no search for leaks"))
     }
 
-    /// Calls `agentos tool health`: the answer for the gate's provider, or why it cannot be read.
+    /// Calls `agentos tool health`. Returns the report for the gate's provider, or the reason why it cannot be read.
     pub(crate) fn health(&self, directory: &Path) -> Result<(Ended, Result<ToolHealth, String>), GateError> {
         let id = self.spec.id.as_str();
         let ended = self.call(directory, &["tool", "health", "--provider", id, "--json"])?;
@@ -102,12 +103,12 @@ impl<'a> Product<'a> {
             .map_err(|error| ended.unreadable("tool health", &error))
             .and_then(|answer| {
                 let found = answer.tools.into_iter().find(|tool| tool.provider == id);
-                found.ok_or_else(|| format!("`tool health` says nothing of `{id}`"))
+                found.ok_or_else(|| format!("`tool health` does not report on `{id}`"))
             });
         Ok((ended, health))
     }
 
-    /// Calls `agentos tool run`: the result as JSON, or why it cannot be read.
+    /// Calls `agentos tool run`. Returns the result as JSON, or the reason why it cannot be read.
     pub(crate) fn run(
         &self,
         repository: &Path,
@@ -124,7 +125,7 @@ impl<'a> Product<'a> {
         Ok((ended, result))
     }
 
-    /// Makes a call that reaches the provider.
+    /// Calls the program with the server and model of the gate's arguments.
     fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
         let options = &self.asked.options;
         let place = options.base_url.iter().flat_map(|url| ["--base-url", url]);
@@ -133,6 +134,7 @@ impl<'a> Product<'a> {
         self.ask(directory, &args)
     }
 
+    /// Calls the program in the gate's mode, with the key.
     fn ask(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
         let asked = self.asked;
         let mut command = match asked.mode {

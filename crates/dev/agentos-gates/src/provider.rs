@@ -1,6 +1,6 @@
-//! One connectivity gate from its first call to its checks.
+//! A connectivity gate, from its first call to its checks.
 //!
-//! Owns: the order of the calls and what is recorded of them. Never: decides a check; `checks` does.
+//! Owns: the order of the calls, and their records. Never: decides a check; `checks` does.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use crate::product::Product;
 use crate::summary::{HealthSummary, Judged};
 use crate::witness::{self, State};
 
-/// The smallest task there is.
+/// The smallest task.
 const SAY_OK: &str = "Say 'ok'.";
 /// A task whose answer must be a diff of one line.
 const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. Answer with one unified diff of src/lib.rs and \
                        change nothing else.";
 
-/// Makes the calls and decides the five checks.
+/// Calls the program and makes the five checks.
 pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> Result<Judged, GateError> {
     let began = now();
     let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
@@ -54,6 +54,7 @@ pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> 
     })
 }
 
+/// Calls the health check and records its report.
 fn health(
     product: &Product<'_>,
     scratch: &Path,
@@ -71,7 +72,7 @@ fn health(
     Ok((code, health))
 }
 
-/// Both tasks, each in the same repository, measured before and after by the gate itself.
+/// Runs both tasks in one repository, which the gate measures before and after each.
 fn runs(
     product: &Product<'_>,
     scratch: &Path,
@@ -105,8 +106,8 @@ fn runs(
     Ok(runs)
 }
 
-/// Every place where the key was found: on either stream, or in what the program stored in its home or in the
-/// repository. Inside: why it was not looked for.
+/// Searches for the key in both streams, and in the files that the program stored in its home and in the repository.
+/// Returns the places, or the reason why it cannot search.
 fn leaks(
     product: &Product<'_>,
     scratch: &Path,

@@ -1,13 +1,13 @@
-//! Is a printed `ToolResult` complete?
+//! Checks that a printed `ToolResult` is complete and consistent.
 //!
-//! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
+//! Owns: the check against the schema, and rules that a schema cannot express. Never: judges the answer in the result.
 
 use agentos_schema::SchemaName;
 use agentos_tool::{OutputKind, ResultStatus, ToolResult};
 use agentos_verdict::ProviderSpec;
 use serde_json::Value;
 
-/// Everything that is wrong with it.
+/// Returns everything that is wrong with a printed result.
 pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
     let mut problems = against_schema(value);
     match serde_json::from_value::<ToolResult>(value.clone()) {
@@ -17,6 +17,7 @@ pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
     problems
 }
 
+/// Returns the violations of the schema.
 fn against_schema(value: &Value) -> Vec<String> {
     match agentos_schema::validate_value(SchemaName::ToolResult, value) {
         Ok(()) => Vec::new(),
@@ -24,6 +25,7 @@ fn against_schema(value: &Value) -> Vec<String> {
     }
 }
 
+/// Returns the contradictions that a schema cannot express.
 fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
     let worked = succeeded(result);
     let is_diff = result.output_kind == OutputKind::Diff;
@@ -33,13 +35,10 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
         .as_ref()
         .map(|endpoint| is_host_and_port(endpoint.as_str()));
     let rules = [
-        (
-            result.tool == spec.id,
-            "`tool` is not the provider that was asked",
-        ),
+        (result.tool == spec.id, "`tool` is not the chosen provider"),
         (
             result.provider.as_str() == spec.place,
-            "`provider` is not where the provider works",
+            "`provider` is not the provider's location",
         ),
         (
             host_and_port.unwrap_or(false),
@@ -51,7 +50,7 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
         ),
         (
             is_diff == has_diff,
-            "`output_kind` is `diff` and there is no diff, or the other way round",
+            "`output_kind` is `diff` without a diff, or there is a diff with a different `output_kind`",
         ),
         (
             worked != result.error_category.is_some(),
@@ -69,7 +68,7 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
         .collect()
 }
 
-/// Tells whether a result claims that the task was done, if only in part.
+/// Returns true if a result claims that the task was done, at least in part.
 pub(crate) fn succeeded(result: &ToolResult) -> bool {
     matches!(
         result.status,
@@ -77,6 +76,7 @@ pub(crate) fn succeeded(result: &ToolResult) -> bool {
     )
 }
 
+/// Returns true for `host:port` without anything else, such as credentials or a path.
 fn is_host_and_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else {
         return false;

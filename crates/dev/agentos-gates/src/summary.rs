@@ -1,4 +1,4 @@
-//! What a connectivity gate heard of its server, as it is written to `reports/health_summary.json`.
+//! The state of the server in a connectivity gate, as written to `reports/health_summary.json`.
 //!
 //! Owns: that versioned shape. Never: writes a file.
 
@@ -7,31 +7,31 @@ use agentos_verdict::Check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `reports/health_summary.json`: what the program said of the server, and what the gate made of it.
+/// `reports/health_summary.json`: the program's report about the server, and the verdict of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthSummary {
     /// The version of this shape.
     pub version: u32,
-    /// As in `lmstudio`.
+    /// The provider's id, such as `lmstudio`.
     pub provider: String,
-    /// One of the six states; none when the program gave no answer that can be read.
+    /// The state, one of six; `None` if the program's report cannot be read.
     pub status: Option<HealthStatus>,
-    /// Set whenever the state is not connected.
+    /// The category of the error; `None` if the server is connected.
     pub error_category: Option<ErrorCategory>,
-    /// When the check began.
+    /// The start of the check.
     pub checked_at: Timestamp,
-    /// What was seen.
+    /// The observations.
     pub details: String,
-    /// What to do about it.
+    /// The next step for a person; `None` if there is none.
     pub fix: Option<String>,
-    /// Where it was looked for, `host:port`.
+    /// The server's `host:port`; `None` if no address is set.
     pub endpoint: Option<Endpoint>,
-    /// True only when the whole gate passed.
+    /// True if the whole gate passed.
     pub gate_passed: bool,
 }
 
 impl HealthSummary {
-    /// Returns the summary of what the program said; the gate has not passed yet.
+    /// Creates the summary of the program's report. The gate has not passed yet.
     pub(crate) fn new(health: &ToolHealth) -> Self {
         Self {
             status: Some(health.status),
@@ -46,7 +46,7 @@ impl HealthSummary {
         }
     }
 
-    /// Returns the summary when the program said nothing that can be read.
+    /// Creates the summary for a report that cannot be read.
     pub(crate) fn unreadable(provider: &str, checked_at: Timestamp, details: String) -> Self {
         Self {
             version: 1,
@@ -62,10 +62,10 @@ impl HealthSummary {
     }
 }
 
-/// What a gate found.
+/// The result of a gate: its checks and, for a connectivity gate, a summary.
 pub(crate) struct Judged {
     pub(crate) checks: Vec<Check>,
-    /// What a connectivity gate heard of the server.
+    /// The state of the server; `None` if the gate is not a connectivity gate.
     pub(crate) summary: Option<HealthSummary>,
 }
 

@@ -1,7 +1,6 @@
-//! The gate's own measurement of a repository, and the scratch repository it measures.
+//! The gate's own measurement of a repository, and the scratch repository that it measures.
 //!
-//! Owns: what counts as the state of a repository, seen by `git` and by reading the files. Never: asks the
-//! program that is judged.
+//! Owns: the state of a repository, measured with `git` and by reading files. Never: calls the judged program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,25 +11,25 @@ use sha2::{Digest, Sha256};
 use crate::child::Ended;
 use crate::error::GateError;
 
-/// What was seen of files, by path: kind, size, SHA-256 and permissions.
+/// Descriptions of files by their path: kind, size, SHA-256 and permissions.
 pub(crate) type Files = BTreeMap<PathBuf, String>;
 
 /// The state of a repository at one moment. Two equal states mean that nothing was written or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// What HEAD names, and the commit.
+    /// The ref of HEAD, and its commit.
     head: String,
     /// Every ref and its commit.
     refs: String,
     /// SHA-256 of the index file.
     index: String,
-    /// Every file of the work tree.
+    /// Every file of the working tree.
     worktree: Files,
-    /// Every file of the repository's own folder, but for the evidence that the program keeps there.
+    /// Every file of `.git`, except the evidence that the program keeps there.
     internals: Files,
 }
 
-/// Makes a repository with one commit in `<scratch>/repository`.
+/// Creates a repository with one commit in `<scratch>/repository`.
 pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     let repository = scratch.join("repository");
     let source = repository.join("src");
@@ -51,13 +50,19 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     Ok(repository)
 }
 
-/// Asks git, as a second opinion, whether a diff applies to the work tree. Changes nothing.
+/// Checks with git whether a diff applies to the working tree. Changes nothing.
+///
+/// # Errors
+/// When git does not accept the diff.
 pub(crate) fn applies(repository: &Path, diff: &str) -> Result<(), GateError> {
     git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
 }
 
 impl State {
-    /// Measures now.
+    /// Measures the current state.
+    ///
+    /// # Errors
+    /// When git fails or a file cannot be read.
     pub(crate) fn measure(repository: &Path) -> Result<Self, GateError> {
         let commit = git(repository, &["rev-parse", "HEAD"], None)?;
         let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
@@ -80,7 +85,7 @@ impl State {
         })
     }
 
-    /// Returns what is different afterwards, in words; empty when nothing is.
+    /// Describes the differences between two states; empty if there are none.
     pub(crate) fn differences(&self, after: &Self) -> Vec<String> {
         let parts = [
             ("HEAD", &self.head, &after.head),
@@ -94,7 +99,7 @@ impl State {
         let shown = |what: &'static str| move |path: PathBuf| format!("{what}: {}", path.display());
         let worktree = changed(&self.worktree, &after.worktree)
             .into_iter()
-            .map(shown("work tree"));
+            .map(shown("working tree"));
         let internals = changed(&self.internals, &after.internals)
             .into_iter()
             .map(shown("repository folder"));
@@ -102,14 +107,14 @@ impl State {
     }
 }
 
-/// Returns the paths of which one listing says something else than the other.
+/// Returns the paths whose descriptions differ between two listings.
 pub(crate) fn changed(before: &Files, after: &Files) -> Vec<PathBuf> {
     let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
     let is_changed = |path: &&PathBuf| before.get(*path) != after.get(*path);
     paths.into_iter().filter(is_changed).cloned().collect()
 }
 
-/// The files below a folder that hold these bytes; empty where there is no such folder.
+/// Returns the files below a folder that contain these bytes; empty if there is no such folder.
 pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, GateError> {
     if !folder.is_dir() || bytes.is_empty() {
         return Ok(Vec::new());
@@ -127,7 +132,7 @@ pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Ga
     Ok(found)
 }
 
-/// SHA-256 in hex.
+/// Computes the SHA-256 in hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
@@ -135,13 +140,13 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Commits everything that lies in a repository's work tree.
+/// Commits everything in a repository's working tree.
 pub(crate) fn commit_all(repository: &Path, message: &str) -> Result<(), GateError> {
     git(repository, &["add", "--all"], None)?;
     git(repository, &["commit", "--quiet", "--message", message], None).map(drop)
 }
 
-/// Lists everything below a folder; a link is listed as what it says, and never followed.
+/// Lists everything below a folder. A link is listed with its target and never followed.
 pub(crate) fn list(
     top: &Path,
     folder: &Path,
@@ -173,21 +178,21 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// The permissions, in octal where the system has such.
+/// Describes the permissions, in octal on Unix.
 #[cfg(unix)]
 fn mode(about: &std::fs::Metadata) -> String {
     use std::os::unix::fs::PermissionsExt;
     format!("{:o}", about.permissions().mode())
 }
 
-/// The permissions, in octal where the system has such.
+/// Describes the permissions, in octal on Unix.
 #[cfg(not(unix))]
 fn mode(about: &std::fs::Metadata) -> String {
     let readonly = about.permissions().readonly();
     if readonly { "read-only" } else { "writable" }.to_owned()
 }
 
-/// In whose name the gates commit.
+/// The author of the gates' commits.
 pub(crate) const IDENTITY: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "Gate"),
     ("GIT_AUTHOR_EMAIL", "gate@example.com"),
@@ -195,10 +200,13 @@ pub(crate) const IDENTITY: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "gate@example.com"),
 ];
 
-/// Runs git with a fixed identity and without anybody's configuration.
+/// Runs git with a fixed author and without the configuration of user or system.
+///
+/// # Errors
+/// When git cannot be started or fails.
 pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
     let mut git = Command::new("git");
-    // The repository may be another user's, for whom the product is started.
+    // `safe.directory`: the repository may belong to the other user for whom the product is started.
     let settings = "-c core.fsync=none -c gc.auto=0 -c safe.directory=*";
     git.args(settings.split(' ')).args(args);
     git.current_dir(repository)
@@ -245,8 +253,8 @@ mod tests {
     fn every_way_of_writing_is_found() {
         let write =
             |name: &'static str| move |repository: &Path| std::fs::write(repository.join(name), "x").unwrap();
-        assert_eq!(after(write("src/lib.rs")), ["work tree: src/lib.rs"]);
-        assert_eq!(after(write("new.txt")), ["work tree: new.txt"]);
+        assert_eq!(after(write("src/lib.rs")), ["working tree: src/lib.rs"]);
+        assert_eq!(after(write("new.txt")), ["working tree: new.txt"]);
         assert_eq!(
             after(write(".git/hooks/post-commit")),
             ["repository folder: hooks/post-commit"]
@@ -256,7 +264,7 @@ mod tests {
             ["repository folder: config.local"]
         );
         let folder = after(|repository| std::fs::create_dir_all(repository.join("empty")).unwrap());
-        assert_eq!(folder, ["work tree: empty"]);
+        assert_eq!(folder, ["working tree: empty"]);
         let chmod = |name: &'static str| {
             move |repository: &Path| {
                 let status = Command::new("chmod")
@@ -266,8 +274,8 @@ mod tests {
                 assert!(status.unwrap().success());
             }
         };
-        assert_eq!(after(chmod("src/lib.rs")), ["work tree: src/lib.rs"]);
-        assert_eq!(after(chmod("src")), ["work tree: src"]);
+        assert_eq!(after(chmod("src/lib.rs")), ["working tree: src/lib.rs"]);
+        assert_eq!(after(chmod("src")), ["working tree: src"]);
         assert_eq!(after(chmod(".git/config")), ["repository folder: config"]);
         let branch = after(|repository| drop(git(repository, &["branch", "other"], None).unwrap()));
         assert!(branch.contains(&"refs".to_owned()), "{branch:?}");

@@ -1,4 +1,4 @@
-//! Evidence that somebody tampered with: every kind of it is found, and untouched evidence never is.
+//! Tampering with evidence: every kind must be detected, and intact evidence must never be reported.
 //!
 //! Owns: the tampering, with files and git alone. Never: knows how the program verifies.
 
@@ -10,14 +10,14 @@ use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
-/// The evidence as it was, and one way after the other to spoil it.
+/// A repository with evidence, and the checks of its damaged versions.
 struct Case<'a, 'b> {
     ground: &'a Ground,
     repository: PathBuf,
     checks: &'a mut Checks<'b>,
 }
 
-/// All operators, each over several places.
+/// Applies every kind of tampering, each in several places.
 pub(super) fn tampering(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let (repository, other) = (recorded(ground)?, recorded(ground)?);
     let mut case = Case {
@@ -32,7 +32,7 @@ pub(super) fn tampering(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), 
     case.commit_operators()
 }
 
-/// Makes a repository with a landing, a refusal and an undo on its tape.
+/// Creates a repository whose tape has a landing, a refusal and an undo.
 fn recorded(ground: &Ground) -> Result<PathBuf, GateError> {
     let repository = ground.repository()?;
     ground.give(&repository, &["apply", "-"], FIX)?;
@@ -53,6 +53,7 @@ fn lines(repository: &Path) -> Result<Vec<String>, GateError> {
 }
 
 impl Case<'_, '_> {
+    /// Adds a check that `evidence verify` ends with this code.
     fn verify(&mut self, id: &str, code: i32) -> Result<(), GateError> {
         let ended = self
             .ground
@@ -108,7 +109,7 @@ impl Case<'_, '_> {
         let files: Vec<PathBuf> = files.map(|(path, _)| blobs.join(path)).collect();
         let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::file(file));
         let remove = |file: &PathBuf| std::fs::remove_file(file).map_err(GateError::file(file));
-        // A blob is read-only to its owner; whoever tampers takes it away first.
+        // A blob is read-only for its owner, so it is removed before another is written.
         let write = |file: &PathBuf, bytes: &[u8]| {
             remove(file).and_then(|()| std::fs::write(file, bytes).map_err(GateError::file(file)))
         };
@@ -146,7 +147,7 @@ impl Case<'_, '_> {
         let kept = message.lines().filter(|line| !line.starts_with("AgentOS-"));
         let without: String = kept.map(|line| format!("{line}\n")).collect();
         git(&[&amend[..], &[without.as_str()]].concat())?;
-        // As in a clone: the commit that was amended is not there.
+        // Without these two, the amended commit would still be in the object store; a clone does not have it.
         git(&["reflog", "expire", "--expire=now", "--all"])?;
         git(&["gc", "--quiet", "--prune=now"])?;
         self.verify("trailer", 7)

@@ -1,6 +1,6 @@
-//! The way of a change, as the source system's TL-R1 gates judged it: end to end, and no power.
+//! A change from task to commit, as the TL-R1 gates of the source system judged it, and a tool that tries to write.
 //!
-//! Owns: what must come of each call, seen by git. Never: takes the program's word for what it wrote.
+//! Owns: the expected effect of each call, as git sees it. Never: relies on the program's report about its writes.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use crate::error::GateError;
 /// The stations of a run that lands, in order.
 const STATIONS: &str = "task attempt answer tool_result landing decision intent receipt checkpoint";
 
-/// One run of a tool from task to commit and back.
+/// Runs a tool from task to commit, and undoes the run.
 pub(super) fn end_to_end(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let base = ground.git(&repository, &["rev-parse", "HEAD^{tree}"])?;
     let answer = ground.put_scratch("answer.md", format!("Here:\n\n```diff\n{FIX}```\n"))?;
-    let run = ["run", "-p", "replay", "--replay", &answer, "mend add", "--json"];
+    let run = ["run", "-p", "replay", "--replay", &answer, "fix add", "--json"];
     let ended = ground.call(&repository, &run)?;
     let landed = ended.code == Some(0) && ended.text("outcome") == "landed";
     checks.add("TLR1-A", landed, ended.short());
@@ -42,7 +42,7 @@ pub(super) fn end_to_end(ground: &Ground, checks: &mut Checks<'_>) -> Result<(),
     Ok(())
 }
 
-/// What the run left: a record of each station, a commit that names them, and all of it as it says.
+/// Checks the evidence of the run: a record of each station, a commit with the hash of its intent, and both verified.
 fn recorded(
     ground: &Ground,
     repository: &Path,
@@ -65,7 +65,7 @@ fn recorded(
     Ok(())
 }
 
-/// A program as a tool, which writes all it can: only its difference comes out, and it lands by policy alone.
+/// Runs a program as a tool that writes wherever it can: only its difference may leave the sandbox.
 pub(super) fn own_program(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let script =
@@ -76,8 +76,8 @@ pub(super) fn own_program(ground: &Ground, checks: &mut Checks<'_>) -> Result<()
         checks.skip("C6", "this machine cannot confine a tool");
         return Ok(());
     }
-    let told = |name: &str| ended.json.get(name).and_then(Value::as_bool) == Some(false);
-    let held = changed.is_empty() && told("wrote_files") && told("committed");
+    let is_false = |name: &str| ended.json.get(name).and_then(Value::as_bool) == Some(false);
+    let held = changed.is_empty() && is_false("wrote_files") && is_false("committed");
     let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
     checks.add("C6", held, said);
     Ok(())

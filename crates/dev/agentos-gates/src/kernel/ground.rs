@@ -1,6 +1,6 @@
-//! Where a gate calls the program: scratch repositories, an empty home, and nothing of the machine's own settings.
+//! The surroundings of a gate's calls: scratch repositories, an empty home, and no settings of the machine.
 //!
-//! Owns: making them, calling the program, and remembering every call for the tape. Never: judges.
+//! Owns: creating them, calling the program, and keeping every call for the tape. Never: judges.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::error::GateError;
 use crate::options::Asked;
 use crate::witness::{self, IDENTITY, State};
 
-/// The change that every scratch repository waits for.
+/// A change that fits every scratch repository.
 pub(super) const FIX: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
-/// A change that policy asks a person about.
+/// A change for which policy requires a person's consent.
 pub(super) const WORKFLOW: &str = "diff --git a/.github/workflows/ci.yml b/.github/workflows/ci.yml\nnew file mode 100644\n--- /dev/null\n\
                                    +++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: [push]\n";
 
-/// The program and the place where it is called.
+/// The program and the scratch folder for its calls.
 pub(super) struct Ground {
     asked: Asked,
     scratch: tempfile::TempDir,
@@ -40,7 +40,7 @@ impl Ground {
         })
     }
 
-    /// Everything the gate makes lies below.
+    /// Returns the scratch folder, which contains everything that the gate creates.
     pub(super) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
@@ -49,12 +49,12 @@ impl Ground {
         self.scratch().join("home")
     }
 
-    /// Returns every call, for the tape.
+    /// Returns all calls so far, for the tape.
     pub(super) fn calls(&self) -> Vec<Value> {
         self.calls.borrow().clone()
     }
 
-    /// Makes a repository with one commit, which waits for [`FIX`].
+    /// Creates a repository with one commit, to which [`FIX`] applies.
     pub(super) fn repository(&self) -> Result<PathBuf, GateError> {
         let number = self.made.get() + 1;
         self.made.set(number);
@@ -69,7 +69,7 @@ impl Ground {
         std::fs::write(file, text).map_err(GateError::file(file))
     }
 
-    /// Writes a file in the scratch folder; returns its place as an argument.
+    /// Writes a file in the scratch folder and returns its path as an argument.
     pub(super) fn put_scratch(&self, name: &str, text: impl AsRef<[u8]>) -> Result<String, GateError> {
         let file = self.scratch().join(name);
         self.put(&file, text)?;
@@ -86,7 +86,7 @@ impl Ground {
         self.call_with(repository, args, input, &[])
     }
 
-    /// Calls the program with more in its environment.
+    /// Calls the program with additional environment variables.
     pub(super) fn call_with(
         &self,
         repository: &Path,
@@ -101,14 +101,14 @@ impl Ground {
         Ok(ended)
     }
 
-    /// Returns the program, ready to be started.
+    /// Returns the command that starts the program in a repository.
     pub(super) fn command(&self, repository: &Path, args: &[&str]) -> Command {
         let mut command = self.asked.closed(&self.home());
         command.args(args).current_dir(repository).envs(IDENTITY);
         command
     }
 
-    /// Returns what a call changed, seen by the gate itself.
+    /// Makes a call and measures which parts of the repository it changed.
     pub(super) fn changed_by(
         &self,
         repository: &Path,
@@ -120,7 +120,7 @@ impl Ground {
         Ok((ended, changed))
     }
 
-    /// Asks git.
+    /// Runs git and returns its output without the last line break.
     pub(super) fn git(&self, repository: &Path, args: &[&str]) -> Result<String, GateError> {
         Ok(witness::git(repository, args, None)?.trim_end().to_owned())
     }

@@ -1,7 +1,7 @@
-//! A landing that is killed: wholly made or wholly not, and the next command sees to the rest.
+//! Killed landings: a landing is complete or has not happened, and the next command recovers.
 //!
-//! Owns: ending the program at many moments of a landing, and asking git what is there. Never: uses a place that the
-//! program offers for it; the program's own tests do, and take every one.
+//! Owns: killing the program at many moments of a landing, and examining the result with git. Never: uses the program's own
+//! crash points; the program's tests do, and use every one.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,12 +11,12 @@ use super::Checks;
 use super::ground::{FIX, Ground};
 use crate::error::GateError;
 
-/// How many landings are killed, spread over the time that one takes.
+/// Number of killed landings, spread over the duration of one.
 const POINTS: u32 = 24;
-/// An untracked file of the user's own, which no landing may touch.
+/// Content of an untracked file of the user, which no landing may touch.
 const OWN: &str = "own work\n";
 
-/// Every point, and that not all of them missed.
+/// Kills a landing at every point, and checks that at least one was killed before its commit.
 pub(super) fn points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let answer = ground.put_scratch("fix.diff", FIX)?;
     let whole = duration(ground, &answer)?;
@@ -32,7 +32,7 @@ pub(super) fn points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), Gat
             .stderr(Stdio::null());
         let mut child = landing.spawn().map_err(GateError::file(&repository))?;
         std::thread::sleep(whole * point / POINTS);
-        // It may have ended by itself already.
+        // The landing may have ended already.
         child.kill().ok();
         child.wait().map_err(GateError::file(&repository))?;
         match problems(ground, &repository, &base)? {
@@ -43,7 +43,7 @@ pub(super) fn points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), Gat
     }
     let between = wrong.len();
     let seen = format!(
-        "{POINTS} killed: {before} not made, {after} made, {between} in between{}",
+        "{POINTS} killed: {before} not landed, {after} landed, {between} inconsistent{}",
         wrong.concat()
     );
     checks.add("KILL-whole", wrong.is_empty(), seen);
@@ -51,17 +51,17 @@ pub(super) fn points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), Gat
     Ok(())
 }
 
-/// Returns how long a landing takes here, a little more.
+/// Measures the duration of a landing on this machine, plus a quarter.
 fn duration(ground: &Ground, answer: &str) -> Result<Duration, GateError> {
     let repository = ground.repository()?;
     let began = SystemTime::now();
     ground.call(&repository, &["apply", answer])?;
-    // A clock that was set back meanwhile gives a guess.
+    // If the system's clock was set back in between, there is no duration, and a guess must do.
     let took = began.elapsed().unwrap_or(Duration::from_millis(100));
     Ok(took + took / 4)
 }
 
-/// Returns true when the change is there, false when it is not; what is wrong where it is neither.
+/// Returns true if the change landed, false if it did not, or a description of an inconsistent state.
 fn problems(ground: &Ground, repository: &Path, base: &str) -> Result<Result<bool, String>, GateError> {
     let recover = ground.call(repository, &["recover", "--json"])?;
     if recover.code != Some(0) {
@@ -75,14 +75,14 @@ fn problems(ground: &Ground, repository: &Path, base: &str) -> Result<Result<boo
         std::fs::read_to_string(&file).map_err(GateError::file(&file))
     };
     let (own, source) = (read("own.txt")?, read("src/lib.rs")?);
-    // Killed before its first record there is no tape at all.
+    // A landing that was killed before its first record leaves no tape, and `verify` then ends with code 2.
     let is_verified = verify.code == Some(0) || (verify.code == Some(2) && !made);
     Ok(if status != "?? own.txt" {
-        Err(format!("the work tree is `{status}`"))
+        Err(format!("the working tree is `{status}`"))
     } else if own != OWN {
-        Err("the user's own file is another".to_owned())
+        Err("the user's own file was changed".to_owned())
     } else if source.contains("a + b") != made {
-        Err("commit and work tree do not fit".to_owned())
+        Err("commit and working tree do not match".to_owned())
     } else if !is_verified {
         Err(format!("the evidence: {}", verify.short()))
     } else {

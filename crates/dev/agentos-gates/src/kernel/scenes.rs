@@ -1,6 +1,6 @@
-//! The cases of `cases.toml`: a call of the program in a repository, and what must come of it.
+//! The cases of `cases.toml`: a call of the program in a repository, and the expected effect.
 //!
-//! Owns: making a scene, its texts, and judging each case. Never: holds a case.
+//! Owns: preparing a scene, filling in its texts, and judging each case. Never: contains a case.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,18 +49,18 @@ struct Case {
     lands: Option<Lands>,
 }
 
-/// Whether the change must be there.
+/// The expected effect on the repository.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Lands {
     #[default]
     No,
     Yes,
-    /// A refusal is sound as well.
+    /// Landing and refusing are both correct.
     Either,
 }
 
-/// Plays every scene of the gate.
+/// Prepares every scene of the gate and makes its cases.
 pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let Table { texts, scene } = toml::from_str(CASES)?;
     let stage = Stage { ground, texts };
@@ -72,6 +72,7 @@ pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateE
             }
             stage.play(scene, &case, &repository, checks)?;
         }
+        // The scenes share one home, so the files of a scene must not stay in it.
         let homes = scene.dirty.keys().filter(|file| file.starts_with("home/"));
         homes
             .map(|file| stage.place(file, &repository))
@@ -80,7 +81,7 @@ pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateE
     Ok(())
 }
 
-/// Returns one case for each of its inputs, numbered.
+/// Splits a case with several inputs into one numbered case for each.
 fn each(case: &Case) -> Vec<Case> {
     if case.inputs.is_empty() {
         return vec![case.clone()];
@@ -107,7 +108,7 @@ impl Stage<'_> {
         let repository = self.ground.repository()?;
         self.write(&scene.files, &repository)?;
         if scene.commit {
-            witness::commit_all(&repository, "what the scene needs")?;
+            witness::commit_all(&repository, "files of the scene")?;
         }
         self.write(&scene.dirty, &repository)?;
         Ok(repository)
@@ -163,7 +164,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Returns where a file of a scene lies.
+    /// Returns the path of a file of a scene.
     fn place(&self, file: &str, repository: &Path) -> PathBuf {
         match file.split_once('/') {
             Some(("repository", rest)) => repository.join(rest),
@@ -171,8 +172,9 @@ impl Stage<'_> {
         }
     }
 
-    /// Returns a text with what stands for something filled in.
+    /// Replaces the placeholders of a text.
     fn text(&self, text: &str) -> String {
+        // In two parts, so that no text of this repository looks like a token.
         let token = ["ghp_", "A1b2C3d4E5f6G7h8J9k0L1m2N3o4P5q6R7s8"].concat();
         let deep = "[".repeat(5_000) + &"]".repeat(5_000);
         let scratch = self.ground.scratch().display().to_string();
@@ -198,7 +200,7 @@ impl Stage<'_> {
     }
 }
 
-/// Replaces what begins so and ends with a brace.
+/// Replaces the first placeholder that has this beginning and ends with a brace.
 fn fill(text: &str, beginning: &str, meaning: impl Fn(&str) -> String) -> String {
     match text
         .split_once(beginning)
@@ -209,7 +211,7 @@ fn fill(text: &str, beginning: &str, meaning: impl Fn(&str) -> String) -> String
     }
 }
 
-/// Returns a diff that makes a file of one line: path, line, and the mode if it is no plain file.
+/// Returns a diff that creates a file of one line, from `path|line|mode`; without a mode it is a plain file.
 fn new_file(of: &str) -> String {
     let mut parts = of.split('|');
     let mut next = || parts.next().unwrap_or_default();
@@ -220,7 +222,7 @@ fn new_file(of: &str) -> String {
     )
 }
 
-/// Checks that no hostile answer was written outside.
+/// Checks that no hostile answer wrote a file outside the repository.
 pub(super) fn nothing_escaped(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let places = [
         ground.scratch().join("escaped.txt"),
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_something_is_filled_in() {
+    fn placeholders_are_replaced() {
         assert_eq!(
             new_file("a|b|120000"),
             "diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b\n"

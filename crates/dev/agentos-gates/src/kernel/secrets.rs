@@ -1,6 +1,6 @@
-//! Keys and credentials that open nothing, put everywhere a person might put a real one; looked for afterwards.
+//! Invented keys and credentials in every place where a person might have a real one, and a search for them afterwards.
 //!
-//! Owns: the canaries and the search. Never: uses a key of anybody's.
+//! Owns: the invented secrets and the search. Never: uses a real key.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use super::ground::{FIX, Ground};
 use crate::error::GateError;
 use crate::witness;
 
-/// Put together here, so that no key-shaped text is in this file.
+/// Composes an invented secret, so that no text of this file looks like a key.
 fn canary(begin: &str, of: &str) -> String {
     format!("{begin}{of}Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a")
 }
 
-/// No canary on a stream, in a stored file or in a commit.
+/// Checks that no invented secret appears on a stream, in a stored file or in a commit.
 pub(super) fn searched(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let [key, password, dotenv] =
         [("sk-", "proj-gate"), ("", "pw"), ("", "env")].map(|(begin, of)| canary(begin, of));
@@ -41,9 +41,9 @@ pub(super) fn searched(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), G
     Ok(())
 }
 
-/// Returns what the verbs say that are given keys, a file of keys, and an address with a password.
+/// Returns the output of commands that get keys, a file with a key, and an address with a password.
 fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> Result<String, GateError> {
-    // At a vendor's, as far as policy can tell; the name can never be found.
+    // For policy this is a vendor's server, but `.invalid` never resolves (RFC 2606), so nothing is sent.
     let at_vendor = [
         "-p",
         "openai",
@@ -71,6 +71,7 @@ fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> 
     Ok(streams)
 }
 
+/// Checks that a secret in a refused answer is not shown.
 fn answer(ground: &Ground, repository: &Path, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let token = canary("ghp", "_0a1b");
     let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
@@ -84,7 +85,7 @@ fn answer(ground: &Ground, repository: &Path, checks: &mut Checks<'_>) -> Result
     Ok(())
 }
 
-/// Returns where a secret is.
+/// Returns the places in which a secret appears.
 fn places(ground: &Ground, repository: &Path, streams: &str, secret: &str) -> Result<Vec<String>, GateError> {
     let mut places: Vec<String> = streams
         .contains(secret)

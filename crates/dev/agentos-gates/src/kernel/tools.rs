@@ -1,7 +1,7 @@
-//! What a tool may claim: the kind of its output, its declared abilities, and that nobody is asked but who was named.
+//! Claims of tools: the kind of their output, their declared capabilities, and that only the named tool is used.
 //!
-//! Owns: holding a result against its own words. Never: reaches a server beyond loopback; what needs one that is not
-//! there is skipped.
+//! Owns: comparing a result with these claims. Never: reaches a server beyond loopback; a check without its server is
+//! skipped.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use super::ground::{FIX, Ground};
 use crate::child::Ended;
 use crate::error::GateError;
 
-/// A port on loopback where nobody listens: the one for discarding.
-const NOBODY: &str = "http://127.0.0.1:9/v1";
-/// Flags that would offer a choice of who is asked.
+/// An address on loopback where no server listens: port 9 is reserved for the discard protocol.
+const NO_SERVER: &str = "http://127.0.0.1:9/v1";
+/// Flags that would let the program choose a provider.
 const CHOICES: &str = "--fallback --auto --cheapest --best --route --compare";
 
-/// A kind is bound to what is there: a diff to `diff`, and no diff to everything else.
+/// Checks that `output_kind` is `diff` exactly if the result contains a diff.
 pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let stale = FIX.replace("    a - b", "    a * b");
@@ -39,6 +39,7 @@ pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
     Ok(())
 }
 
+/// Returns the contradictions between the fields of a result.
 fn binding(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
     let json = &ended.json;
     let violations = validate_value(SchemaName::ToolResult, json)
@@ -50,26 +51,29 @@ fn binding(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
     let rules = [
         (
             (ended.text("output_kind") == "diff") == is_diff,
-            "`output_kind` does not fit",
+            "`output_kind` does not match the answer",
         ),
         (
             ended.text("diff").is_empty() != is_diff,
-            "there is a diff where none may be, or none where one must",
+            "there is an unexpected diff, or an expected diff is missing",
         ),
-        (valid == is_diff, "`diff_validation` does not fit"),
-        (ended.text("status") == status, "`status` is another"),
+        (valid == is_diff, "`diff_validation` does not match the answer"),
+        (ended.text("status") == status, "`status` is not the expected one"),
         (
             failed == json.get("error_category").is_some(),
-            "`error_category` does not fit",
+            "`error_category` does not match the status",
         ),
-        ((ended.code == Some(0)) != failed, "the exit code does not fit"),
+        (
+            (ended.code == Some(0)) != failed,
+            "the exit code does not match the status",
+        ),
     ];
     let broken = rules.iter().filter(|(holds, _)| !holds);
     problems.extend(broken.map(|(_, what)| (*what).to_owned()));
     problems
 }
 
-/// Each ability that a provider declares is probed where its server can be asked.
+/// Tests each capability that a provider declares, if its server can be reached.
 pub(super) fn capabilities(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let list = ground.call(&repository, &["tool", "list", "--json"])?;
@@ -119,7 +123,7 @@ fn abilities(
         if !declares(ability) {
             checks.skip(&id, "not declared");
         } else if !connected {
-            checks.skip(&id, "no server can be asked");
+            checks.skip(&id, "no server can be reached");
         } else {
             let ended = ground.call(repository, args)?;
             let details = ended.text("tool_calls/0/details");
@@ -130,11 +134,11 @@ fn abilities(
     Ok(())
 }
 
-/// Who is named is asked, and nobody else: no choice, no fallback, no comparison of cost.
+/// Checks that only the named provider is used: no automatic choice, no fallback, no comparison of cost.
 pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
-    let at_nobody = ["--base-url", NOBODY, "mend add", "--json"];
-    let task = [&["run", "-p", "lmstudio"], &at_nobody[..]].concat();
+    let at_no_server = ["--base-url", NO_SERVER, "fix add", "--json"];
+    let task = [&["run", "-p", "lmstudio"], &at_no_server[..]].concat();
     let (ended, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
     checks.add(
         "SEL-A",
@@ -149,8 +153,8 @@ pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
     asked.dedup();
     checks.add("SEL-B", asked == ["lmstudio"], asked.join(", "));
 
-    let unknown = ["run", "-p", "lmstudioo", "mend add"];
-    for (id, args) in [("SEL-C", &["run", "mend add"][..]), ("SEL-D", &unknown)] {
+    let unknown = ["run", "-p", "lmstudioo", "fix add"];
+    for (id, args) in [("SEL-C", &["run", "fix add"][..]), ("SEL-D", &unknown)] {
         let ended = ground.call(&repository, args)?;
         checks.add(id, ended.code == Some(2), ended.short());
     }
@@ -160,13 +164,13 @@ pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
     Ok(())
 }
 
-/// Collects every tool and provider that a document names.
+/// Collects every tool and provider in a document.
 fn tools_in<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
-                    // A result's `provider` is where it works: `local` or `cloud`.
+                    // The field `provider` of a result is a location, `local` or `cloud`, and not a provider's id.
                     Some("local" | "cloud") => {}
                     Some(text) if ["tool", "provider"].contains(&name.as_str()) => found.push(text),
                     Some(_) => {}

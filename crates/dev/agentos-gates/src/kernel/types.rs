@@ -1,6 +1,6 @@
-//! Values of the wrong type on the tape: refused in words, never a crash, never taken.
+//! Values of the wrong type on the tape: an error, never a crash, never accepted.
 //!
-//! Owns: the wrong records; those that other readers are given are cases. Never: judges how an error reads; the snapshots
+//! Owns: the wrong records; wrong values for other readers are cases. Never: judges the wording of an error; the snapshots
 //! of the program do.
 
 use super::Checks;
@@ -17,7 +17,7 @@ const LINES: [&str; 7] = [
     "{\"v\":1,\"seq\":-1}",
 ];
 
-/// Puts each wrong record in the place of the first.
+/// Replaces the first record with each wrong one, and checks that verification fails with an error.
 pub(super) fn wrong_records(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     ground.give(&repository, &["apply", "-"], FIX)?;

@@ -117,7 +117,7 @@ impl Ground {
         });
         put(&self.repository.join("rogue.json"), &config.to_string())?;
         put(&self.repository.join(".gitignore"), "target/\n*.log\n")?;
-        set_mode(&self.repository.join("beside.sh"), 0o755)?;
+        set_mode(&self.repository.join("by_path.sh"), 0o755)?;
         witness::commit_all(&self.repository, "the rogue and its configuration")?;
         for name in [".env", "private.log"] {
             put(&self.repository.join(name), &self.marker)?;

@@ -38,7 +38,7 @@ pub(super) struct AttemptRow {
 
 /// Copies what the tool is shown of the rogue into a folder.
 pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
-    let copy = "cp beside.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
+    let copy = "cp by_path.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
     run_quietly(
         Command::new("sh")
             .args(["-c", copy])

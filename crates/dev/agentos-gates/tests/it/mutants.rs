@@ -109,7 +109,7 @@ const MUTANTS: &[Mutant] = &[
     (
         "no_selection",
         "SEL-C",
-        r#"case "$1 $2" in "run mend add") exit 0;; esac"#,
+        r#"case "$1 $2" in "run fix add") exit 0;; esac"#,
     ),
     // A flag that chooses.
     (
