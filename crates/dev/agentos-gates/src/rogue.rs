@@ -1,7 +1,7 @@
-//! The rogue suite: one program tries every way out of the sandbox, and the gate looks from outside if one worked.
+//! The rogue suite: a program tries every way out of the sandbox, and the gate examines from outside whether one worked.
 //!
-//! Owns: who starts the product (root and an ordinary user), and that the suite was whole. Never: counts a suite that did
-//! not run as passed.
+//! Owns: the users who start the product (root and an ordinary user), and checking that the suite is complete. Never:
+//! counts a suite that did not run as passed.
 
 mod basics;
 mod caches;
@@ -26,14 +26,14 @@ use crate::error::GateError;
 use half::Half;
 
 pub(crate) const NAME: &str = "rogue";
-/// Fewer attempts than this by one user, and the suite itself is broken.
+/// Fewest attempts of one user. With fewer, the suite itself is incomplete.
 const FEWEST: usize = 260;
 
-/// Users among which one is chosen who has no process and no file: "65520-65533: unused" in systemd's table of users
+/// Ids of users without processes and files, one of which is chosen: "65520-65533: unused" in systemd's table of users
 /// (UIDS-GIDS.md). The product takes its tools' users from another range of that table.
 const UNUSED_USERS: std::ops::Range<u32> = 65_520..65_530;
 
-/// Judges the product started by root and by an ordinary user, as far as the user who starts the gate may.
+/// Judges the product started by root and by an ordinary user, as far as the user who started the gate can do both.
 pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let Some(python) = ground::python() else {
         let why = "there is no Python 3, which the rogue is written in";
@@ -73,6 +73,7 @@ pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, G
     Ok(checks)
 }
 
+/// Creates the check of a part of the suite that cannot be run.
 fn skipped(id: &str, why: &str) -> Check {
     Check::skipped(format!("ROGUE-{id}"), "the rogue suite", why)
 }
@@ -80,10 +81,10 @@ fn skipped(id: &str, why: &str) -> Check {
 /// Chooses an ordinary user who can start the product.
 ///
 /// # Errors
-/// Why there is none.
+/// When that user cannot start it; the message is the reason.
 fn ordinary_user(agentos: &Path) -> Result<u32, String> {
     use std::os::unix::process::CommandExt;
-    // Another gate at the same time has another number.
+    // The process id makes it likely that gates which run at the same time use different users.
     let length = UNUSED_USERS.end - UNUSED_USERS.start;
     let user = UNUSED_USERS.start + std::process::id() % length;
     let mut look = Command::new(agentos);
@@ -99,7 +100,7 @@ fn ordinary_user(agentos: &Path) -> Result<u32, String> {
     Err(format!("user {user} cannot run `{}`: {why}", agentos.display()))
 }
 
-/// Checks that enough attempts were made, and that every reported kind of hole has its cases among them.
+/// Checks that enough attempts were made, and that they include the cases of every reported kind of hole.
 fn suite_is_whole(half: &Half, checks: &[Check]) -> Result<[Check; 2], GateError> {
     let prefix = format!("ROGUE-{}/", half.name);
     let made = checks

@@ -1,6 +1,6 @@
-//! What every part of the rogue's stage needs: names of its profiles, a file, a program run to its end.
+//! Small parts that the whole suite uses: names of profiles, writing a file, running a program.
 //!
-//! Owns: these few. Never: knows the stage.
+//! Owns: these few. Never: knows the prepared surroundings.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,12 +8,12 @@ use std::process::Command;
 use crate::child::Ended;
 use crate::error::GateError;
 
-/// A profile of the user's own that allows the rogue one host.
+/// Name of a user's profile that allows the rogue one host.
 pub(super) const PROXIED: &str = "rogue-proxied";
-/// A profile of the user's own that names the rogue as an agent of the Agent Client Protocol.
+/// Name of a user's profile with the rogue as an agent of the Agent Client Protocol.
 pub(super) const DIRECT: &str = "rogue-acp";
 
-/// A profile of the user's own: an agent that outlives its turn.
+/// Name of a user's profile with an agent that outlives its turn.
 pub(super) const AGENT: &str = "rogue-survivor";
 
 /// Writes a file.
@@ -22,6 +22,9 @@ pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
 }
 
 /// Runs a program to its end.
+///
+/// # Errors
+/// When it cannot be started or fails.
 pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
     let ended = Ended::run(command, "", None)?;
     let program = command.get_program().display();

@@ -1,7 +1,7 @@
-//! Caches that somebody else could write to, and links in one that nobody else could (finding 11).
+//! Caches that another user could write to, and links in a cache that only the owner can write to (finding 11).
 //!
-//! Owns: forging them, and what must come of it: a cache that is not closed to others is not used and stays as it is, and no
-//! link below one is followed. Never: touches the cache of the other runs.
+//! Owns: forging them, and the expected effect: a cache that is open to others is not used and not changed, and no link in
+//! a cache is followed. Never: touches the cache of the other runs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
 use super::whole::{entries, is_named, listed};
 use crate::error::GateError;
 
-/// A tool that fails in its own way if it is shown the user's notes in place of the base or of its objects, so that it is seen
-/// even where no answer is read.
+/// A tool that fails with exit code 77 if it sees the user's notes instead of the base or its objects. The code reveals that
+/// even if the tool's answer is not read.
 pub(super) const LOOK: [&str; 3] = [
     "sh",
     "-c",
@@ -22,17 +22,17 @@ if read -r store <.git/objects/info/alternates && cat \"$store/notes.txt\"; then
 echo looked >found.txt",
 ];
 
-/// What [`LOOK`] adds where it was shown the base.
+/// The line that [`LOOK`] adds if it was shown the real base.
 pub(super) const LOOKED: [&str; 1] = ["looked"];
 
-/// Where the copies of one repository lie.
+/// The folders of a repository's copies in a cache.
 pub(super) struct Kept {
     copies: PathBuf,
     folder: PathBuf,
 }
 
 impl Kept {
-    /// Finds them below a cache that one run has used. `None` if the product keeps none there.
+    /// Finds the folders in a cache that one run has used. `None` if the product keeps no copy there.
     pub(super) fn find(cache: &Path) -> Option<Self> {
         let copies = cache.join("agentos/copies");
         let folder = entries(&copies).pop()?;
@@ -46,7 +46,7 @@ impl Kept {
         all
     }
 
-    /// Returns the places that a pattern of the table stands for: one for each base, or one.
+    /// Fills in a pattern of the table. Returns one path for each base if the pattern names bases, otherwise one path.
     fn places(&self, pattern: &str) -> Vec<PathBuf> {
         let folder = pattern.replace("{folder}", &self.folder.display().to_string());
         let folder = folder.replace("{copies}", &self.copies.display().to_string());
@@ -57,7 +57,7 @@ impl Kept {
         self.bases().iter().map(place).collect()
     }
 
-    /// Forges a link: `elsewhere` must stay as it is, `private` not be shown.
+    /// Forges a link. Afterwards, `elsewhere` must not change and `private` must not be shown.
     fn forge(&self, link: &ForgedLink, elsewhere: &Path, private: &Path) -> Result<(), GateError> {
         let to = link.to.replace("{elsewhere}", &elsewhere.display().to_string());
         let to = PathBuf::from(to.replace("{private}", &private.display().to_string()));
@@ -78,7 +78,7 @@ impl<'a> Program<'a> {
         let caches = forged_caches()?;
         let mut all = Vec::new();
         for row in &caches.unsafe_folders {
-            // Only root can give a folder to somebody else.
+            // Only root can give a folder to another user.
             if row.fault == FolderFault::Foreign && starter()? != 0 {
                 continue;
             }
@@ -96,7 +96,7 @@ impl<'a> Program<'a> {
         Ok(all)
     }
 
-    /// Returns the product with a cache that one run has filled; inside, why there is nothing to forge.
+    /// Returns the product with a cache that one run has filled, or the reason why there is nothing to forge.
     fn with_filled_cache(&self, id: &str) -> Result<Result<(Program<'a>, Kept), String>, GateError> {
         let program = self.with_cache(self.ground.make_cache(id)?);
         let ended = program.tool(&[], &HARMLESS)?;
@@ -106,7 +106,7 @@ impl<'a> Program<'a> {
             .map(|kept| (program, kept)))
     }
 
-    /// A cache that somebody else could write to, who forged the kept base.
+    /// Runs a tool with a cache in which another user could have forged the kept base.
     fn unsafe_cache(
         &self,
         program: &Program<'_>,
@@ -145,13 +145,13 @@ impl<'a> Program<'a> {
         let left = program.run_folders().len();
         let held = same && ended.code == Some(0) && ended.added() == LOOKED && left == 0;
         let said = format!(
-            "all as before: {same}, {left} folders of runs left, {}",
+            "everything unchanged: {same}, {left} folders of runs left, {}",
             ended.summary()
         );
         Ok(seen(id, held, said))
     }
 
-    /// A cache that is closed to others, with a link in it: what it leads to is neither shown nor changed.
+    /// Runs a tool with a link in a private cache. The target of the link must be neither shown nor changed.
     fn linked_cache(&self, program: &Program<'_>, kept: &Kept, link: &ForgedLink) -> Result<Seen, GateError> {
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
@@ -161,20 +161,20 @@ impl<'a> Program<'a> {
         give_below(&elsewhere, self.ground.owner()?)?;
         kept.forge(link, &elsewhere, &self.ground.outside().join("private"))?;
         if let Some(user) = self.ground.user {
-            // Where an ordinary user starts the product, all is hers, as if she had made it.
+            // An ordinary user who starts the product owns everything in the cache, as if she had created it.
             give_below(&program.cache, user)?;
         }
         let before = self.listed_outside()?;
         let runs = [program.tool(&[], &LOOK)?, program.tool(&[], &LOOK)?];
         let same = before == self.listed_outside()?;
         remove_below(&elsewhere);
-        // A run may be refused in words; a signal would be a crash.
+        // The product may refuse such a run with an error. A signal would be a crash.
         let held = runs.iter().all(|ended| {
             let shown = ended.stdout.contains(&self.ground.marker) || ended.stdout.contains("exit code 77");
             !shown && ended.code.is_some_and(|code| code < 100)
         });
         let summaries = runs.map(|ended| ended.summary()).join(", ");
-        let said = format!("outside as before: {same}, {summaries}");
+        let said = format!("outside unchanged: {same}, {summaries}");
         Ok(seen(&link.id, held && same, said))
     }
 }

@@ -1,7 +1,7 @@
-//! Copies that somebody forged below the repository's git directory, as an unpacked archive may bring them (finding 11).
+//! Forged copies below the repository's git directory, as an unpacked archive may contain them (finding 11).
 //!
-//! Owns: forging them where earlier versions kept copies and where copies lie if no cache is safe, and what must come of it.
-//! Never: leaves one behind.
+//! Owns: forging them in the places of earlier versions and in those that are used if no cache is safe, and the expected
+//! effect. Never: leaves one behind.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ use super::whole::{entries, is_named, listed, mode};
 use crate::error::GateError;
 
 impl Program<'_> {
-    /// Forges each kind and runs a tool.
+    /// Forges each kind of copy and runs a tool with it.
     pub(super) fn forged_copies(&self) -> Result<Vec<Seen>, GateError> {
         let mut all = vec![
             self.forged_base()?,
@@ -22,7 +22,7 @@ impl Program<'_> {
             self.forged_folder()?,
             self.forged_passing()?,
         ];
-        // Only root can give a folder to somebody else.
+        // Only root can give a folder to another user.
         if starter()? == 0 {
             all.push(self.foreign_copies()?);
         }
@@ -30,12 +30,13 @@ impl Program<'_> {
         Ok(all)
     }
 
+    /// Returns the folder in which earlier versions kept copies.
     fn old_copies(&self) -> PathBuf {
         self.ground.repository().join(".git/agentos/copies")
     }
 
-    /// Makes the folder in which earlier versions kept copies: with a base of the right name whose files are a link to the
-    /// user's own.
+    /// Creates the folder in which earlier versions kept copies, with a base of the right name whose files are a link to the
+    /// user's own files.
     fn forge_copies(&self) -> Result<PathBuf, GateError> {
         let copies = self.old_copies();
         remove_below(&copies);
@@ -59,18 +60,19 @@ impl Program<'_> {
         Ok((copies, elsewhere))
     }
 
-    /// The files of a base are a link to the user's own.
+    /// Runs a tool with a forged base whose files are a link to the user's own files.
     fn forged_base(&self) -> Result<Seen, GateError> {
         let forged = entries(&self.forge_copies()?).len();
         let before = self.listed_outside()?;
         let ended = self.tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
         let held = ended.added() == LOOKED && ended.code == Some(0) && same && forged > 0;
-        let said = format!("{forged} forged, outside as before: {same}, {}", ended.summary());
+        let said = format!("{forged} forged, outside unchanged: {same}, {}", ended.summary());
         Ok(seen("forged-base", held, said))
     }
 
-    /// The folder of a run that is over is a link to the user's own: its clean-up must not follow it.
+    /// Runs a tool next to a forged folder of an ended run, which is a link to the user's files. The clean-up must not
+    /// follow it.
     fn forged_run(&self) -> Result<Seen, GateError> {
         let copies = self.forge_copies()?;
         let tree = self.ground.outside().join("tree");
@@ -81,7 +83,7 @@ impl Program<'_> {
         put(&copies.join("run-forged.lock"), "")?;
         set_mode(&copies.join("run-forged.lock"), 0o666)?;
         give_below(&copies, self.ground.owner()?)?;
-        // An ordinary user who may not delete the link is led through it.
+        // If an ordinary user starts the product, it cannot delete the link, and a careless clean-up would go through it.
         set_mode(&copies, 0o555)?;
         let runs = [self.tool(&[], &HARMLESS)?, self.tool(&[], &HARMLESS)?];
         let after = look()?;
@@ -91,7 +93,7 @@ impl Program<'_> {
         Ok(seen("forged-run", held, said))
     }
 
-    /// The folder of all copies is a link: nothing may be written where it leads, and the link stays.
+    /// Runs a tool while the folder of all copies is a link. Nothing may be written to its target, and the link must stay.
     fn forged_folder(&self) -> Result<Seen, GateError> {
         let (copies, elsewhere) = self.forge_elsewhere()?;
         make_link(&elsewhere, &copies)?;
@@ -100,7 +102,7 @@ impl Program<'_> {
         let (same, stays) = (before == self.listed_outside()?, copies.is_symlink());
         remove_below(&elsewhere);
         let said = format!(
-            "outside as before: {same}, the link is there: {stays}, {}",
+            "outside unchanged: {same}, the link is there: {stays}, {}",
             ended.summary()
         );
         Ok(seen(
@@ -110,7 +112,7 @@ impl Program<'_> {
         ))
     }
 
-    /// The folder belongs to somebody else: it stays as it is, and nothing of it is shown.
+    /// Runs a tool while the folder belongs to another user. It must stay unchanged, and nothing in it may be shown.
     fn foreign_copies(&self) -> Result<Seen, GateError> {
         let copies = self.forge_copies()?;
         give_below(&copies, TOOL_USER)?;
@@ -118,12 +120,12 @@ impl Program<'_> {
         let ended = self.tool(&[], &LOOK)?;
         let same = before == (self.listed_outside()?, listed(&copies)?);
         let held = same && ended.added() == LOOKED && ended.code == Some(0);
-        let said = format!("all as before: {same}, {}", ended.summary());
+        let said = format!("everything unchanged: {same}, {}", ended.summary());
         Ok(seen("forged-foreign-copies", held, said))
     }
 
-    /// The names that a process takes for its own copies, where no cache is safe, are taken: by links, by somebody's file, and
-    /// by a folder whose lock is a link.
+    /// Runs a tool while the names for a process's own copies, used if no cache is safe, exist already: as links, as a file,
+    /// and as a folder whose lock is a link.
     fn forged_passing(&self) -> Result<Seen, GateError> {
         let (_, elsewhere) = self.forge_elsewhere()?;
         let state = self.ground.repository().join(".git/agentos");
@@ -138,7 +140,7 @@ impl Program<'_> {
         make_link(&elsewhere.join("made"), made)?;
         let before = self.listed_outside()?;
         let cache = self.ground.make_cache("open-for-passing")?;
-        // Anybody could put something into this one.
+        // Open to every user, so that the product must not use it.
         set_mode(&cache, 0o777)?;
         let ended = self.with_cache(cache).tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
@@ -148,7 +150,7 @@ impl Program<'_> {
         remove_below(&elsewhere);
         let held = same && left.is_empty() && ended.added() == LOOKED && ended.code == Some(0);
         let said = format!(
-            "outside as before: {same}, {} folders left, {}",
+            "outside unchanged: {same}, {} folders left, {}",
             left.len(),
             ended.summary()
         );

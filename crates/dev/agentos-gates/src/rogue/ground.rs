@@ -1,6 +1,6 @@
-//! What lies outside the sandbox for the rogue to reach: files, a home, sockets, processes, a repository with a past.
+//! Everything outside the sandbox that the rogue could reach: files, a home, sockets, processes, a repository with a history.
 //!
-//! Owns: preparing it, so open that nothing but the sandbox protects it. Never: uses anything of the machine's own.
+//! Owns: preparing it with open permissions, so that only the sandbox protects it. Never: uses files of the machine.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -18,42 +18,42 @@ use super::suite::{self, AttemptRow};
 use crate::error::GateError;
 use crate::witness;
 
-/// Owner of what the tool could change if it were outside, where root starts the product.
+/// Owner of the files that the tool could change if it were outside, if root starts the product.
 pub(super) const TOOL_USER: u32 = 65_533;
 
-/// Name of the cache that most runs have.
+/// Name of the cache of most runs.
 const MAIN_CACHE: &str = "main";
 
-/// Key of the neighbour's shared memory and messages; nothing else of a machine is likely to have it.
+/// Key of the neighbour's shared memory and message queue, which is unlikely to be in use on a machine.
 const KEY: u32 = 0x526f_6700;
 
-/// Python, from the system's folders first: those every sandbox shows.
+/// Finds Python in the folders that every sandbox shows; `None` if it is not there.
 pub(super) fn python() -> Option<PathBuf> {
     let places = ["/usr/bin/python3", "/bin/python3", "/usr/local/bin/python3"];
     places.iter().map(PathBuf::from).find(|place| place.is_file())
 }
 
-/// The user who starts the gate.
+/// Returns the user who started the gate.
 ///
 /// # Errors
-/// When no temporary file can be made, whose owner tells.
+/// When no temporary file can be created, whose owner that user is.
 pub(super) fn starter() -> Result<u32, GateError> {
     let failed = || GateError::file("a temporary file");
     let file = tempfile::NamedTempFile::new().map_err(failed())?;
     Ok(file.as_file().metadata().map_err(failed())?.uid())
 }
 
-/// Everything outside.
+/// Everything outside the sandbox, removed when dropped.
 pub(super) struct Ground {
     scratch: tempfile::TempDir,
     caches: tempfile::TempDir,
     repository: PathBuf,
     token: String,
-    /// Stands in every file that a tool must not read, and nowhere else.
+    /// A text that every file which a tool must not read contains, and no other file.
     pub(super) marker: String,
     /// The attempts that the rogue makes here.
     pub(super) table: Vec<AttemptRow>,
-    /// What may be heard.
+    /// Sockets that record connections.
     pub(super) listeners: Listeners,
     victim: Child,
     neighbour: Child,
@@ -62,7 +62,7 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Prepares everything for a product that `user` starts; `None` if it is the one who starts the gate.
+    /// Prepares everything for a product that `user` starts; with `None`, the user who started the gate does.
     pub(super) fn prepare(python: &Path, user: Option<u32>) -> Result<Self, GateError> {
         let scratch = scratch_folder()?;
         let caches = scratch_folder()?;
@@ -97,7 +97,7 @@ impl Ground {
             user,
         };
         let objects = past::write(&ground.repository, &ground.marker)?;
-        // Nobody else may rename what lies in it, or the product keeps nothing there.
+        // The product keeps nothing in a cache whose parent folder another user can write to.
         give(ground.caches(), ground.owner()?)?;
         set_mode(ground.caches(), 0o755)?;
         ground.make_cache(MAIN_CACHE)?;
@@ -106,7 +106,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Writes the rogue's configuration and commits it, so that it is in every copy; then what is not committed.
+    /// Writes the rogue's configuration and commits it, so that every copy has it; then writes files that are not committed.
     fn configure(&self, python: &Path, numbers: &Value, objects: &Value) -> Result<(), GateError> {
         let (tcp, allowed, udp) = self.listeners.ports()?;
         let config = json!({
@@ -141,11 +141,11 @@ impl Ground {
         Ok(())
     }
 
-    /// Opens everything to everybody: where an attempt fails, it is not for want of plain permissions.
+    /// Opens everything to every user, so that ordinary permissions cannot be the reason why an attempt fails.
     pub(super) fn open(&self) -> Result<(), GateError> {
         let owner = self.owner()?;
         open_below(self.scratch.path(), owner)?;
-        // Only an owner may change modes; where root starts the product, tools are another user.
+        // Only the owner of a file may change its mode, and if root starts the product, tools run as another user.
         let canaries = if (self.user, owner) == (None, 0) {
             TOOL_USER
         } else {
@@ -154,7 +154,7 @@ impl Ground {
         for folder in [self.outside(), self.spare(), self.shown()] {
             open_below(&folder, canaries)?;
         }
-        // A tree of which a change of permissions would be seen.
+        // A mode that is not the open one, so that a change of it would be visible.
         set_mode(&self.outside().join("tree/a/b"), 0o755)
     }
 
@@ -163,7 +163,7 @@ impl Ground {
         self.user.map_or_else(starter, Ok)
     }
 
-    /// Makes a cache of the user's own, as closed to others as a home's.
+    /// Creates a cache that only the user can read, like one in a home.
     pub(super) fn make_cache(&self, name: &str) -> Result<PathBuf, GateError> {
         let cache = self.caches().join(name);
         make_folders(&cache)?;
@@ -177,12 +177,12 @@ impl Ground {
         self.caches.path()
     }
 
-    /// Returns the cache that the product has in every run but those that are about a cache.
+    /// Returns the cache of every run, except those that test caches.
     pub(super) fn cache(&self) -> PathBuf {
         self.caches().join(MAIN_CACHE)
     }
 
-    /// Sets the user on a command who starts the product.
+    /// Makes a command run as the user who starts the product.
     pub(super) fn as_user(&self, command: &mut Command) {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
@@ -197,7 +197,7 @@ impl Ground {
         &self.repository
     }
 
-    /// Returns the folder in which the product's evidence keeps what was read and written.
+    /// Returns the folder of the blobs in the product's evidence.
     pub(super) fn blobs(&self) -> PathBuf {
         self.repository.join(".git/agentos/blobs")
     }
@@ -210,7 +210,7 @@ impl Ground {
         self.scratch.path().join("home")
     }
 
-    /// A folder that is shown to the tool by `--read`.
+    /// Returns the folder that is shown to the tool with `--read`.
     pub(super) fn shown(&self) -> PathBuf {
         self.scratch.path().join("shown")
     }
@@ -223,7 +223,7 @@ impl Ground {
         &self.token
     }
 
-    /// Places where a run could leave something for another.
+    /// Returns paths at which a run could leave a file for another run.
     pub(super) fn places_left(&self) -> [String; 2] {
         let token = &self.token;
         [
@@ -232,12 +232,12 @@ impl Ground {
         ]
     }
 
-    /// Numbers of the processes that the ground itself started.
+    /// Returns the ids of the gate's process and of those that it started here.
     pub(super) fn own_processes(&self) -> [u32; 3] {
         [std::process::id(), self.victim.id(), self.neighbour.id()]
     }
 
-    /// Does the process still live that attempts were aimed at?
+    /// Returns true if the process that attempts tried to end is still alive.
     pub(super) fn victim_lives(&self) -> bool {
         let line = format!("/proc/{}/cmdline", self.victim.id());
         std::fs::read(line).is_ok_and(|line| line.starts_with(b"sleep"))
@@ -246,7 +246,8 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // Either may have ended: that was judged before. The neighbour takes its own away when its input ends.
+        // Errors mean that a process has ended, which was judged before. The neighbour removes its shared memory when its
+        // input ends.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
         drop(self.neighbour.stdin.take());
@@ -254,34 +255,35 @@ impl Drop for Ground {
         for place in self.places_left() {
             let _ = std::fs::remove_file(place);
         }
-        // A tool may have left more levels than the standard library's recursion has room for; `rm` does not recurse.
+        // A tool may have left so many levels of folders that the standard library's recursion would overflow the stack.
+        // `rm` does not recurse.
         for folder in [self.scratch.path(), self.caches.path()] {
             remove_below(folder);
         }
     }
 }
 
-/// Removes a folder and whatever lies in it.
+/// Removes a folder with everything in it, or a link.
 pub(super) fn remove_below(folder: &Path) {
     if folder.symlink_metadata().is_err() {
         return;
     }
-    // What cannot be removed lies in a temporary folder.
+    // Errors are ignored: everything here is in a temporary folder.
     if !folder.is_symlink() {
         let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(folder).status();
     }
     let _ = Command::new("rm").arg("-rf").arg(folder).status();
 }
 
-/// Makes a folder that is not below `/tmp`: there the sandbox has a writable folder of its own, in which a tool could make
-/// a path that only looks like one of the outside.
+/// Creates a folder outside `/tmp`. In `/tmp` the sandbox has a writable folder of its own, in which a tool could create a
+/// path that only looks like one outside.
 fn scratch_folder() -> Result<tempfile::TempDir, GateError> {
     tempfile::TempDir::new_in("/var/tmp")
         .or_else(|_| tempfile::TempDir::new())
         .map_err(GateError::file("the temporary folder"))
 }
 
-/// Makes the folders outside and what lies in them.
+/// Creates the folders outside and their files.
 fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateError> {
     let folders = "outside/private outside/tree/a/b home/.ssh home/.aws shown spare";
     for folder in folders.split(' ') {
@@ -308,7 +310,7 @@ fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateErr
     witness::make_repository(&top.join("spare")).map(drop)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub(super) fn make_folders(folder: &Path) -> Result<(), GateError> {
     std::fs::create_dir_all(folder).map_err(GateError::file(folder))
 }
@@ -322,12 +324,12 @@ fn fill_shared(folder: &Path, outside: &Path) -> Result<(), GateError> {
     make_link(outside, &folder.join("link-outside"))
 }
 
-/// Makes a symbolic link to `to` at `place`.
+/// Creates a symbolic link to `to` at `place`.
 pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
     run_quietly(Command::new("ln").arg("-sfn").arg(to).arg(place))
 }
 
-/// Returns a program that the user `owner` starts; who starts the gate starts it where only root could change that.
+/// Returns a command that runs as the user `owner` if root started the gate, otherwise as the gate's user.
 fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<Command, GateError> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
@@ -337,7 +339,7 @@ fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<C
     Ok(command)
 }
 
-/// Starts the neighbour and waits until what it holds is there; returns the numbers of it.
+/// Starts the neighbour and waits until its shared memory exists. Returns the process and the ids of what it holds.
 fn start_neighbour(
     python: &Path,
     top: &Path,
@@ -360,14 +362,14 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(GateError::file(path))
 }
 
-/// Gives everything below a folder to `owner`, where that is allowed, and opens it to everybody.
+/// Gives everything below a folder to `owner`, if that is permitted, and opens it to every user.
 fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     give(folder, owner)?;
     set_mode(folder, 0o777)?;
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
         let path = entry.map_err(GateError::file(folder))?.path();
         let about = path.symlink_metadata().map_err(GateError::file(&path))?;
-        // What the product keeps for itself stays as it made it: it may refuse keys that others can read.
+        // The product's own files keep their modes, because it refuses keys that others can read.
         if path.ends_with(".git/agentos") || path.ends_with(".agentos") {
             continue;
         }
@@ -384,7 +386,7 @@ fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Gives everything below a folder to `owner`; follows no link.
+/// Gives everything below a folder to `owner` and follows no link.
 pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
     give(path, owner)?;
     if path.is_dir() && !path.is_symlink() {
@@ -395,7 +397,7 @@ pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Gives a file away; that only root may is no error.
+/// Gives a file to `owner`. It is not an error that only root may do that.
 fn give(path: &Path, owner: u32) -> Result<(), GateError> {
     match std::os::unix::fs::lchown(path, Some(owner), Some(owner)) {
         Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {

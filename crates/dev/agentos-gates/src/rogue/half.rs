@@ -1,7 +1,7 @@
-//! One half of the suite: everything, with the product started by one user.
+//! One half of the suite: all attempts and runs, with the product started by one user.
 //!
-//! Owns: the order of the runs, one check for each attempt and for each thing outside that must be as it was. Never:
-//! believes the rogue alone.
+//! Owns: the order of the runs, a check for each attempt, and a check for each thing outside that must not change. Never:
+//! relies on the rogue's report alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use super::table;
 use crate::error::GateError;
 use crate::now;
 
-/// Who starts the product in one half, and how its checks are named.
+/// A half of the suite: the user who starts the product, and the prefix of the ids of its checks.
 pub(super) struct Half {
-    /// `root` or `user`; stands before the id of every check.
+    /// `root` or `user`; the prefix of the id of every check.
     pub(super) name: &'static str,
-    /// The user; `None` if it is the one who starts the gate.
+    /// The user; `None` if it is the one who started the gate.
     pub(super) user: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Half {
         Check::new(format!("ROGUE-{}/{id}", self.name), name, held, said)
     }
 
-    /// Runs this half; inside the error position, why it cannot be judged.
+    /// Runs this half. Returns its checks, or the reason why nothing can be judged.
     pub(super) fn judge(
         &self,
         agentos: &Path,
@@ -72,13 +72,13 @@ impl Half {
         }
         let (held, said) = program.evidence_is_whole()?;
         checks.push(self.check("evidence", "the evidence verifies", held, said));
-        // Last: it changes what the product itself keeps.
+        // At the end, because it changes the files that the product keeps.
         let copies = [program.forged_copies()?, program.forged_caches()?].concat();
         checks.extend(self.record(tape, "a forged copy of the base leads nowhere", copies)?);
         Ok(Ok(checks))
     }
 
-    /// Makes the runs that are more than one attempt.
+    /// Makes the runs that consist of more than one attempt.
     fn judge_runs(
         &self,
         program: &Program<'_>,
@@ -101,7 +101,7 @@ impl Half {
         Ok(())
     }
 
-    /// Records runs; returns a check for each.
+    /// Records runs and returns a check for each.
     fn record(&self, tape: &mut GateTape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
         let mut checks = Vec::new();
         for (id, held, said) in all {
@@ -113,8 +113,8 @@ impl Half {
     }
 }
 
-/// Judges every row of the table: by what the gate saw first, by what the rogue reports else. One that was not made has
-/// not been held.
+/// Judges every row of the table, first by the gate's own observations, otherwise by the rogue's report. An attempt that was
+/// not made counts as one that succeeded.
 fn judge_scene(
     ground: &Ground,
     scene: &str,
@@ -140,6 +140,7 @@ fn judge_scene(
     judged.collect()
 }
 
+/// Judges one attempt. Returns true if it reached something outside, and the observation.
 fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
     let name = report.attempt.as_str();
     let own = [format!("canary-{name}"), format!("new-{name}")];

@@ -1,6 +1,6 @@
-//! Servers outside the sandbox that must hear nothing, and one that may be spoken to.
+//! Sockets outside the sandbox that no tool may reach, and one that a profile allows.
 //!
-//! Owns: opening them and keeping what arrived. Never: answers with anything that an attempt could use.
+//! Owns: opening them and recording what arrives. Never: answers with anything that an attempt could use.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -11,22 +11,22 @@ use std::time::Duration;
 
 use crate::error::GateError;
 
-/// Silence after which a message is taken as whole.
+/// Time without data after which a message is considered complete.
 const SILENCE: Duration = Duration::from_millis(300);
-/// Bytes of one connection that are kept.
+/// Largest number of recorded bytes of one connection.
 const MOST: u64 = 64 << 10;
 
-/// Every server of one ground.
+/// All sockets outside one sandbox.
 pub(super) struct Listeners {
-    /// No tool may reach it.
+    /// The port that no tool may reach.
     pub(super) forbidden: RecordedPort,
-    /// A profile allows it.
+    /// The port that a profile allows.
     pub(super) allowed: RecordedPort,
     udp: UdpSocket,
     unix: Vec<(&'static str, UnixListener)>,
 }
 
-/// A TCP port whose connections are kept.
+/// A TCP port that records its connections.
 pub(super) struct RecordedPort {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
@@ -49,7 +49,7 @@ impl Listeners {
         })
     }
 
-    /// Ports: one that no tool may reach, one that a profile allows, one for UDP.
+    /// Returns the ports: one that no tool may reach, one that a profile allows, and one for UDP.
     pub(super) fn ports(&self) -> Result<(u16, u16, u16), GateError> {
         let failed = GateError::file("a socket for the rogue");
         let udp = self.udp.local_addr().map_err(failed)?.port();
@@ -80,20 +80,20 @@ impl RecordedPort {
         let port = listener.local_addr()?.port();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&heard);
-        // Ends with the gate: nothing it holds outlives the process.
+        // The thread is never joined: it ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let mut bytes = b"[connection]".to_vec();
                 bytes.extend(read_message(&stream));
                 kept.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
-                // Whoever is gone already hears no answer.
+                // The other side may have closed the connection.
                 let _ = (&stream).write_all(format!("seen at {name}\n").as_bytes());
             }
         });
         Ok(Self { port, heard })
     }
 
-    /// Did it hear this text?
+    /// Returns true if this text arrived at the port.
     pub(super) fn heard(&self, text: &str) -> bool {
         self.bytes()
             .windows(text.len())
@@ -105,11 +105,11 @@ impl RecordedPort {
     }
 }
 
-/// Reads until the other side is silent or done.
+/// Reads until the other side closes the connection or sends nothing for a while.
 fn read_message(stream: &TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     if stream.set_read_timeout(Some(SILENCE)).is_ok() {
-        // Silence is an error here, and what was read before it is kept.
+        // The timeout is an error here; the bytes before it are in the buffer.
         let _ = stream.take(MOST).read_to_end(&mut bytes);
     }
     bytes

@@ -1,6 +1,6 @@
-//! What the repository's object store holds beside the files of the base: the secrets of its past.
+//! Secrets in the repository's object store that are not in the files of the base: its history.
 //!
-//! Owns: making them and naming their objects. Never: leaves one of them in the work tree.
+//! Owns: creating them and naming their objects. Never: leaves one of them in the working tree.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use super::basics::put;
 use crate::error::GateError;
 use crate::witness::{self, git};
 
-/// Gives the repository a past with `secret` in every place that a copy of the base must not show; returns the names of the
-/// objects that hold it.
+/// Adds a history to the repository, with `secret` in every place that a copy of the base must not show. Returns the names of
+/// the objects that contain it.
 pub(super) fn write(repository: &Path, secret: &str) -> Result<Value, GateError> {
     let name =
         |revision: &str| git(repository, &["rev-parse", revision], None).map(|text| text.trim().to_owned());

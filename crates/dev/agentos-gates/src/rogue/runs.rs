@@ -1,6 +1,6 @@
-//! The product, run with the rogue as its tool.
+//! Runs of the product with the rogue as its tool.
 //!
-//! Owns: the calls, and judging what came of the runs of the table. Never: passes anything but what a user would.
+//! Owns: the calls, and judging the runs of the table. Never: passes arguments that a user would not.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
 
-/// A tool that does what it should.
+/// A harmless tool, which only writes one file.
 pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
-/// Runs a program as the tool, without landing its answer.
+/// Arguments that run a program as the tool without landing its answer.
 pub(super) const TOOL: [&str; 5] = ["tool", "run", "-p", "command", "--json"];
-/// Runs it so that its answer would land.
+/// Arguments that run a program as the tool and land its answer.
 pub(super) const LANDING: [&str; 4] = ["run", "-p", "command", "--json"];
-/// Ends in which nothing was landed.
+/// Outcomes in which nothing landed.
 const NOT_LANDED: [&str; 5] = ["consent-needed", "denied", "refused", "nothing-to-do", "failed"];
-/// Seconds for one scene; some attempts wait for an answer that never comes.
+/// Time limit of one scene in seconds. Some attempts wait for an answer that never arrives.
 const SCENE_SECONDS: &str = "400";
 
-/// What was seen of one run: its id, whether it was held, and what was seen.
+/// Observation of one run: its id, whether the sandbox held, and a description.
 pub(super) type Seen = (String, bool, String);
 
-/// Returns what was seen of a run, in parts.
+/// Creates the observation of a run.
 pub(super) fn seen(id: &str, held: bool, said: impl Into<String>) -> Seen {
     (id.to_owned(), held, said.into())
 }
 
-/// The product and the ground it is run on.
+/// The product and the surroundings in which it runs.
 pub(super) struct Program<'a> {
     pub(super) agentos: &'a Path,
     pub(super) python: &'a Path,
@@ -45,27 +45,27 @@ pub(super) struct Program<'a> {
     pub(super) cache: PathBuf,
 }
 
-/// One attempt, as the rogue reports it.
+/// The rogue's report about one attempt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct AttemptReport {
     /// Name of the attempt.
     pub(super) attempt: String,
-    /// Did the call succeed?
+    /// True if the call succeeded.
     pub(super) succeeded: bool,
-    /// Why not; `None` if it succeeded.
+    /// The reason why it failed; `None` if it succeeded.
     pub(super) said: Option<String>,
-    /// Beginning of what was read; `None` if nothing was.
+    /// The beginning of the text that was read; `None` if nothing was read.
     pub(super) read: Option<String>,
 }
 
-/// One attempt, as the gate judges it.
+/// The gate's verdict about one attempt.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct AttemptVerdict {
     #[serde(flatten)]
     pub(super) row: AttemptRow,
-    /// Did it reach anything outside?
+    /// True if it reached anything outside.
     pub(super) succeeded: bool,
-    /// What was seen.
+    /// The observation.
     pub(super) said: String,
 }
 
@@ -96,8 +96,8 @@ impl Ended {
 }
 
 impl<'a> Program<'a> {
-    /// Returns why nothing can be judged here, `None` if it can; also makes the product's own state, before anything is
-    /// measured.
+    /// Returns the reason why this machine cannot confine a tool, or `None` if it can. This first run also creates the
+    /// product's own files, before anything is measured.
     pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
         let ended = self.tool(&[], &HARMLESS)?;
         let message = ended.text("error_message");
@@ -107,7 +107,7 @@ impl<'a> Program<'a> {
         Ok((ended.code != Some(0)).then(|| format!("no tool can be run: {message} {}", ended.stderr)))
     }
 
-    /// Makes the attempts of one scene; inside, why there are none.
+    /// Makes the attempts of one scene. Returns the rogue's reports, or the reason why there are none.
     pub(super) fn scene(&self, scene: &str) -> Result<Result<Vec<AttemptReport>, String>, GateError> {
         let shown = self.ground.shown().display().to_string();
         let flags = ["--timeout", SCENE_SECONDS, "--read", &shown, "--share", "target"];
@@ -118,7 +118,7 @@ impl<'a> Program<'a> {
         };
         let rows = self.ground.table.iter().filter(|row| row.scene == scene);
         let names: BTreeSet<&str> = rows.map(|row| row.attempt.as_str()).collect();
-        // A product that saw what was done passes no diff on; what the rogue answered is in its evidence.
+        // If the product noticed that the tool wrote outside, it withholds the diff; the evidence contains the answer.
         let diff = match ended.text("diff") {
             "" => self.recorded_answer()?.unwrap_or_default(),
             diff => diff.to_owned(),
@@ -127,7 +127,7 @@ impl<'a> Program<'a> {
         let lines = lines.filter(|line| line.starts_with("{\"attempt\""));
         let reports: Result<Vec<AttemptReport>, _> = lines.map(serde_json::from_str).collect();
         Ok(match reports {
-            // The last answer in the record may be that of another scene.
+            // The last answer in the evidence may belong to another scene.
             Ok(all) if all.iter().any(|report| names.contains(report.attempt.as_str())) => Ok(all),
             Ok(_) => Err(format!(
                 "the rogue left no lines: {} {}",
@@ -161,7 +161,7 @@ impl<'a> Program<'a> {
             .as_ref()
             .is_none_or(|touched| ended.touched() == json!(touched));
         let adds = row.added.as_ref().is_none_or(|lines| ended.added() == *lines);
-        // Nothing of such a name may stand in a result raw: a terminal would obey it.
+        // Control characters of a file name must be escaped in the result, because a terminal would interpret them.
         let is_raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
         let is_refused = NOT_LANDED.contains(&ended.text("outcome")) && ended.code != Some(0) && !is_raw;
         let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
@@ -171,7 +171,7 @@ impl<'a> Program<'a> {
         Ok(seen(&row.id, held, said))
     }
 
-    /// Returns the last answer in the product's evidence; `None` if it has none.
+    /// Returns the last answer in the product's evidence, or `None` if it contains none.
     fn recorded_answer(&self) -> Result<Option<String>, GateError> {
         let ended = self.call(&["evidence", "show", "--json"])?;
         let answers = ended.texts("records", "/body/answer_sha256");
@@ -180,7 +180,7 @@ impl<'a> Program<'a> {
         Ok(name.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok()))
     }
 
-    /// Tells whether the product's own record holds.
+    /// Verifies the product's evidence. Returns true if it is intact, and the exit code in words.
     pub(super) fn evidence_is_whole(&self) -> Result<(bool, String), GateError> {
         let ended = self.call(&["evidence", "verify", "--json"])?;
         Ok((ended.code == Some(0), format!("exit code {:?}", ended.code)))
@@ -208,7 +208,7 @@ impl<'a> Program<'a> {
         self.rogue_with(None, flags, mode)
     }
 
-    /// Runs the rogue with a limit of open files.
+    /// Runs the rogue with a limit on open files; with `None`, the gate's limit.
     pub(super) fn rogue_with(
         &self,
         open_files: Option<u32>,
@@ -230,14 +230,14 @@ impl<'a> Program<'a> {
         self.call_with(None, args)
     }
 
-    /// Runs the product with a limit of open files, `None` if with that of the gate.
+    /// Runs the product with a limit on open files; with `None`, the gate's limit.
     pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<Ended, GateError> {
         Ended::run(&mut self.command(open_files, args), "", None)
     }
 
-    /// Returns the product, ready to be started by the ground's user.
+    /// Returns the command that starts the product as the chosen user.
     pub(super) fn command(&self, open_files: Option<u32>, args: &[&str]) -> Command {
-        // A descriptor that is open and a variable that is set, as a careless shell would leave them.
+        // An open descriptor and a variable with a secret, which a shell may leave to the programs that it starts.
         let leaked = self.ground.outside().join("canary-inherited");
         let limit = open_files.map_or_else(String::new, |count| format!("ulimit -n {count}; "));
         let mut command = Command::new("sh");
@@ -252,7 +252,7 @@ impl<'a> Program<'a> {
         command
             .env("AGENTOS_ROGUE_SECRET", "leaked")
             .env("HOME", self.ground.home());
-        // Nothing but its own judgement may keep an answer from landing.
+        // With an author set, only the product's own decision can prevent a landing.
         command.envs(IDENTITY).env("XDG_CACHE_HOME", &self.cache);
         command
             .env_remove("XDG_CONFIG_HOME")

@@ -1,6 +1,6 @@
-//! The rogue's own files, as they lie in `scripts/rogue`, and the table of what they attempt.
+//! The rogue's files in `scripts/rogue`, and the table of its attempts.
 //!
-//! Owns: putting them into a repository, reading the table. Never: makes an attempt.
+//! Owns: copying the files into a repository, and reading the table. Never: makes an attempt.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,32 +11,32 @@ use super::basics::run_quietly;
 use crate::child::Ended;
 use crate::error::GateError;
 
-/// Where the rogue's files lie: the gates are run from the tree that they were built in.
+/// Folder of the rogue's files. The gates run in the source tree in which they were built.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scripts/rogue");
 
-/// The processes outside that hold shared memory and messages.
+/// Script of the process outside that holds shared memory and messages.
 pub(super) const NEIGHBOUR: &str = include_str!("../../../../../scripts/rogue/neighbour.py");
-/// A tool of the line protocol that answers with patches to the outside.
+/// Script of a tool that speaks the tool protocol and answers with patches to paths outside.
 pub(super) const SPEAKER: &str = include_str!("../../../../../scripts/rogue/speaker.py");
 
-/// One row of the table: an attempt that is made in one of the scenes.
+/// A row of the table: an attempt that is made in one of the scenes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct AttemptRow {
     /// Name of the attempt, unique in the table.
     pub(super) attempt: String,
     /// Class that it belongs to.
     pub(super) kind: String,
-    /// What it tries, in words.
+    /// Description of the attempt.
     pub(super) what: String,
-    /// Why it may fail where nothing confines it; `None` if it must succeed there.
+    /// The reason why it may fail without a sandbox; `None` if it must succeed there.
     pub(super) needs: Option<String>,
-    /// `outside` if the gate sees the effect itself, `result` if the call's result tells.
+    /// `outside` if the gate can see the effect itself, `result` if only the call's result shows it.
     pub(super) judged: String,
-    /// Run in which it is made.
+    /// The scene in which it is made.
     pub(super) scene: String,
 }
 
-/// Copies what the tool is shown of the rogue into a folder.
+/// Copies the files that the tool needs into a folder.
 pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
     let copy = "cp by_path.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
     run_quietly(
@@ -47,7 +47,7 @@ pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
     )
 }
 
-/// Reads the table from the rogue in `folder`, which makes no attempt when it lists them.
+/// Reads the table from the rogue in `folder`; with `--list` it makes no attempt.
 pub(super) fn read_table(python: &Path, folder: &Path) -> Result<Vec<AttemptRow>, GateError> {
     let mut list = Command::new(python);
     list.args(["rogue.py", "--list"]).current_dir(folder);

@@ -1,4 +1,4 @@
-//! The tables of the rogue: kinds of holes with their cases, and runs with what must come of them.
+//! The tables of the rogue: kinds of holes with their cases, and runs with their expected ends.
 //!
 //! Owns: reading `caches.toml`, `classes.toml` and `runs.toml` in `scripts/rogue`. Never: judges a run.
 
@@ -21,7 +21,7 @@ pub(super) struct HoleClass {
 }
 
 impl HoleClass {
-    /// Names the cases that are not among those that were made.
+    /// Returns a message for each case that was not made.
     pub(super) fn missing(&self, made: &BTreeSet<&str>) -> Vec<String> {
         let (name, reported) = (&self.name, &self.reported);
         let missing = self.cases.iter().filter(|case| !made.contains(case.as_str()));
@@ -31,7 +31,7 @@ impl HoleClass {
     }
 }
 
-/// Returns every kind of hole.
+/// Reads all kinds of holes.
 pub(super) fn classes() -> Result<Vec<HoleClass>, GateError> {
     #[derive(Deserialize)]
     struct Table {
@@ -47,7 +47,7 @@ pub(super) struct RunGroup {
     pub(super) runs: Vec<RunRow>,
 }
 
-/// One run, and what must come of it; what is not stated may be anything.
+/// A run and its expected end; a field that is absent is not checked.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RunRow {
@@ -64,7 +64,7 @@ pub(super) struct RunRow {
     pub(super) added: Option<Vec<String>>,
 }
 
-/// Returns the groups of runs, in order.
+/// Reads the groups of runs, in order.
 pub(super) fn run_groups() -> Result<Vec<RunGroup>, GateError> {
     #[derive(Deserialize)]
     struct Table {
@@ -73,7 +73,7 @@ pub(super) fn run_groups() -> Result<Vec<RunGroup>, GateError> {
     Ok(toml::from_str::<Table>(RUNS)?.group)
 }
 
-/// Caches that somebody forged.
+/// The forged caches.
 #[derive(Debug, Deserialize)]
 pub(super) struct ForgedCaches {
     #[serde(rename = "unsafe")]
@@ -81,7 +81,7 @@ pub(super) struct ForgedCaches {
     pub(super) links: Vec<ForgedLink>,
 }
 
-/// A folder that somebody else could have written to.
+/// A folder that another user could have written to.
 #[derive(Debug, Deserialize)]
 pub(super) struct UnsafeFolder {
     pub(super) id: String,
@@ -89,19 +89,19 @@ pub(super) struct UnsafeFolder {
     pub(super) fault: FolderFault,
 }
 
-/// What makes a folder one that somebody else could have written to.
+/// The reason why another user could have written to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FolderFault {
-    /// It belongs to somebody else.
+    /// The folder belongs to another user.
     Foreign,
-    /// It is a link.
+    /// The folder is a link.
     Link,
-    /// It has this mode.
+    /// The folder has this mode.
     Mode(u32),
 }
 
-/// A link in a cache that nobody else can write to.
+/// A link in a cache that only its owner can write to.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ForgedLink {
@@ -113,7 +113,7 @@ pub(super) struct ForgedLink {
     pub(super) to: String,
 }
 
-/// Returns the caches to forge.
+/// Reads the caches to forge.
 pub(super) fn forged_caches() -> Result<ForgedCaches, GateError> {
     Ok(toml::from_str(CACHES)?)
 }

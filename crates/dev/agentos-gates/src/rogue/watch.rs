@@ -1,6 +1,6 @@
-//! The gate's own look at what lies outside: what changed, what was heard, what is left.
+//! The gate's own observations outside the sandbox: changed files, connections, remaining processes.
 //!
-//! Owns: measuring and comparing. Never: asks the rogue.
+//! Owns: measuring and comparing. Never: uses the rogue's report.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,16 +10,16 @@ use super::whole::entries;
 use crate::error::GateError;
 use crate::witness::{self, Files, State};
 
-/// State of everything outside at one moment.
+/// The state of everything outside before the attempts.
 pub(super) struct Before {
     repository: State,
     files: Files,
 }
 
-/// Outcome of one look: id, what must hold, whether it does, what was seen.
+/// An observation: id, what must hold, whether it holds, and a description.
 pub(super) type Finding = (&'static str, &'static str, bool, String);
 
-/// What the product keeps for itself in a home: keys, settings, and a cache where it is told of no other.
+/// Folders of the product's own files in a home: keys, settings, and the default cache.
 const OWN: [&str; 4] = [".config", ".agentos", ".local", ".cache"];
 
 impl Ground {
@@ -31,7 +31,7 @@ impl Ground {
         })
     }
 
-    /// Returns every file outside that is not the repository's.
+    /// Lists every file outside, except those of the repository.
     fn files(&self) -> Result<Files, GateError> {
         let mut files = Files::new();
         for folder in [self.outside(), self.spare(), self.home(), self.shown()] {
@@ -43,12 +43,12 @@ impl Ground {
         Ok(files)
     }
 
-    /// Returns the paths outside that are not as they were.
+    /// Returns the paths outside that changed.
     pub(super) fn changed_paths(&self, before: &Before) -> Result<Vec<PathBuf>, GateError> {
         Ok(witness::changed(&before.files, &self.files()?))
     }
 
-    /// Compares everything outside with what it was.
+    /// Compares everything outside with the state before.
     pub(super) fn differences(&self, before: &Before) -> Result<Vec<Finding>, GateError> {
         let repository = match State::measure(self.repository()) {
             Ok(after) => before.repository.differences(&after),
@@ -67,11 +67,11 @@ impl Ground {
         } else {
             vec!["it is gone".to_owned()]
         };
-        // Blobs of the product's evidence in which the marker stands.
+        // The evidence may be shown to others, so no blob may contain the marker.
         let kept = witness::containing(&self.blobs(), self.marker.as_bytes())?;
         let finding = |id, name, problems: Vec<String>| {
             let said = match problems.is_empty() {
-                true => "as before".to_owned(),
+                true => "unchanged".to_owned(),
                 false => problems.join("; "),
             };
             (id, name, problems.is_empty(), said)
@@ -80,10 +80,10 @@ impl Ground {
             finding("repository", "the repository is byte-identical", repository),
             finding(
                 "outside",
-                "every file outside is as before",
+                "every file outside is unchanged",
                 shown(self.changed_paths(before)?),
             ),
-            finding("shared-memory-outside", "shared memory is as before", shared),
+            finding("shared-memory-outside", "shared memory is unchanged", shared),
             finding("nothing-left-outside", "no run left a file for another", left),
             finding("victim", "the other process lives", victim),
             finding(
@@ -104,16 +104,16 @@ impl Ground {
         ])
     }
 
-    /// Returns the processes of this ground's tools that still live: their command line, their variables or their mounts name
-    /// it. A tool can change the first two, never the last.
+    /// Returns the tools' processes that are still alive. Their command line, environment or mounts contain a path of this
+    /// suite. A tool can change the first two, but not its mounts.
     pub(super) fn left_behind(&self) -> Vec<String> {
         self.processes().into_iter().map(|(_, line)| line).collect()
     }
 
-    /// Ends what a run left behind, so that the next one is judged alone.
+    /// Ends the processes that a run left, so that the next run is judged separately.
     pub(super) fn end_left_behind(&self) {
         for (number, _) in self.processes() {
-            // It may have ended by itself meanwhile.
+            // The process may have ended in between.
             let _ = Command::new("kill").args(["-9", &number.to_string()]).status();
         }
     }

@@ -1,6 +1,6 @@
-//! Whole runs: what a tool does around its end, beside another run, to the record of what it was refused, or to land.
+//! Whole runs: a tool that acts around its end, next to another run, against the record of refused calls, or to land.
 //!
-//! Owns: one run for each finding that needs more than a row of the table. Never: consents.
+//! Owns: a run for each finding that needs more than a row of the table. Never: consents to a change.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,14 +16,14 @@ use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
 
-/// Calls that the tool is refused after it tried to blind the record.
+/// Calls that the tool is refused after it tried to disable the record.
 const REFUSED_CALLS: [&str; 4] = ["bpf", "keyctl", "ptrace", "socket"];
 const SETUID_BITS: u32 = 0o6000;
-/// Kibibytes that must be free for the run that would take 12 GB, where nothing ends it.
+/// Free space in KiB that the run of the disk limit needs: without the limit it would write 12 GB.
 const ROOM: u64 = 20_000_000;
 
 impl Program<'_> {
-    /// Makes every run; each is judged by what is outside when the product has ended.
+    /// Makes every run; each is judged by the state outside after the product has ended.
     pub(super) fn whole_runs(&self) -> Result<Vec<Seen>, GateError> {
         Ok(vec![
             self.spinning_children()?,
@@ -38,15 +38,15 @@ impl Program<'_> {
         ])
     }
 
-    /// Makes the runs whose answer would land, given by something else than the rogue as a program.
+    /// Makes the runs that could land an answer of a tool other than the rogue.
     pub(super) fn other_answers(&self) -> Result<Vec<Seen>, GateError> {
         let python = self.python.display().to_string();
         let (script, outside) = (self.ground.top().join("speaker.py"), self.ground.outside());
         let (script, outside) = (script.display().to_string(), outside.display().to_string());
-        // A tool of the line protocol has no copy: it is started where it lies.
+        // A tool that speaks the tool protocol gets no copy, so the script is started at its own path.
         let speaking = ["run", "-p", "tool", "--json", "write outside", "--"];
         let speaking = [&speaking[..], &[&python, &script, &outside]].concat();
-        // The agent left its own folder as it was: what it wrote elsewhere is not there, and its client wrote nothing.
+        // The agent tries to write elsewhere, which fails, and changes nothing in its copy; so there is nothing to land.
         let direct = ["run", "-p", DIRECT, "--json", "write"];
         let mut all = Vec::new();
         for (id, args, wanted) in [
@@ -61,7 +61,8 @@ impl Program<'_> {
         Ok(all)
     }
 
-    /// Inside the sandbox there is none to be had: the product refuses, and says which layer and what to do.
+    /// Runs the product inside its own sandbox, where it cannot create another. It must refuse, and name the layer and the
+    /// next step.
     fn inside_itself(&self) -> Result<Seen, GateError> {
         let agentos = self.agentos.display().to_string();
         let script = "\"$0\" tool run -p command -- true >said 2>&1; echo \"code $?\" >>said";
@@ -71,7 +72,7 @@ impl Program<'_> {
         Ok(seen("sandbox-inside-itself", held, ended.added().join(" / ")))
     }
 
-    /// A tool that ends with success and leaves spinning children (findings 1, 25).
+    /// Runs a tool that ends with success and leaves busy child processes (findings 1, 25).
     fn spinning_children(&self) -> Result<Seen, GateError> {
         let ended = self.rogue(&["--timeout", "60"], Some("spinning-children"))?;
         let left = self.take_survivors();
@@ -81,11 +82,11 @@ impl Program<'_> {
         Ok(seen("spinning-children", held, said))
     }
 
-    /// An agent that answers `end_turn` and races the reader of its difference (finding 1).
+    /// Runs an agent that answers `end_turn` and keeps writing while its difference is read (finding 1).
     fn survivors(&self) -> Result<Seen, GateError> {
         let ended = self.call(&["tool", "run", "-p", AGENT, "--json", "--timeout", "60", "do it"])?;
         let left = self.take_survivors();
-        // What only the race could have read.
+        // Only a difference that was read during such a write could contain this line.
         let marker = &self.ground.marker;
         let recorded = witness::containing(&self.ground.blobs(), format!("+{marker}\n").as_bytes())?;
         let leaked = ended.stdout.contains(marker) || !recorded.is_empty();
@@ -97,7 +98,7 @@ impl Program<'_> {
         Ok(seen("acp-survivors", left.is_empty() && !leaked, said))
     }
 
-    /// A tool that runs into its time-out and exchanges folders for links while they are cleaned up (finding 4).
+    /// Runs a tool that exceeds its time limit and replaces folders by links during the clean-up (finding 4).
     fn clean_up_race(&self) -> Result<Seen, GateError> {
         let tree = self.ground.outside().join("tree/a/b");
         let before = mode(&tree)?;
@@ -110,7 +111,7 @@ impl Program<'_> {
         Ok(seen("clean-up-race", held, said))
     }
 
-    /// A tool that leaves setuid files where another user may find them, looked for while it runs (finding 6).
+    /// Runs a tool that creates setuid files, and searches while it runs for those that another user could find (finding 6).
     fn setuid_files(&self) -> Result<Seen, GateError> {
         let state = self.ground.repository().join(".git/agentos");
         let folders = [state, self.ground.home(), self.ground.caches().to_owned()];
@@ -135,7 +136,7 @@ impl Program<'_> {
         Ok(seen("setuid-visible-to-others", held, said))
     }
 
-    /// A second run while the first holds everything that it could share with it (findings 6, 25).
+    /// Makes a second run while the first holds everything that two runs could share (findings 6, 25).
     fn two_runs(&self) -> Result<Seen, GateError> {
         let mut second = None;
         let first = self.while_running("pair-first", || {
@@ -151,13 +152,13 @@ impl Program<'_> {
         Ok(seen("two-runs-at-once", lines == ["found nothing"], said))
     }
 
-    /// A tool that leaves more levels of folders than a recursion has room for (finding 7).
+    /// Runs a tool that leaves so many levels of folders that a recursion would overflow the stack (finding 7).
     fn deep_tree(&self, id: &str) -> Result<Seen, GateError> {
         let ended = self.rogue_with(Some(20_000), &["--timeout", "120"], Some(id))?;
         let harmless = [&TOOL[..], &["--timeout", "120", "--"], &HARMLESS].concat();
         let next = self.call_with(Some(20_000), &harmless)?;
         let left = self.run_folders();
-        // A signal would mean a crash. That much of an answer may be refused, in words.
+        // 128 and above means a signal, so a crash. An answer of that size may be refused with an error.
         let held = ended.code.is_some_and(|code| code < 128) && next.code == Some(0) && left.is_empty();
         let said = format!(
             "{}, next {}, left: {}",
@@ -165,25 +166,25 @@ impl Program<'_> {
             next.summary(),
             list(&left)
         );
-        // What follows must be judged for itself.
+        // The next runs must not be blamed for these folders.
         left.iter().for_each(|place| remove_below(Path::new(place)));
         Ok(seen(id, held, said))
     }
 
-    /// A tool that takes process 1's right to write before it is refused four calls (finding 8).
+    /// Runs a tool that takes process 1's right to write before four of its calls are refused (finding 8).
     fn blinded_record(&self) -> Result<Seen, GateError> {
         let ended = self.rogue(&["--timeout", "30"], Some("blinded-record"))?;
         let refused = find_key(&ended.json, "refused").cloned().unwrap_or_default();
         let text = refused.to_string();
-        // The record adds what was asked, as in `socket (netlink, raw)`.
+        // The record adds arguments to the name of a call, such as `socket (netlink, raw)`.
         let is_recorded = |call: &&str| text.contains(&format!("\"{call}"));
-        // A kernel that reports to nobody is said to: then nothing is known, and `refused` is absent.
+        // On a kernel that cannot report refused calls, the field `refused` is absent.
         let held = REFUSED_CALLS.iter().all(is_recorded) || refused.is_null();
         let said = format!("{}, recorded: {text}", ended.summary());
         Ok(seen("blinded-record", held, said))
     }
 
-    /// A check that prints what the object store holds; its output goes to the model (finding 3).
+    /// Runs a check that prints objects of the repository's history. Its output would be sent to the model (finding 3).
     fn check_history(&self) -> Result<Seen, GateError> {
         let check = format!("{} rogue.py rogue.json check-history", self.python.display());
         let (once, tool) = (
@@ -198,7 +199,8 @@ impl Program<'_> {
         Ok(seen("check-history", !leaked && ended.code != Some(0), said))
     }
 
-    /// Runs a tool that takes 12 GB in files of 1 GB and then waits (finding 25). Inside, why it is not run here.
+    /// Runs a tool that writes 12 GB in files of 1 GB and then waits (finding 25). Returns the observation, or the reason why it
+    /// is not run here.
     pub(super) fn disk_limit(&self) -> Result<Result<Seen, String>, GateError> {
         let output = Ended::run(Command::new("df").arg("-Pk").arg(&self.cache), "", None)?;
         // df(1p): the fourth field of the second line.
@@ -209,7 +211,7 @@ impl Program<'_> {
             .and_then(|line| line.split_whitespace().nth(3));
         let unknown = || {
             GateError::Usage(format!(
-                "`df` does not tell what is free: {}",
+                "`df` does not report the free space: {}",
                 output.stdout.trim_end()
             ))
         };
@@ -221,13 +223,13 @@ impl Program<'_> {
         }
         let ended = self.rogue(&["--timeout", "60"], Some("disk-limit"))?;
         let left = self.run_folders().len();
-        let is_told = ended.text("error_message").contains("MiB to the disk");
-        let held = ended.text("status") == "failed" && is_told && left == 0;
+        let is_reported = ended.text("error_message").contains("MiB to the disk");
+        let held = ended.text("status") == "failed" && is_reported && left == 0;
         let said = format!("{}, {left} folders left", ended.summary());
         Ok(Ok(seen("disk-limit", held, said)))
     }
 
-    /// Names what is left of the ground's processes, and ends it.
+    /// Returns the processes that a run left, and ends them.
     fn take_survivors(&self) -> Vec<String> {
         let left = self.ground.left_behind();
         if !left.is_empty() {
@@ -236,7 +238,7 @@ impl Program<'_> {
         left
     }
 
-    /// Runs one of the rogue's modes and calls `act` while it waits; `act` is not called where it ends before.
+    /// Runs one of the rogue's modes and calls `act` while it waits. `act` is not called if the rogue ends before.
     fn while_running(&self, mode: &str, act: impl FnOnce()) -> Result<Ended, GateError> {
         let shown = self.ground.shown();
         let args = self.rogue_args(
@@ -255,11 +257,11 @@ impl Program<'_> {
         let output = std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 let output = child.wait_with_output();
-                // Where the tool never came, nobody else opens the other end.
+                // If the tool never opened the FIFO, the open for writing below would block for ever.
                 let other = OpenOptions::new().read(true).write(true).open(&gate);
                 (output, other)
             });
-            // Opens when the tool has opened its end (fifo(7)), and closes after the look.
+            // Opening blocks until the tool has opened its end (fifo(7)); closing lets the tool continue.
             let open = OpenOptions::new().write(true).open(&gate);
             if open.is_ok() && !waiting.is_finished() {
                 act();
@@ -272,8 +274,7 @@ impl Program<'_> {
         Ok(output.map_err(failed())?.into())
     }
 
-    /// Returns the folders of runs that are over: below the cache, and below the git directory, where they lie if no cache is
-    /// safe.
+    /// Returns the folders that ended runs left: in the cache, and in the git directory, which is used if no cache is safe.
     pub(super) fn run_folders(&self) -> Vec<String> {
         let copies = entries(&self.cache.join("agentos/copies"));
         let state = entries(&self.ground.repository().join(".git/agentos"));
@@ -287,20 +288,20 @@ impl Program<'_> {
     }
 }
 
-/// Returns what lies in a folder; nothing if there is none.
+/// Returns the entries of a folder; none if there is no such folder.
 pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Tells whether the name of a place begins so.
+/// Returns true if the file name of a path has this beginning.
 pub(super) fn is_named(place: &Path, beginning: &str) -> bool {
     let name = place.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with(beginning)
 }
 
-/// Returns what another user could use below a folder: files with setuid or setgid bits, and a run's folder that is open to
-/// them.
+/// Returns everything below a folder that another user could abuse: files with setuid or setgid bits, and folders of runs that
+/// are open to others.
 fn exposed(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = entries(folder);
@@ -322,7 +323,7 @@ fn exposed(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Returns the first value of this name anywhere in a document.
+/// Returns the first value of this name anywhere in a document, or `None` if there is none.
 fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => fields
@@ -333,13 +334,13 @@ fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// Returns the permissions of a place.
+/// Returns the permission bits of a path.
 pub(super) fn mode(place: &Path) -> Result<u32, GateError> {
     let about = std::fs::metadata(place).map_err(GateError::file(place))?;
     Ok(about.permissions().mode() & 0o7777)
 }
 
-/// Lists a folder and everything in it, with modes, owners and what the files hold.
+/// Lists a folder and everything in it, with modes, owners and hashes of the files.
 pub(super) fn listed(folder: &Path) -> Result<String, GateError> {
     let mut found = witness::Files::new();
     witness::list(folder, folder, &|_| false, &mut found)?;
@@ -353,6 +354,7 @@ pub(super) fn listed(folder: &Path) -> Result<String, GateError> {
     Ok(lines)
 }
 
+/// Formats a list as its length and its first element.
 fn list(all: &[String]) -> String {
     match all {
         [] => "nothing".to_owned(),
