@@ -11,11 +11,11 @@ use crate::structure::{problems_of, succeeded};
 use crate::witness::sha256;
 
 /// The program's report about the server, or the reason why it cannot be read.
-pub(crate) type Health = Result<ToolHealth, String>;
+pub(crate) type HealthReport = Result<ToolHealth, String>;
 
 /// Observations of one `tool run`.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct ToolRun {
     /// The printed result, or the reason why it cannot be read.
     pub(crate) result: Result<Value, String>,
     /// The exit code; `None` if a signal ended the program.
@@ -27,22 +27,22 @@ pub(crate) struct Run {
 }
 
 /// All facts over which the checks decide.
-pub(crate) struct Facts<'a> {
+pub(crate) struct GateFacts<'a> {
     /// The provider.
     pub(crate) spec: &'a ProviderSpec,
     /// The program's report about the server.
-    pub(crate) health: &'a Health,
+    pub(crate) health: &'a HealthReport,
     /// The exit code of the health check; `None` if a signal ended the program.
     pub(crate) health_code: Option<i32>,
     /// The smallest task and the task for a diff; empty if the server was not connected.
-    pub(crate) runs: &'a [Run],
+    pub(crate) runs: &'a [ToolRun],
     /// The places in which the key was found, or the reason why nothing was searched.
     pub(crate) leaks: &'a Result<Vec<String>, String>,
 }
 
 /// Result of a check: the observations if it held, otherwise the reasons why not.
-type Outcome = Result<Vec<String>, NotHeld>;
-type Decision = fn(&Facts<'_>) -> Outcome;
+type CheckOutcome = Result<Vec<String>, NotHeld>;
+type CheckDecision = fn(&GateFacts<'_>) -> CheckOutcome;
 
 /// The reasons why a check did not hold.
 enum NotHeld {
@@ -56,20 +56,20 @@ impl From<String> for NotHeld {
     }
 }
 
-const CHECKS: [(char, &str, Decision); 5] = [
-    ('A', "the server is up and takes work", health),
+const CHECKS: [(char, &str, CheckDecision); 5] = [
+    ('A', "the server is up and takes work", check_health),
     ('B', "the smallest task is answered", minimal_run),
     ('C', "a diff that lands comes back", diff_valid),
     ('D', "nothing was written or committed", power_boundary),
-    ('E', "the result is complete and holds no secret", structure),
+    ('E', "the result is complete and holds no secret", check_structure),
 ];
 
 /// Makes all five checks, in order. If A does not pass, the others are skipped.
-pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
+pub(crate) fn make_checks(facts: &GateFacts<'_>) -> Vec<Check> {
     // Without a healthy server the other checks would only repeat its failure under other names.
-    let healthy = health(facts).is_ok();
+    let healthy = check_health(facts).is_ok();
     let prefix = &facts.spec.prefix;
-    let check = |(letter, name, decide): &(char, &str, Decision)| {
+    let check = |(letter, name, decide): &(char, &str, CheckDecision)| {
         let (status, details) = match decide(facts) {
             _ if *letter != 'A' && !healthy => {
                 (CheckStatus::Skipped, vec![format!("{prefix}-A did not pass")])
@@ -90,12 +90,12 @@ pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
 }
 
 /// Returns the result of a check that cannot be made.
-fn skipped(why: impl Into<String>) -> Outcome {
+fn skipped(why: impl Into<String>) -> CheckOutcome {
     Err(NotHeld::Skipped(vec![why.into()]))
 }
 
 /// Returns a result that holds if there are no problems.
-fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
+fn check_outcome(problems: Vec<String>, seen: impl Into<String>) -> CheckOutcome {
     match problems.is_empty() {
         true => Ok(vec![seen.into()]),
         false => Err(NotHeld::Failed(problems)),
@@ -104,7 +104,7 @@ fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
 
 /// Check A. A connected server passes. Without a server or a configuration the check is skipped. Any other state is a
 /// failure: a server that does not accept tasks.
-fn health(facts: &Facts<'_>) -> Outcome {
+fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
     let said = facts.health.as_ref().map_err(Clone::clone)?;
     let place = said
         .endpoint
@@ -145,20 +145,20 @@ fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> 
 ///
 /// # Errors
 /// When there was no run, its output cannot be read, or it is not a `ToolResult`.
-fn typed(run: Option<&Run>) -> Result<ToolResult, String> {
+fn typed_result(run: Option<&ToolRun>) -> Result<ToolResult, String> {
     let value = run.ok_or("it was not run")?.result.clone()?;
     serde_json::from_value(value).map_err(|error| format!("the result is not a ToolResult: {error}"))
 }
 
 /// Returns true if a model answered: with text, with a diff that lands, or with a diff that was refused.
-fn answered(result: &ToolResult) -> bool {
+fn was_answered(result: &ToolResult) -> bool {
     succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
 }
 
-fn minimal_run(facts: &Facts<'_>) -> Outcome {
-    let result = typed(facts.runs.first())?;
+fn minimal_run(facts: &GateFacts<'_>) -> CheckOutcome {
+    let result = typed_result(facts.runs.first())?;
     let mut problems = Vec::new();
-    if !answered(&result) {
+    if !was_answered(&result) {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
         problems.push(format!("no answer: {said}"));
     }
@@ -166,16 +166,16 @@ fn minimal_run(facts: &Facts<'_>) -> Outcome {
         problems.push(format!("the answer was not made by a model: {reason}"));
     }
     let model = result.model_id.as_deref().unwrap_or("a model without a name");
-    outcome(problems, format!("{model} answered in {} ms", result.latency_ms))
+    check_outcome(problems, format!("{model} answered in {} ms", result.latency_ms))
 }
 
-fn diff_valid(facts: &Facts<'_>) -> Outcome {
+fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
     let Some(run) = facts.runs.get(1) else {
         return skipped("the task for a diff was not run");
     };
-    let result = typed(Some(run))?;
+    let result = typed_result(Some(run))?;
     let judged = &result.diff_validation;
-    if !answered(&result) {
+    if !was_answered(&result) {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
         return skipped(format!("there was no answer to judge: {said}"));
     }
@@ -201,10 +201,10 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
         problems.push("the stated hash is not the hash of the diff".to_owned());
     }
     let files = result.files_touched.join(", ");
-    outcome(problems, format!("{files} in {} lines lands", result.line_count))
+    check_outcome(problems, format!("{files} in {} lines lands", result.line_count))
 }
 
-fn power_boundary(facts: &Facts<'_>) -> Outcome {
+fn power_boundary(facts: &GateFacts<'_>) -> CheckOutcome {
     let mut problems = Vec::new();
     for run in facts.runs {
         problems.extend(
@@ -212,7 +212,9 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
                 .iter()
                 .map(|what| format!("measured by the gate: {what}")),
         );
-        let Ok(result) = typed(Some(run)) else { continue };
+        let Ok(result) = typed_result(Some(run)) else {
+            continue;
+        };
         if result.wrote_files || result.committed {
             let violations = result.boundary.violations.join(", ");
             problems.push(format!("measured by the program: {violations}"));
@@ -225,14 +227,14 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
             problems.push("`wrote_files` or `committed` differs from the measurement".to_owned());
         }
     }
-    if facts.runs.iter().all(|run| typed(Some(run)).is_err()) {
+    if facts.runs.iter().all(|run| typed_result(Some(run)).is_err()) {
         problems.push("no result contains a measurement".to_owned());
     }
     let same = "HEAD, refs, index, working tree and the repository's folder are unchanged";
-    outcome(problems, same)
+    check_outcome(problems, same)
 }
 
-fn structure(facts: &Facts<'_>) -> Outcome {
+fn check_structure(facts: &GateFacts<'_>) -> CheckOutcome {
     let found = facts.leaks.iter().flatten();
     let mut problems: Vec<String> = found.map(|place| format!("the key is in {place}")).collect();
     let mut judged = 0_usize;
@@ -241,7 +243,7 @@ fn structure(facts: &Facts<'_>) -> Outcome {
             Ok(value) => {
                 judged += 1;
                 problems.extend(problems_of(facts.spec, value));
-                if let Ok(result) = typed(Some(run)) {
+                if let Ok(result) = typed_result(Some(run)) {
                     let said = value.get("status").and_then(Value::as_str).unwrap_or_default();
                     problems.extend(untrue_code(run.code, succeeded(&result), said));
                 }
@@ -256,7 +258,7 @@ fn structure(facts: &Facts<'_>) -> Outcome {
     if facts.leaks.is_ok() {
         seen.push_str("; the key is on no stream and in no file");
     }
-    let mut details = outcome(problems, seen)?;
+    let mut details = check_outcome(problems, seen)?;
     let Err(reason) = facts.leaks else {
         return Ok(details);
     };

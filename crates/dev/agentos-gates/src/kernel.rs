@@ -16,29 +16,29 @@ use agentos_verdict::{Check, GateSpec, GateTape};
 
 use crate::error::GateError;
 use crate::now;
-use crate::options::Asked;
-use ground::Ground;
+use crate::options::GateRun;
+use ground::GateGround;
 
-/// Checks of a gate that are code rather than rows of `cases.toml`.
-type Judge = fn(&Ground, &mut Checks<'_>) -> Result<(), GateError>;
+/// GateChecks of a gate that are code rather than rows of `cases.toml`.
+type GateJudge = fn(&GateGround, &mut GateChecks<'_>) -> Result<(), GateError>;
 
-const JUDGES: &[(&str, Judge)] = &[
+const JUDGES: &[(&str, GateJudge)] = &[
     ("tl_r1_end_to_end", flow::end_to_end),
     ("tl_r1_power_boundary", flow::own_program),
     ("okind_n1", tools::output_kinds),
-    ("cap_sanity", tools::capabilities),
+    ("cap_sanity", tools::check_capabilities),
     ("no_selection", tools::no_selection),
     ("type_robustness", types::wrong_records),
     ("hostile_inputs", scenes::nothing_escaped),
-    ("evidence_tampering", evidence::tampering),
-    ("secrets_canary", secrets::searched),
-    ("kill_points", kill::points),
+    ("evidence_tampering", evidence::check_tampering),
+    ("secrets_canary", secrets::check_canaries),
+    ("kill_points", kill::kill_points),
 ];
 
 /// Makes the checks of a gate: first its cases in `cases.toml`, then the checks that are code.
-pub(crate) fn judge(asked: &Asked, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
-    let ground = Ground::new(asked)?;
-    let mut checks = Checks {
+pub(crate) fn make_checks(asked: &GateRun, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
+    let ground = GateGround::new(asked)?;
+    let mut checks = GateChecks {
         gate: &asked.gate,
         made: Vec::new(),
     };
@@ -54,19 +54,19 @@ pub(crate) fn judge(asked: &Asked, tape: &mut GateTape) -> Result<Vec<Check>, Ga
 }
 
 /// The checks of a gate so far.
-struct Checks<'a> {
+struct GateChecks<'a> {
     gate: &'a GateSpec,
     made: Vec<Check>,
 }
 
-impl Checks<'_> {
+impl GateChecks<'_> {
     /// Adds a check that held or did not hold.
-    fn add(&mut self, id: &str, held: bool, said: impl Into<String>) {
+    fn add_check(&mut self, id: &str, held: bool, said: impl Into<String>) {
         self.made.push(Check::new(id, &self.name(id), held, said));
     }
 
     /// Adds a check that could not be made.
-    fn skip(&mut self, id: &str, why: &str) {
+    fn skip_check(&mut self, id: &str, why: &str) {
         self.made.push(Check::skipped(id, &self.name(id), why));
     }
 

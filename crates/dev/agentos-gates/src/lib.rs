@@ -28,22 +28,22 @@ use agentos_tool::Timestamp;
 use agentos_verdict::{CheckStatus, GateResults, GateTape};
 use clap::Parser;
 
-use options::{Asked, Options};
-use summary::Judged;
+use options::{GateOptions, GateRun};
+use summary::JudgedGate;
 
 /// Runs one gate as a program. Exit codes: 0 passed, or skipped without `--require-live`; 1 failed, or skipped with it; 2
 /// the gate could not judge or its arguments are wrong.
 #[must_use]
 pub fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = GateOptions::parse();
     let done = match &options.schema {
         Some(schema) => schema.text().map(|text| {
             write!(std::io::stdout(), "{text}").ok();
             ExitCode::SUCCESS
         }),
         None => options
-            .asked()
-            .and_then(|asked| Ok(show(&run(&asked)?, options.require_live))),
+            .gate_run()
+            .and_then(|asked| Ok(print_results(&run(&asked)?, options.require_live))),
     };
     done.unwrap_or_else(|error| {
         let gate = options.gate.as_ref().map_or("", |gate| gate.name.as_str());
@@ -58,15 +58,15 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs a gate and writes its evidence.
-fn run(asked: &Asked) -> Result<GateResults, GateError> {
+fn run(asked: &GateRun) -> Result<GateResults, GateError> {
     let (name, mode, out) = (asked.gate.name.as_str(), asked.mode, &asked.out);
     let began = now();
     let mut tape = GateTape::begin_run(out, name, mode, began.as_str())?;
-    let Judged { checks, summary } = match &asked.gate.provider {
+    let JudgedGate { checks, summary } = match &asked.gate.provider {
         Some(provider) => provider::judge(asked, provider, &mut tape)?,
         #[cfg(unix)]
         None if name == rogue::NAME => rogue::judge(&asked.agentos, &mut tape)?.into(),
-        None => kernel::judge(asked, &mut tape)?.into(),
+        None => kernel::make_checks(asked, &mut tape)?.into(),
     };
     let results = GateResults::new(name, began.as_str(), mode, checks);
     if let Some(mut summary) = summary {
@@ -83,7 +83,7 @@ fn now() -> Timestamp {
 }
 
 /// Prints the checks and the verdict, and returns the exit code for them.
-fn show(results: &GateResults, require_live: bool) -> ExitCode {
+fn print_results(results: &GateResults, require_live: bool) -> ExitCode {
     let mut out = std::io::stdout();
     for check in &results.checks {
         let (word, details) = (check.status.display_word(), check.details.join("; "));

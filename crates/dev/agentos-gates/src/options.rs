@@ -19,7 +19,7 @@ use crate::summary::HealthSummary;
 /// Exit codes: 0 passed, or skipped without --require-live; 1 failed, or skipped with it; 2 the gate could not judge.
 #[derive(Debug, Clone, Parser)]
 #[command(args_override_self = true)]
-pub(crate) struct Options {
+pub(crate) struct GateOptions {
     /// Gate to run.
     #[arg(value_name = "NAME", value_parser = find_gate, required_unless_present = "schema")]
     pub(crate) gate: Option<GateSpec>,
@@ -54,19 +54,19 @@ pub(crate) struct Options {
     mode: Mode,
     /// Prints the JSON Schema of a file that gates write.
     #[arg(long, value_name = "NAME")]
-    pub(crate) schema: Option<Shape>,
+    pub(crate) schema: Option<OutputShape>,
 }
 
 /// A file that gates write, with a published schema.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Shape {
+pub(crate) enum OutputShape {
     /// `reports/gate_results.json`.
     GateResults,
     /// `reports/health_summary.json`.
     HealthSummary,
 }
 
-impl Shape {
+impl OutputShape {
     /// Generates the JSON Schema from the type.
     ///
     /// # Errors
@@ -83,13 +83,13 @@ impl Shape {
 
 /// A run of a gate with all its settings.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct GateRun {
     pub(crate) gate: GateSpec,
     /// Absolute path of the judged program, because it is run in other folders.
     pub(crate) agentos: PathBuf,
     pub(crate) out: PathBuf,
     /// The other arguments.
-    pub(crate) options: Options,
+    pub(crate) options: GateOptions,
     /// The settings with which the program runs.
     pub(crate) mode: Mode,
     /// The value of `PATH`, so that git is found.
@@ -98,18 +98,18 @@ pub(crate) struct Asked {
     pub(crate) variables: Vec<(String, OsString)>,
 }
 
-impl Options {
+impl GateOptions {
     /// Combines the arguments and the environment into a run.
     ///
     /// # Errors
     /// When no gate or no program is named, or the current folder cannot be found.
-    pub(crate) fn asked(&self) -> Result<Asked, GateError> {
+    pub(crate) fn gate_run(&self) -> Result<GateRun, GateError> {
         let missing = || GateError::Usage("a gate and a program are needed".to_owned());
         let gate = self.gate.clone().ok_or_else(missing)?;
         let agentos = self.agentos.as_ref().ok_or_else(missing)?;
         let default = || PathBuf::from("outputs/gates").join(&gate.name);
-        Ok(Asked {
-            agentos: std::path::absolute(agentos).map_err(GateError::file(agentos))?,
+        Ok(GateRun {
+            agentos: std::path::absolute(agentos).map_err(GateError::with_path(agentos))?,
             out: self.out.clone().unwrap_or_else(default),
             options: self.clone(),
             // A gate without a server has no use for a person's settings, and its verdict must not depend on them.
@@ -119,15 +119,15 @@ impl Options {
                 Mode::Gate
             },
             path: std::env::var_os("PATH"),
-            variables: gate.provider.iter().flat_map(variables).collect(),
+            variables: gate.provider.iter().flat_map(provider_variables).collect(),
             gate,
         })
     }
 }
 
-impl Asked {
+impl GateRun {
     /// Returns a command for the program with an empty home and without any settings of the machine.
-    pub(crate) fn closed(&self, home: &Path) -> Command {
+    pub(crate) fn isolated_command(&self, home: &Path) -> Command {
         let mut command = Command::new(&self.agentos);
         command.env_clear().env("HOME", home).env("NO_COLOR", "1");
         command.env("GIT_CONFIG_NOSYSTEM", "1");
@@ -138,7 +138,7 @@ impl Asked {
 }
 
 /// Reads the environment variables of a provider.
-fn variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, OsString)> + use<> {
+fn provider_variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, OsString)> + use<> {
     let names = ["BASE_URL", "MODEL", "API_KEY"].map(|name| provider.variable_name(name));
     names
         .into_iter()
@@ -161,12 +161,12 @@ fn read_mode(value: &str) -> Result<Mode, String> {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Asked, String> {
+    fn parse(line: &str) -> Result<GateRun, String> {
         let words = line.split(' ').filter(|word| !word.is_empty());
-        let options = Options::try_parse_from(["gate"].into_iter().chain(words));
+        let options = GateOptions::try_parse_from(["gate"].into_iter().chain(words));
         options
             .map_err(|error| error.to_string())?
-            .asked()
+            .gate_run()
             .map_err(|error| error.to_string())
     }
 

@@ -12,9 +12,9 @@ use agentos_verdict::{Mode, ProviderSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::child::Ended;
+use crate::child::CallEnd;
 use crate::error::GateError;
-use crate::options::Asked;
+use crate::options::GateRun;
 
 /// An invented key. It is passed to the program if no key is set, and must appear nowhere afterwards.
 const CANARY: &str = "agentos-gate-canary-5f2b8c41d09e";
@@ -22,9 +22,9 @@ const CANARY: &str = "agentos-gate-canary-5f2b8c41d09e";
 const SHORTEST_KEY: usize = 8;
 
 /// The program with the settings that all its calls share.
-pub(crate) struct Product<'a> {
+pub(crate) struct JudgedProduct<'a> {
     pub(crate) spec: &'a ProviderSpec,
-    asked: &'a Asked,
+    asked: &'a GateRun,
     home: PathBuf,
     /// The key for the program, or the reason why it gets none.
     key: Result<OsString, String>,
@@ -35,13 +35,13 @@ struct HealthAnswer {
     tools: Vec<ToolHealth>,
 }
 
-impl<'a> Product<'a> {
+impl<'a> JudgedProduct<'a> {
     /// Prepares the program with an empty home in `scratch`. If it has no key, it gets an invented one, so that a leak
     /// would be visible.
     ///
     /// # Errors
     /// When the program cannot be run to find out whether it has a stored key.
-    pub(crate) fn new(spec: &'a ProviderSpec, asked: &'a Asked, scratch: &Path) -> Result<Self, GateError> {
+    pub(crate) fn new(spec: &'a ProviderSpec, asked: &'a GateRun, scratch: &Path) -> Result<Self, GateError> {
         let name = spec.variable_name("API_KEY");
         let mut variables = asked.variables.iter();
         let own = variables.find(|(variable, key)| *variable == name && !key.is_empty());
@@ -69,7 +69,7 @@ impl<'a> Product<'a> {
     /// Returns the reason why leaks cannot be detected, or `None` if the program has no stored key. With a person's settings
     /// it may have a key that the gate cannot read.
     fn stored_key(&self, directory: &Path) -> Result<Option<String>, GateError> {
-        let ended = self.ask(directory, &["tool", "auth", "status", "--json"])?;
+        let ended = self.call_program(directory, &["tool", "auth", "status", "--json"])?;
         let Some(status) = ended.json.pointer(&format!("/keys/{}", self.spec.id)) else {
             let silent = "`tool auth status` does not report whether there is a key: no search for leaks";
             return Ok(Some(silent.to_owned()));
@@ -96,11 +96,14 @@ impl<'a> Product<'a> {
     }
 
     /// Calls `agentos tool health`. Returns the report for the gate's provider, or the reason why it cannot be read.
-    pub(crate) fn health(&self, directory: &Path) -> Result<(Ended, Result<ToolHealth, String>), GateError> {
+    pub(crate) fn health(
+        &self,
+        directory: &Path,
+    ) -> Result<(CallEnd, Result<ToolHealth, String>), GateError> {
         let id = self.spec.id.as_str();
         let ended = self.call(directory, &["tool", "health", "--provider", id, "--json"])?;
         let health = serde_json::from_str::<HealthAnswer>(&ended.stdout)
-            .map_err(|error| ended.unreadable("tool health", &error))
+            .map_err(|error| ended.unreadable_reason("tool health", &error))
             .and_then(|answer| {
                 let found = answer.tools.into_iter().find(|tool| tool.provider == id);
                 found.ok_or_else(|| format!("`tool health` does not report on `{id}`"))
@@ -114,32 +117,32 @@ impl<'a> Product<'a> {
         repository: &Path,
         task: &str,
         file: Option<&str>,
-    ) -> Result<(Ended, Result<Value, String>), GateError> {
+    ) -> Result<(CallEnd, Result<Value, String>), GateError> {
         let shown = repository.to_string_lossy();
         let fixed = ["tool", "run", "-p", &self.spec.id, task];
         let mut args = [&fixed[..], &["--repo", &shown, "--json"]].concat();
         args.extend(file.into_iter().flat_map(|file| ["--file", file]));
         let ended = self.call(repository, &args)?;
         let result =
-            serde_json::from_str(&ended.stdout).map_err(|error| ended.unreadable("tool run", &error));
+            serde_json::from_str(&ended.stdout).map_err(|error| ended.unreadable_reason("tool run", &error));
         Ok((ended, result))
     }
 
     /// Calls the program with the server and model of the gate's arguments.
-    fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
+    fn call(&self, directory: &Path, args: &[&str]) -> Result<CallEnd, GateError> {
         let options = &self.asked.options;
         let place = options.base_url.iter().flat_map(|url| ["--base-url", url]);
         let model = options.model.iter().flat_map(|model| ["--model", model]);
         let args: Vec<&str> = args.iter().copied().chain(place).chain(model).collect();
-        self.ask(directory, &args)
+        self.call_program(directory, &args)
     }
 
     /// Calls the program in the gate's mode, with the key.
-    fn ask(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
+    fn call_program(&self, directory: &Path, args: &[&str]) -> Result<CallEnd, GateError> {
         let asked = self.asked;
         let mut command = match asked.mode {
             Mode::Manual => Command::new(&asked.agentos),
-            Mode::Gate => asked.closed(&self.home),
+            Mode::Gate => asked.isolated_command(&self.home),
         };
         command.args(args).current_dir(directory).env("NO_COLOR", "1");
         command.envs(
@@ -148,6 +151,6 @@ impl<'a> Product<'a> {
                 .map(|key| (self.spec.variable_name("API_KEY"), key)),
         );
         let limit = Duration::from_secs(asked.options.time_limit);
-        Ended::run(&mut command, "", Some(limit))
+        CallEnd::run(&mut command, "", Some(limit))
     }
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use agentos_verdict::{GateTape, ProviderSpec};
 use serde_json::json;
 
-use crate::checks::{self, Facts, Health, Run};
-use crate::child::Ended;
+use crate::checks::{self, GateFacts, HealthReport, ToolRun};
+use crate::child::CallEnd;
 use crate::error::GateError;
 use crate::now;
-use crate::options::Asked;
-use crate::product::Product;
-use crate::summary::{HealthSummary, Judged};
-use crate::witness::{self, State};
+use crate::options::GateRun;
+use crate::product::JudgedProduct;
+use crate::summary::{HealthSummary, JudgedGate};
+use crate::witness::{self, RepositoryState};
 
 /// The smallest task.
 const SAY_OK: &str = "Say 'ok'.";
@@ -23,21 +23,25 @@ const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. 
                        change nothing else.";
 
 /// Calls the program and makes the five checks.
-pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> Result<Judged, GateError> {
+pub(crate) fn judge(
+    asked: &GateRun,
+    spec: &ProviderSpec,
+    tape: &mut GateTape,
+) -> Result<JudgedGate, GateError> {
     let began = now();
-    let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
+    let temporary = tempfile::TempDir::new().map_err(GateError::with_path("the temporary folder"))?;
     let scratch = asked.options.scratch.as_deref().unwrap_or(temporary.path());
     let home = scratch.join("home");
-    std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
-    let product = Product::new(spec, asked, scratch)?;
+    std::fs::create_dir_all(&home).map_err(GateError::with_path(&home))?;
+    let product = JudgedProduct::new(spec, asked, scratch)?;
     let mut ended = Vec::new();
     let (health_code, health) = health(&product, scratch, tape, &mut ended)?;
     let runs = match &health {
-        Ok(said) if said.is_connected() => runs(&product, scratch, tape, &mut ended)?,
+        Ok(said) if said.is_connected() => run_tasks(&product, scratch, tape, &mut ended)?,
         Ok(_) | Err(_) => Vec::new(),
     };
-    let leaks = leaks(&product, scratch, &ended)?;
-    let checks = checks::all(&Facts {
+    let leaks = find_leaks(&product, scratch, &ended)?;
+    let checks = checks::make_checks(&GateFacts {
         spec,
         health: &health,
         health_code,
@@ -48,7 +52,7 @@ pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> 
         Ok(health) => HealthSummary::new(&health),
         Err(reason) => HealthSummary::unreadable(&spec.id, began, reason),
     };
-    Ok(Judged {
+    Ok(JudgedGate {
         checks,
         summary: Some(summary),
     })
@@ -56,11 +60,11 @@ pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut GateTape) -> 
 
 /// Calls the health check and records its report.
 fn health(
-    product: &Product<'_>,
+    product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<Ended>,
-) -> Result<(Option<i32>, Health), GateError> {
+    all: &mut Vec<CallEnd>,
+) -> Result<(Option<i32>, HealthReport), GateError> {
     let (ended, health) = product.health(scratch)?;
     let code = ended.code;
     all.push(ended);
@@ -73,19 +77,19 @@ fn health(
 }
 
 /// Runs both tasks in one repository, which the gate measures before and after each.
-fn runs(
-    product: &Product<'_>,
+fn run_tasks(
+    product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<Ended>,
-) -> Result<Vec<Run>, GateError> {
+    all: &mut Vec<CallEnd>,
+) -> Result<Vec<ToolRun>, GateError> {
     let repository = witness::make_repository(scratch)?;
     let mut runs = Vec::new();
     for (task, file) in [(SAY_OK, None), (FIX_ADD, Some("src/lib.rs"))] {
-        let before = State::measure(&repository)?;
+        let before = RepositoryState::measure(&repository)?;
         let (ended, result) = product.run(&repository, task, file)?;
         let code = ended.code;
-        let written = before.differences(&State::measure(&repository)?);
+        let written = before.differences(&RepositoryState::measure(&repository)?);
         all.push(ended);
         let body = match &result {
             Ok(value) => json!({"task": task, "exit_code": code, "measured": written, "result": value}),
@@ -95,8 +99,8 @@ fn runs(
         };
         tape.append_record(now().as_str(), "tool-result", body)?;
         let diff = result.as_ref().ok().and_then(|value| value.get("diff")?.as_str());
-        let second_opinion = diff.and_then(|diff| witness::applies(&repository, diff).err());
-        runs.push(Run {
+        let second_opinion = diff.and_then(|diff| witness::check_applies(&repository, diff).err());
+        runs.push(ToolRun {
             second_opinion: second_opinion.map(|error: GateError| error.to_string()),
             result,
             code,
@@ -108,16 +112,16 @@ fn runs(
 
 /// Searches for the key in both streams, and in the files that the program stored in its home and in the repository.
 /// Returns the places, or the reason why it cannot search.
-fn leaks(
-    product: &Product<'_>,
+fn find_leaks(
+    product: &JudgedProduct<'_>,
     scratch: &Path,
-    all: &[Ended],
+    all: &[CallEnd],
 ) -> Result<Result<Vec<String>, String>, GateError> {
     let key = match product.key() {
         Ok(key) => key,
         Err(reason) => return Ok(Err(reason)),
     };
-    let on = |stream: fn(&Ended) -> &str| all.iter().any(|ended| stream(ended).contains(key));
+    let on = |stream: fn(&CallEnd) -> &str| all.iter().any(|ended| stream(ended).contains(key));
     let streams = [
         ("standard output", on(|ended| &ended.stdout)),
         ("standard error", on(|ended| &ended.stderr)),
@@ -127,7 +131,7 @@ fn leaks(
         .filter(|(_, has)| *has)
         .map(|(name, _)| (*name).to_owned())
         .collect();
-    let stored = witness::containing(scratch, key.as_bytes())?;
+    let stored = witness::files_containing(scratch, key.as_bytes())?;
     found.extend(stored.iter().map(|path| path.display().to_string()));
     Ok(Ok(found))
 }

@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 use agentos_verdict::{Check, GateTape};
 
 use crate::error::GateError;
-use half::Half;
+use half::SuiteHalf;
 
 pub(crate) const NAME: &str = "rogue";
 /// Fewest attempts of one user. With fewer, the suite itself is incomplete.
@@ -35,35 +35,35 @@ const UNUSED_USERS: std::ops::Range<u32> = 65_520..65_530;
 
 /// Judges the product started by root and by an ordinary user, as far as the user who started the gate can do both.
 pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
-    let Some(python) = ground::python() else {
+    let Some(python) = ground::find_python() else {
         let why = "there is no Python 3, which the rogue is written in";
-        return Ok(vec![skipped("suite", why)]);
+        return Ok(vec![skipped_part("suite", why)]);
     };
     let mut checks = Vec::new();
     let mut halves = Vec::new();
-    if ground::starter()? == 0 {
-        halves.push(Half {
+    if ground::starting_user()? == 0 {
+        halves.push(SuiteHalf {
             name: "root",
             user: None,
         });
         match ordinary_user(agentos) {
-            Ok(user) => halves.push(Half {
+            Ok(user) => halves.push(SuiteHalf {
                 name: "user",
                 user: Some(user),
             }),
-            Err(why) => checks.push(skipped("user", &why)),
+            Err(why) => checks.push(skipped_part("user", &why)),
         }
     } else {
         let why = "the gate was started by an ordinary user, who cannot start the product as root";
-        checks.push(skipped("root", why));
-        halves.push(Half {
+        checks.push(skipped_part("root", why));
+        halves.push(SuiteHalf {
             name: "user",
             user: None,
         });
     }
     for half in halves {
-        match half.judge(agentos, &python, tape)? {
-            Err(why) => checks.push(skipped(half.name, &why)),
+        match half.judge_half(agentos, &python, tape)? {
+            Err(why) => checks.push(skipped_part(half.name, &why)),
             Ok(found) => {
                 checks.extend(suite_is_whole(&half, &found)?);
                 checks.extend(found);
@@ -74,7 +74,7 @@ pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, G
 }
 
 /// Creates the check of a part of the suite that cannot be run.
-fn skipped(id: &str, why: &str) -> Check {
+fn skipped_part(id: &str, why: &str) -> Check {
     Check::skipped(format!("ROGUE-{id}"), "the rogue suite", why)
 }
 
@@ -101,14 +101,17 @@ fn ordinary_user(agentos: &Path) -> Result<u32, String> {
 }
 
 /// Checks that enough attempts were made, and that they include the cases of every reported kind of hole.
-fn suite_is_whole(half: &Half, checks: &[Check]) -> Result<[Check; 2], GateError> {
+fn suite_is_whole(half: &SuiteHalf, checks: &[Check]) -> Result<[Check; 2], GateError> {
     let prefix = format!("ROGUE-{}/", half.name);
     let made = checks
         .iter()
         .filter_map(|check| check.id.strip_prefix(prefix.as_str()));
     let made: BTreeSet<&str> = made.collect();
-    let classes = table::classes()?;
-    let missing: Vec<String> = classes.iter().flat_map(|class| class.missing(&made)).collect();
+    let classes = table::hole_classes()?;
+    let missing: Vec<String> = classes
+        .iter()
+        .flat_map(|class| class.missing_cases(&made))
+        .collect();
     let said = match missing.is_empty() {
         true => format!("{} kinds of holes have their cases", classes.len()),
         false => missing.join("; "),

@@ -63,13 +63,13 @@ impl HealthSummary {
 }
 
 /// The result of a gate: its checks and, for a connectivity gate, a summary.
-pub(crate) struct Judged {
+pub(crate) struct JudgedGate {
     pub(crate) checks: Vec<Check>,
     /// The state of the server; `None` if the gate is not a connectivity gate.
     pub(crate) summary: Option<HealthSummary>,
 }
 
-impl From<Vec<Check>> for Judged {
+impl From<Vec<Check>> for JudgedGate {
     fn from(checks: Vec<Check>) -> Self {
         Self {
             checks,

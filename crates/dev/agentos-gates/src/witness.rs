@@ -8,15 +8,15 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-use crate::child::Ended;
+use crate::child::CallEnd;
 use crate::error::GateError;
 
 /// Descriptions of files by their path: kind, size, SHA-256 and permissions.
-pub(crate) type Files = BTreeMap<PathBuf, String>;
+pub(crate) type FileStates = BTreeMap<PathBuf, String>;
 
 /// The state of a repository at one moment. Two equal states mean that nothing was written or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct RepositoryState {
     /// The ref of HEAD, and its commit.
     head: String,
     /// Every ref and its commit.
@@ -24,16 +24,16 @@ pub(crate) struct State {
     /// SHA-256 of the index file.
     index: String,
     /// Every file of the working tree.
-    worktree: Files,
+    worktree: FileStates,
     /// Every file of `.git`, except the evidence that the program keeps there.
-    internals: Files,
+    internals: FileStates,
 }
 
 /// Creates a repository with one commit in `<scratch>/repository`.
 pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     let repository = scratch.join("repository");
     let source = repository.join("src");
-    std::fs::create_dir_all(&source).map_err(GateError::file(&source))?;
+    std::fs::create_dir_all(&source).map_err(GateError::with_path(&source))?;
     let files = [
         ("README.md", "# adder\n\nA library that adds.\n"),
         (
@@ -43,7 +43,7 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     ];
     for (name, text) in files {
         let file = repository.join(name);
-        std::fs::write(&file, text).map_err(GateError::file(&file))?;
+        std::fs::write(&file, text).map_err(GateError::with_path(&file))?;
     }
     git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
     commit_all(&repository, "an adder that subtracts")?;
@@ -54,11 +54,11 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
 ///
 /// # Errors
 /// When git does not accept the diff.
-pub(crate) fn applies(repository: &Path, diff: &str) -> Result<(), GateError> {
+pub(crate) fn check_applies(repository: &Path, diff: &str) -> Result<(), GateError> {
     git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
 }
 
-impl State {
+impl RepositoryState {
     /// Measures the current state.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl State {
         let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
         let own = repository.join(".git");
         let index = own.join("index");
-        let (mut worktree, mut internals) = (Files::new(), Files::new());
+        let (mut worktree, mut internals) = (FileStates::new(), FileStates::new());
         list(
             repository,
             repository,
@@ -79,7 +79,7 @@ impl State {
         Ok(Self {
             head: format!("{} {}", name.trim_end(), commit.trim_end()),
             refs: git(repository, &["for-each-ref"], None)?,
-            index: sha256(&std::fs::read(&index).map_err(GateError::file(&index))?),
+            index: sha256(&std::fs::read(&index).map_err(GateError::with_path(&index))?),
             worktree,
             internals,
         })
@@ -97,10 +97,10 @@ impl State {
             .filter(|(_, a, b)| a != b)
             .map(|(name, ..)| (*name).to_owned());
         let shown = |what: &'static str| move |path: PathBuf| format!("{what}: {}", path.display());
-        let worktree = changed(&self.worktree, &after.worktree)
+        let worktree = changed_paths(&self.worktree, &after.worktree)
             .into_iter()
             .map(shown("working tree"));
-        let internals = changed(&self.internals, &after.internals)
+        let internals = changed_paths(&self.internals, &after.internals)
             .into_iter()
             .map(shown("repository folder"));
         parts.chain(worktree).chain(internals).collect()
@@ -108,23 +108,23 @@ impl State {
 }
 
 /// Returns the paths whose descriptions differ between two listings.
-pub(crate) fn changed(before: &Files, after: &Files) -> Vec<PathBuf> {
+pub(crate) fn changed_paths(before: &FileStates, after: &FileStates) -> Vec<PathBuf> {
     let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
     let is_changed = |path: &&PathBuf| before.get(*path) != after.get(*path);
     paths.into_iter().filter(is_changed).cloned().collect()
 }
 
 /// Returns the files below a folder that contain these bytes; empty if there is no such folder.
-pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, GateError> {
+pub(crate) fn files_containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, GateError> {
     if !folder.is_dir() || bytes.is_empty() {
         return Ok(Vec::new());
     }
-    let mut all = Files::new();
+    let mut all = FileStates::new();
     list(folder, folder, &|_| false, &mut all)?;
     let mut found = Vec::new();
     for (path, _) in all.into_iter().filter(|(_, seen)| seen.starts_with("file")) {
         let file = folder.join(&path);
-        let text = std::fs::read(&file).map_err(GateError::file(&file))?;
+        let text = std::fs::read(&file).map_err(GateError::with_path(&file))?;
         if text.windows(bytes.len()).any(|window| window == bytes) {
             found.push(path);
         }
@@ -151,24 +151,24 @@ pub(crate) fn list(
     top: &Path,
     folder: &Path,
     leave_out: &dyn Fn(&Path) -> bool,
-    found: &mut Files,
+    found: &mut FileStates,
 ) -> Result<(), GateError> {
-    for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
-        let path = entry.map_err(GateError::file(folder))?.path();
+    for entry in std::fs::read_dir(folder).map_err(GateError::with_path(folder))? {
+        let path = entry.map_err(GateError::with_path(folder))?.path();
         let relative = path.strip_prefix(top).unwrap_or(&path).to_path_buf();
         if leave_out(&relative) {
             continue;
         }
-        let about = std::fs::symlink_metadata(&path).map_err(GateError::file(&path))?;
+        let about = std::fs::symlink_metadata(&path).map_err(GateError::with_path(&path))?;
         let kind = about.file_type();
         let seen = if kind.is_dir() {
             list(top, &path, leave_out, found)?;
             "folder".to_owned()
         } else if kind.is_symlink() {
-            let target = std::fs::read_link(&path).map_err(GateError::file(&path))?;
+            let target = std::fs::read_link(&path).map_err(GateError::with_path(&path))?;
             format!("link to {}", target.display())
         } else if kind.is_file() {
-            let bytes = std::fs::read(&path).map_err(GateError::file(&path))?;
+            let bytes = std::fs::read(&path).map_err(GateError::with_path(&path))?;
             format!("file of {} bytes, {}", bytes.len(), sha256(&bytes))
         } else {
             "something else".to_owned()
@@ -217,7 +217,7 @@ pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Resu
     git.env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE");
-    let ended = Ended::run(&mut git, input.unwrap_or_default(), None)?;
+    let ended = CallEnd::run(&mut git, input.unwrap_or_default(), None)?;
     if ended.code == Some(0) {
         return Ok(ended.stdout);
     }
@@ -234,9 +234,9 @@ mod tests {
     fn after(change: impl FnOnce(&Path)) -> Vec<String> {
         let scratch = tempfile::TempDir::new().unwrap();
         let repository = make_repository(scratch.path()).unwrap();
-        let before = State::measure(&repository).unwrap();
+        let before = RepositoryState::measure(&repository).unwrap();
         change(&repository);
-        before.differences(&State::measure(&repository).unwrap())
+        before.differences(&RepositoryState::measure(&repository).unwrap())
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
         let repository = make_repository(scratch.path()).unwrap();
         let good = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n\
             -    a - b\n+    a + b\n }\n";
-        assert!(applies(&repository, good).is_ok());
-        assert!(applies(&repository, &good.replace("a - b", "a * b")).is_err());
+        assert!(check_applies(&repository, good).is_ok());
+        assert!(check_applies(&repository, &good.replace("a - b", "a * b")).is_err());
     }
 }

@@ -5,35 +5,35 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::Checks;
-use super::ground::{FIX, Ground, WORKFLOW};
+use super::GateChecks;
+use super::ground::{FIX, GateGround, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
 /// A repository with evidence, and the checks of its damaged versions.
-struct Case<'a, 'b> {
-    ground: &'a Ground,
+struct TamperCase<'a, 'b> {
+    ground: &'a GateGround,
     repository: PathBuf,
-    checks: &'a mut Checks<'b>,
+    checks: &'a mut GateChecks<'b>,
 }
 
 /// Applies every kind of tampering, each in several places.
-pub(super) fn tampering(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let (repository, other) = (recorded(ground)?, recorded(ground)?);
-    let mut case = Case {
+pub(super) fn check_tampering(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let (repository, other) = (record_evidence(ground)?, record_evidence(ground)?);
+    let mut case = TamperCase {
         ground,
         repository,
         checks,
     };
-    case.verify("none-before", 0)?;
-    case.tape_operators(&lines(&other)?)?;
+    case.check_verify("none-before", 0)?;
+    case.tape_operators(&tape_lines(&other)?)?;
     case.blob_operators()?;
-    case.verify("none-after", 0)?;
+    case.check_verify("none-after", 0)?;
     case.commit_operators()
 }
 
 /// Creates a repository whose tape has a landing, a refusal and an undo.
-fn recorded(ground: &Ground) -> Result<PathBuf, GateError> {
+fn record_evidence(ground: &GateGround) -> Result<PathBuf, GateError> {
     let repository = ground.repository()?;
     ground.give(&repository, &["apply", "-"], FIX)?;
     ground.give(&repository, &["apply", "-"], WORKFLOW)?;
@@ -42,29 +42,32 @@ fn recorded(ground: &Ground) -> Result<PathBuf, GateError> {
     Ok(repository)
 }
 
-fn tape(repository: &Path) -> PathBuf {
+fn tape_path(repository: &Path) -> PathBuf {
     repository.join(".git/agentos/tape.jsonl")
 }
 
-fn lines(repository: &Path) -> Result<Vec<String>, GateError> {
-    let tape = tape(repository);
-    let text = std::fs::read_to_string(&tape).map_err(GateError::file(&tape))?;
+fn tape_lines(repository: &Path) -> Result<Vec<String>, GateError> {
+    let tape = tape_path(repository);
+    let text = std::fs::read_to_string(&tape).map_err(GateError::with_path(&tape))?;
     Ok(text.lines().map(|line| format!("{line}\n")).collect())
 }
 
-impl Case<'_, '_> {
+impl TamperCase<'_, '_> {
     /// Adds a check that `evidence verify` ends with this code.
-    fn verify(&mut self, id: &str, code: i32) -> Result<(), GateError> {
+    fn check_verify(&mut self, id: &str, code: i32) -> Result<(), GateError> {
         let ended = self
             .ground
             .call(&self.repository, &["evidence", "verify", "--json"])?;
-        self.checks
-            .add(&format!("TAMPER-{id}"), ended.code == Some(code), ended.short());
+        self.checks.add_check(
+            &format!("TAMPER-{id}"),
+            ended.code == Some(code),
+            ended.short_description(),
+        );
         Ok(())
     }
 
     fn tape_operators(&mut self, foreign: &[String]) -> Result<(), GateError> {
-        let lines = lines(&self.repository)?;
+        let lines = tape_lines(&self.repository)?;
         let count = lines.len();
         let mut spoiled: Vec<(String, Vec<String>)> = Vec::new();
         for at in (0..count).step_by(3) {
@@ -93,10 +96,10 @@ impl Case<'_, '_> {
         spoiled.push(("tail-cut".to_owned(), head.to_vec()));
         spoiled.push(("middle-cut".to_owned(), [quarter, tail].concat()));
         spoiled.push(("whole".to_owned(), foreign.to_vec()));
-        let tape = tape(&self.repository);
+        let tape = tape_path(&self.repository);
         for (id, lines) in spoiled {
             self.ground.put(&tape, lines.concat())?;
-            self.verify(&id, 7)?;
+            self.check_verify(&id, 7)?;
         }
         self.ground.put(&tape, lines.concat())
     }
@@ -107,26 +110,26 @@ impl Case<'_, '_> {
         witness::list(&blobs, &blobs, &|_| false, &mut found)?;
         let files = found.iter().filter(|(_, seen)| seen.starts_with("file"));
         let files: Vec<PathBuf> = files.map(|(path, _)| blobs.join(path)).collect();
-        let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::file(file));
-        let remove = |file: &PathBuf| std::fs::remove_file(file).map_err(GateError::file(file));
+        let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::with_path(file));
+        let remove = |file: &PathBuf| std::fs::remove_file(file).map_err(GateError::with_path(file));
         // A blob is read-only for its owner, so it is removed before another is written.
         let write = |file: &PathBuf, bytes: &[u8]| {
-            remove(file).and_then(|()| std::fs::write(file, bytes).map_err(GateError::file(file)))
+            remove(file).and_then(|()| std::fs::write(file, bytes).map_err(GateError::with_path(file)))
         };
         for (at, file) in files.iter().enumerate() {
             let bytes = read(file)?;
             write(file, &[bytes.as_slice(), b"x"].concat())?;
-            self.verify(&format!("blob-{at}"), 7)?;
+            self.check_verify(&format!("blob-{at}"), 7)?;
             write(file, &bytes)?;
         }
         if let [first, second, ..] = files.as_slice() {
             let (one, two) = (read(first)?, read(second)?);
             write(first, &two)?;
             write(second, &one)?;
-            self.verify("blobs-swapped", 7)?;
+            self.check_verify("blobs-swapped", 7)?;
             write(first, &one)?;
             remove(second)?;
-            self.verify("blob-gone", 7)?;
+            self.check_verify("blob-gone", 7)?;
             self.ground.put(second, &two)?;
         }
         Ok(())
@@ -141,15 +144,15 @@ impl Case<'_, '_> {
         ground.put(&repository.join("README.md"), "rewritten\n")?;
         git(&["add", "--all"])?;
         git(&[&amend[..], &[message.as_str()]].concat())?;
-        self.verify("commit", 7)?;
+        self.check_verify("commit", 7)?;
         git(&["reset", "--quiet", "--hard", &commit])?;
-        self.verify("none-at-last", 0)?;
+        self.check_verify("none-at-last", 0)?;
         let kept = message.lines().filter(|line| !line.starts_with("AgentOS-"));
         let without: String = kept.map(|line| format!("{line}\n")).collect();
         git(&[&amend[..], &[without.as_str()]].concat())?;
         // Without these two, the amended commit would still be in the object store; a clone does not have it.
         git(&["reflog", "expire", "--expire=now", "--all"])?;
         git(&["gc", "--quiet", "--prune=now"])?;
-        self.verify("trailer", 7)
+        self.check_verify("trailer", 7)
     }
 }

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use agentos_verdict::Check;
 use serde::Deserialize;
 
-use super::Checks;
-use super::ground::{FIX, Ground, WORKFLOW};
+use super::GateChecks;
+use super::ground::{FIX, GateGround, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
 const CASES: &str = include_str!("../../cases.toml");
 
 #[derive(Deserialize)]
-struct Table {
+struct SceneTable {
     texts: BTreeMap<String, String>,
     scene: Vec<Scene>,
 }
@@ -31,13 +31,13 @@ struct Scene {
     dirty: BTreeMap<String, String>,
     fresh: bool,
     codes: Vec<i32>,
-    lands: Lands,
-    cases: Vec<Case>,
+    lands: ExpectedLanding,
+    cases: Vec<SceneCase>,
 }
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Case {
+struct SceneCase {
     id: String,
     name: Option<String>,
     more: Vec<String>,
@@ -46,13 +46,13 @@ struct Case {
     file: Option<String>,
     codes: Option<Vec<i32>>,
     class: Option<String>,
-    lands: Option<Lands>,
+    lands: Option<ExpectedLanding>,
 }
 
 /// The expected effect on the repository.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Lands {
+enum ExpectedLanding {
     #[default]
     No,
     Yes,
@@ -61,12 +61,12 @@ enum Lands {
 }
 
 /// Prepares every scene of the gate and makes its cases.
-pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let Table { texts, scene } = toml::from_str(CASES)?;
-    let stage = Stage { ground, texts };
+pub(super) fn play(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let SceneTable { texts, scene } = toml::from_str(CASES)?;
+    let stage = SceneStage { ground, texts };
     for scene in scene.iter().filter(|scene| scene.gate == checks.gate.name) {
         let mut repository = stage.set_up(scene)?;
-        for case in scene.cases.iter().flat_map(each) {
+        for case in scene.cases.iter().flat_map(split_case) {
             if scene.fresh {
                 repository = stage.set_up(scene)?;
             }
@@ -82,11 +82,11 @@ pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateE
 }
 
 /// Splits a case with several inputs into one numbered case for each.
-fn each(case: &Case) -> Vec<Case> {
+fn split_case(case: &SceneCase) -> Vec<SceneCase> {
     if case.inputs.is_empty() {
         return vec![case.clone()];
     }
-    let numbered = |(number, input): (usize, &String)| Case {
+    let numbered = |(number, input): (usize, &String)| SceneCase {
         id: format!("{}-{number}", case.id),
         inputs: vec![input.clone()],
         ..case.clone()
@@ -95,15 +95,15 @@ fn each(case: &Case) -> Vec<Case> {
 }
 
 fn remove(file: &Path) -> Result<(), GateError> {
-    std::fs::remove_file(file).map_err(GateError::file(file))
+    std::fs::remove_file(file).map_err(GateError::with_path(file))
 }
 
-struct Stage<'a> {
-    ground: &'a Ground,
+struct SceneStage<'a> {
+    ground: &'a GateGround,
     texts: BTreeMap<String, String>,
 }
 
-impl Stage<'_> {
+impl SceneStage<'_> {
     fn set_up(&self, scene: &Scene) -> Result<PathBuf, GateError> {
         let repository = self.ground.repository()?;
         self.write(&scene.files, &repository)?;
@@ -122,9 +122,9 @@ impl Stage<'_> {
     fn play(
         &self,
         scene: &Scene,
-        case: &Case,
+        case: &SceneCase,
         repository: &Path,
-        checks: &mut Checks<'_>,
+        checks: &mut GateChecks<'_>,
     ) -> Result<(), GateError> {
         let ground = self.ground;
         let numbered = case.inputs.first().map(|input| self.text(input));
@@ -150,16 +150,16 @@ impl Stage<'_> {
         let is_class = case
             .class
             .as_ref()
-            .is_none_or(|class| ended.text("code") == class);
+            .is_none_or(|class| ended.json_text("code") == class);
         let is_as_found = match case.lands.unwrap_or(scene.lands) {
-            Lands::No => changed.is_empty(),
-            Lands::Yes => !changed.is_empty() && ended.text("outcome") == "landed",
-            Lands::Either => changed.is_empty() == (ended.code != Some(0)),
+            ExpectedLanding::No => changed.is_empty(),
+            ExpectedLanding::Yes => !changed.is_empty() && ended.json_text("outcome") == "landed",
+            ExpectedLanding::Either => changed.is_empty() == (ended.code != Some(0)),
         };
         let is_code = ended.code.is_some_and(|code| codes.contains(&code));
-        let held = is_code && is_class && is_as_found && !ended.broke();
+        let held = is_code && is_class && is_as_found && !ended.has_crashed();
         let name = case.name.clone().unwrap_or_else(|| checks.name(&case.id));
-        let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
+        let said = format!("{}; changed: {}", ended.short_description(), changed.join(", "));
         checks.made.push(Check::new(&case.id, &name, held, said));
         Ok(())
     }
@@ -195,13 +195,13 @@ impl Stage<'_> {
             .fold(text.to_owned(), |text, (name, meaning)| {
                 text.replace(&format!("{{{name}}}"), meaning.trim_start_matches('\n'))
             });
-        let with_fixes = fill(&plain, "{fix ", |path| FIX.replace("src/lib.rs", path));
-        fill(&with_fixes, "{new ", new_file)
+        let with_fixes = fill_placeholder(&plain, "{fix ", |path| FIX.replace("src/lib.rs", path));
+        fill_placeholder(&with_fixes, "{new ", new_file)
     }
 }
 
 /// Replaces the first placeholder that has this beginning and ends with a brace.
-fn fill(text: &str, beginning: &str, meaning: impl Fn(&str) -> String) -> String {
+fn fill_placeholder(text: &str, beginning: &str, meaning: impl Fn(&str) -> String) -> String {
     match text
         .split_once(beginning)
         .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
@@ -222,13 +222,13 @@ fn new_file(of: &str) -> String {
     )
 }
 
-/// Checks that no hostile answer wrote a file outside the repository.
-pub(super) fn nothing_escaped(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+/// GateChecks that no hostile answer wrote a file outside the repository.
+pub(super) fn nothing_escaped(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let places = [
         ground.scratch().join("escaped.txt"),
         "/tmp/agentos-gate-escaped.txt".into(),
     ];
-    checks.add("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
+    checks.add_check("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
     Ok(())
 }
 
@@ -238,15 +238,15 @@ mod tests {
 
     #[test]
     fn every_case_is_of_a_gate_and_named() {
-        let table: Table = toml::from_str(CASES).unwrap();
+        let table: SceneTable = toml::from_str(CASES).unwrap();
         let gates = agentos_verdict::load_gates().unwrap();
         for scene in &table.scene {
             let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
-            let checks = Checks {
+            let checks = GateChecks {
                 gate,
                 made: Vec::new(),
             };
-            for case in scene.cases.iter().flat_map(each) {
+            for case in scene.cases.iter().flat_map(split_case) {
                 let name = case.name.unwrap_or_else(|| checks.name(&case.id));
                 assert_ne!(name, case.id, "`{}` has no name", case.id);
             }
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn the_checks_of_the_tables_are_as_many_as_ever() {
-        let table: Table = toml::from_str(CASES).unwrap();
+        let table: SceneTable = toml::from_str(CASES).unwrap();
         let count = |gate: &str| {
             let scenes = table.scene.iter().filter(|scene| scene.gate == gate);
-            scenes.flat_map(|scene| &scene.cases).flat_map(each).count()
+            scenes.flat_map(|scene| &scene.cases).flat_map(split_case).count()
         };
         let gates = [
             "tl_r1_negative_diffs",
@@ -276,9 +276,9 @@ mod tests {
             new_file("a|b|120000"),
             "diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b\n"
         );
-        assert_eq!(fill("x{new a}y", "{new ", str::to_uppercase), "xAy");
+        assert_eq!(fill_placeholder("x{new a}y", "{new ", str::to_uppercase), "xAy");
         assert_eq!(
-            fill("{\"edits\":[1]}", "{new ", str::to_uppercase),
+            fill_placeholder("{\"edits\":[1]}", "{new ", str::to_uppercase),
             "{\"edits\":[1]}"
         );
     }

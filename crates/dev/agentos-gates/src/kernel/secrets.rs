@@ -4,36 +4,36 @@
 
 use std::path::Path;
 
-use super::Checks;
-use super::ground::{FIX, Ground};
+use super::GateChecks;
+use super::ground::{FIX, GateGround};
 use crate::error::GateError;
 use crate::witness;
 
 /// Composes an invented secret, so that no text of this file looks like a key.
-fn canary(begin: &str, of: &str) -> String {
+fn compose_secret(begin: &str, of: &str) -> String {
     format!("{begin}{of}Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a")
 }
 
-/// Checks that no invented secret appears on a stream, in a stored file or in a commit.
-pub(super) fn searched(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+/// GateChecks that no invented secret appears on a stream, in a stored file or in a commit.
+pub(super) fn check_canaries(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let [key, password, dotenv] =
-        [("sk-", "proj-gate"), ("", "pw"), ("", "env")].map(|(begin, of)| canary(begin, of));
+        [("sk-", "proj-gate"), ("", "pw"), ("", "env")].map(|(begin, of)| compose_secret(begin, of));
     let repository = ground.repository()?;
     ground.put(&repository.join(".env"), format!("SECRET_TOKEN={dotenv}\n"))?;
     witness::commit_all(&repository, "settings")?;
     let streams = streams_of(ground, &repository, &key, &password)?;
     ground.give(&repository, &["apply", "-"], FIX)?;
-    answer(ground, &repository, checks)?;
+    check_answer(ground, &repository, checks)?;
     for (id, secret) in [
         ("CANARY-key", &key),
         ("CANARY-password", &password),
         ("CANARY-env-file", &dotenv),
     ] {
-        let places = places(ground, &repository, &streams, secret)?;
-        checks.add(id, places.is_empty(), places.join(", "));
+        let places = find_secret(ground, &repository, &streams, secret)?;
+        checks.add_check(id, places.is_empty(), places.join(", "));
     }
     let log = ground.git(&repository, &["log", "--format=%B"])?;
-    checks.add(
+    checks.add_check(
         "CANARY-commit",
         ![key, password].iter().any(|secret| log.contains(secret)),
         "",
@@ -42,7 +42,12 @@ pub(super) fn searched(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), G
 }
 
 /// Returns the output of commands that get keys, a file with a key, and an address with a password.
-fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> Result<String, GateError> {
+fn streams_of(
+    ground: &GateGround,
+    repository: &Path,
+    key: &str,
+    password: &str,
+) -> Result<String, GateError> {
     // For policy this is a vendor's server, but `.invalid` never resolves (RFC 2606), so nothing is sent.
     let at_vendor = [
         "-p",
@@ -71,29 +76,38 @@ fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> 
     Ok(streams)
 }
 
-/// Checks that a secret in a refused answer is not shown.
-fn answer(ground: &Ground, repository: &Path, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let token = canary("ghp", "_0a1b");
+/// GateChecks that a secret in a refused answer is not shown.
+fn check_answer(
+    ground: &GateGround,
+    repository: &Path,
+    checks: &mut GateChecks<'_>,
+) -> Result<(), GateError> {
+    let token = compose_secret("ghp", "_0a1b");
     let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
     let refused = ground.give(repository, &["apply", "-", "--json"], &adds)?;
     let is_shown = refused.stdout.contains(&token) || refused.stderr.contains(&token);
-    checks.add(
+    checks.add_check(
         "CANARY-answer",
         refused.code == Some(3) && !is_shown,
-        refused.text("message"),
+        refused.json_text("message"),
     );
     Ok(())
 }
 
 /// Returns the places in which a secret appears.
-fn places(ground: &Ground, repository: &Path, streams: &str, secret: &str) -> Result<Vec<String>, GateError> {
+fn find_secret(
+    ground: &GateGround,
+    repository: &Path,
+    streams: &str,
+    secret: &str,
+) -> Result<Vec<String>, GateError> {
     let mut places: Vec<String> = streams
         .contains(secret)
         .then(|| "a stream".to_owned())
         .into_iter()
         .collect();
     for folder in [ground.home(), repository.join(".git/agentos")] {
-        let stored = witness::containing(&folder, secret.as_bytes())?;
+        let stored = witness::files_containing(&folder, secret.as_bytes())?;
         places.extend(stored.iter().map(|path| path.display().to_string()));
     }
     Ok(places)

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::basics::put;
-use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
-use super::runs::{HARMLESS, Program, Seen, seen};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starting_user};
+use super::runs::{HARMLESS, RogueProgram, RunFinding, run_finding};
 use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
-use super::whole::{entries, is_named, listed};
+use super::whole::{entries, is_named, list_folder};
 use crate::error::GateError;
 
 /// A tool that fails with exit code 77 if it sees the user's notes instead of the base or its objects. The code reveals that
@@ -26,12 +26,12 @@ echo looked >found.txt",
 pub(super) const LOOKED: [&str; 1] = ["looked"];
 
 /// The folders of a repository's copies in a cache.
-pub(super) struct Kept {
+pub(super) struct KeptCopies {
     copies: PathBuf,
     folder: PathBuf,
 }
 
-impl Kept {
+impl KeptCopies {
     /// Finds the folders in a cache that one run has used. `None` if the product keeps no copy there.
     pub(super) fn find(cache: &Path) -> Option<Self> {
         let copies = cache.join("agentos/copies");
@@ -58,7 +58,7 @@ impl Kept {
     }
 
     /// Forges a link. Afterwards, `elsewhere` must not change and `private` must not be shown.
-    fn forge(&self, link: &ForgedLink, elsewhere: &Path, private: &Path) -> Result<(), GateError> {
+    fn forge_link(&self, link: &ForgedLink, elsewhere: &Path, private: &Path) -> Result<(), GateError> {
         let to = link.to.replace("{elsewhere}", &elsewhere.display().to_string());
         let to = PathBuf::from(to.replace("{private}", &private.display().to_string()));
         let at = self.places(&link.at);
@@ -72,36 +72,39 @@ impl Kept {
     }
 }
 
-impl<'a> Program<'a> {
+impl<'a> RogueProgram<'a> {
     /// Runs a tool over each forged cache.
-    pub(super) fn forged_caches(&self) -> Result<Vec<Seen>, GateError> {
+    pub(super) fn forged_caches(&self) -> Result<Vec<RunFinding>, GateError> {
         let caches = forged_caches()?;
         let mut all = Vec::new();
         for row in &caches.unsafe_folders {
             // Only root can give a folder to another user.
-            if row.fault == FolderFault::Foreign && starter()? != 0 {
+            if row.fault == FolderFault::Foreign && starting_user()? != 0 {
                 continue;
             }
             all.push(match self.with_filled_cache(&row.id)? {
                 Ok((program, kept)) => self.unsafe_cache(&program, &kept, row)?,
-                Err(why) => seen(&row.id, false, why),
+                Err(why) => run_finding(&row.id, false, why),
             });
         }
         for row in &caches.links {
             all.push(match self.with_filled_cache(&row.id)? {
                 Ok((program, kept)) => self.linked_cache(&program, &kept, row)?,
-                Err(why) => seen(&row.id, false, why),
+                Err(why) => run_finding(&row.id, false, why),
             });
         }
         Ok(all)
     }
 
     /// Returns the product with a cache that one run has filled, or the reason why there is nothing to forge.
-    fn with_filled_cache(&self, id: &str) -> Result<Result<(Program<'a>, Kept), String>, GateError> {
+    fn with_filled_cache(
+        &self,
+        id: &str,
+    ) -> Result<Result<(RogueProgram<'a>, KeptCopies), String>, GateError> {
         let program = self.with_cache(self.ground.make_cache(id)?);
         let ended = program.tool(&[], &HARMLESS)?;
         let none = || format!("the product kept no copy: {} {}", ended.summary(), ended.stderr);
-        Ok(Kept::find(&program.cache)
+        Ok(KeptCopies::find(&program.cache)
             .ok_or_else(none)
             .map(|kept| (program, kept)))
     }
@@ -109,10 +112,10 @@ impl<'a> Program<'a> {
     /// Runs a tool with a cache in which another user could have forged the kept base.
     fn unsafe_cache(
         &self,
-        program: &Program<'_>,
-        kept: &Kept,
+        program: &RogueProgram<'_>,
+        kept: &KeptCopies,
         UnsafeFolder { id, place, fault }: &UnsafeFolder,
-    ) -> Result<Seen, GateError> {
+    ) -> Result<RunFinding, GateError> {
         let elsewhere = self.ground.caches().join(format!("{id}-elsewhere"));
         for base in kept.bases() {
             remove_below(&base.join("files"));
@@ -127,39 +130,44 @@ impl<'a> Program<'a> {
             FolderFault::Foreign => give_below(&place, TOOL_USER)?,
             FolderFault::Mode(mode) => set_mode(&place, mode)?,
             FolderFault::Link => {
-                std::fs::rename(&place, &elsewhere).map_err(GateError::file(&place))?;
+                std::fs::rename(&place, &elsewhere).map_err(GateError::with_path(&place))?;
                 make_link(&elsewhere, &place)?;
             }
         }
         let all = || -> Result<String, GateError> {
             let link = if elsewhere.is_dir() {
-                listed(&elsewhere)?
+                list_folder(&elsewhere)?
             } else {
                 String::new()
             };
-            Ok(listed(&program.cache)? + &link + &self.listed_outside()?)
+            Ok(list_folder(&program.cache)? + &link + &self.listed_outside()?)
         };
         let before = all()?;
         let ended = program.tool(&[], &LOOK)?;
         let same = before == all()?;
         let left = program.run_folders().len();
-        let held = same && ended.code == Some(0) && ended.added() == LOOKED && left == 0;
+        let held = same && ended.code == Some(0) && ended.added_lines() == LOOKED && left == 0;
         let said = format!(
             "everything unchanged: {same}, {left} folders of runs left, {}",
             ended.summary()
         );
-        Ok(seen(id, held, said))
+        Ok(run_finding(id, held, said))
     }
 
     /// Runs a tool with a link in a private cache. The target of the link must be neither shown nor changed.
-    fn linked_cache(&self, program: &Program<'_>, kept: &Kept, link: &ForgedLink) -> Result<Seen, GateError> {
+    fn linked_cache(
+        &self,
+        program: &RogueProgram<'_>,
+        kept: &KeptCopies,
+        link: &ForgedLink,
+    ) -> Result<RunFinding, GateError> {
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
         make_folders(&elsewhere.join("folder"))?;
         put(&elsewhere.join("repository"), "/not/there\n")?;
         put(&elsewhere.join("file"), "canary\n")?;
         give_below(&elsewhere, self.ground.owner()?)?;
-        kept.forge(link, &elsewhere, &self.ground.outside().join("private"))?;
+        kept.forge_link(link, &elsewhere, &self.ground.outside().join("private"))?;
         if let Some(user) = self.ground.user {
             // An ordinary user who starts the product owns everything in the cache, as if she had created it.
             give_below(&program.cache, user)?;
@@ -175,6 +183,6 @@ impl<'a> Program<'a> {
         });
         let summaries = runs.map(|ended| ended.summary()).join(", ");
         let said = format!("outside unchanged: {same}, {summaries}");
-        Ok(seen(&link.id, held && same, said))
+        Ok(run_finding(&link.id, held && same, said))
     }
 }

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::basics::{put, run_quietly};
-use super::caches::{Kept, LOOK, LOOKED};
-use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
-use super::runs::{HARMLESS, Program, Seen, seen};
-use super::whole::{entries, is_named, listed, mode};
+use super::caches::{KeptCopies, LOOK, LOOKED};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starting_user};
+use super::runs::{HARMLESS, RogueProgram, RunFinding, run_finding};
+use super::whole::{entries, is_named, list_folder, mode};
 use crate::error::GateError;
 
-impl Program<'_> {
+impl RogueProgram<'_> {
     /// Forges each kind of copy and runs a tool with it.
-    pub(super) fn forged_copies(&self) -> Result<Vec<Seen>, GateError> {
+    pub(super) fn forged_copies(&self) -> Result<Vec<RunFinding>, GateError> {
         let mut all = vec![
             self.forged_base()?,
             self.forged_run()?,
@@ -23,7 +23,7 @@ impl Program<'_> {
             self.forged_passing()?,
         ];
         // Only root can give a folder to another user.
-        if starter()? == 0 {
+        if starting_user()? == 0 {
             all.push(self.foreign_copies()?);
         }
         remove_below(&self.old_copies());
@@ -41,7 +41,7 @@ impl Program<'_> {
         let copies = self.old_copies();
         remove_below(&copies);
         make_folders(&copies)?;
-        for base in Kept::find(&self.cache).iter().flat_map(Kept::bases) {
+        for base in KeptCopies::find(&self.cache).iter().flat_map(KeptCopies::bases) {
             let forged = copies.join(base.file_name().unwrap_or_default());
             run_quietly(Command::new("cp").arg("-a").arg(&base).arg(&forged))?;
             remove_below(&forged.join("files"));
@@ -56,24 +56,24 @@ impl Program<'_> {
         let copies = self.forge_copies()?;
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
-        std::fs::rename(&copies, &elsewhere).map_err(GateError::file(&copies))?;
+        std::fs::rename(&copies, &elsewhere).map_err(GateError::with_path(&copies))?;
         Ok((copies, elsewhere))
     }
 
     /// Runs a tool with a forged base whose files are a link to the user's own files.
-    fn forged_base(&self) -> Result<Seen, GateError> {
+    fn forged_base(&self) -> Result<RunFinding, GateError> {
         let forged = entries(&self.forge_copies()?).len();
         let before = self.listed_outside()?;
         let ended = self.tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
-        let held = ended.added() == LOOKED && ended.code == Some(0) && same && forged > 0;
+        let held = ended.added_lines() == LOOKED && ended.code == Some(0) && same && forged > 0;
         let said = format!("{forged} forged, outside unchanged: {same}, {}", ended.summary());
-        Ok(seen("forged-base", held, said))
+        Ok(run_finding("forged-base", held, said))
     }
 
     /// Runs a tool next to a forged folder of an ended run, which is a link to the user's files. The clean-up must not
     /// follow it.
-    fn forged_run(&self) -> Result<Seen, GateError> {
+    fn forged_run(&self) -> Result<RunFinding, GateError> {
         let copies = self.forge_copies()?;
         let tree = self.ground.outside().join("tree");
         let look =
@@ -90,11 +90,11 @@ impl Program<'_> {
         let held = before == after && runs.iter().all(|ended| ended.code == Some(0));
         let summaries = runs.map(|ended| ended.summary()).join(", ");
         let said = format!("mode {:o} and then {:o}, {summaries}", before.0, after.0);
-        Ok(seen("forged-run", held, said))
+        Ok(run_finding("forged-run", held, said))
     }
 
     /// Runs a tool while the folder of all copies is a link. Nothing may be written to its target, and the link must stay.
-    fn forged_folder(&self) -> Result<Seen, GateError> {
+    fn forged_folder(&self) -> Result<RunFinding, GateError> {
         let (copies, elsewhere) = self.forge_elsewhere()?;
         make_link(&elsewhere, &copies)?;
         let before = self.listed_outside()?;
@@ -105,28 +105,28 @@ impl Program<'_> {
             "outside unchanged: {same}, the link is there: {stays}, {}",
             ended.summary()
         );
-        Ok(seen(
+        Ok(run_finding(
             "forged-copies-folder",
-            same && stays && ended.added() == LOOKED,
+            same && stays && ended.added_lines() == LOOKED,
             said,
         ))
     }
 
     /// Runs a tool while the folder belongs to another user. It must stay unchanged, and nothing in it may be shown.
-    fn foreign_copies(&self) -> Result<Seen, GateError> {
+    fn foreign_copies(&self) -> Result<RunFinding, GateError> {
         let copies = self.forge_copies()?;
         give_below(&copies, TOOL_USER)?;
-        let before = (self.listed_outside()?, listed(&copies)?);
+        let before = (self.listed_outside()?, list_folder(&copies)?);
         let ended = self.tool(&[], &LOOK)?;
-        let same = before == (self.listed_outside()?, listed(&copies)?);
-        let held = same && ended.added() == LOOKED && ended.code == Some(0);
+        let same = before == (self.listed_outside()?, list_folder(&copies)?);
+        let held = same && ended.added_lines() == LOOKED && ended.code == Some(0);
         let said = format!("everything unchanged: {same}, {}", ended.summary());
-        Ok(seen("forged-foreign-copies", held, said))
+        Ok(run_finding("forged-foreign-copies", held, said))
     }
 
     /// Runs a tool while the names for a process's own copies, used if no cache is safe, exist already: as links, as a file,
     /// and as a folder whose lock is a link.
-    fn forged_passing(&self) -> Result<Seen, GateError> {
+    fn forged_passing(&self) -> Result<RunFinding, GateError> {
         let (_, elsewhere) = self.forge_elsewhere()?;
         let state = self.ground.repository().join(".git/agentos");
         let forged = [0, 1, 2, 3].map(|number| state.join(format!("copies.{number}")));
@@ -148,13 +148,13 @@ impl Program<'_> {
         left.retain(|place| is_named(place, "copies.") && !forged.contains(place));
         forged.iter().for_each(|place| remove_below(place));
         remove_below(&elsewhere);
-        let held = same && left.is_empty() && ended.added() == LOOKED && ended.code == Some(0);
+        let held = same && left.is_empty() && ended.added_lines() == LOOKED && ended.code == Some(0);
         let said = format!(
             "outside unchanged: {same}, {} folders left, {}",
             left.len(),
             ended.summary()
         );
-        Ok(seen("forged-passing-folder", held, said))
+        Ok(run_finding("forged-passing-folder", held, said))
     }
 
     /// Lists everything outside that a followed link would change.
@@ -163,7 +163,7 @@ impl Program<'_> {
         folders
             .iter()
             .filter(|folder| folder.is_dir())
-            .map(|folder| listed(folder))
+            .map(|folder| list_folder(folder))
             .collect()
     }
 }

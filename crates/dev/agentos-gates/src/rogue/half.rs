@@ -9,35 +9,35 @@ use std::path::{Path, PathBuf};
 use agentos_verdict::{Check, GateTape};
 use serde_json::json;
 
-use super::ground::Ground;
-use super::runs::{AttemptReport, AttemptVerdict, Program, Seen};
+use super::ground::RogueGround;
+use super::runs::{AttemptReport, AttemptVerdict, RogueProgram, RunFinding};
 use super::table;
 use crate::error::GateError;
 use crate::now;
 
 /// A half of the suite: the user who starts the product, and the prefix of the ids of its checks.
-pub(super) struct Half {
+pub(super) struct SuiteHalf {
     /// `root` or `user`; the prefix of the id of every check.
     pub(super) name: &'static str,
     /// The user; `None` if it is the one who started the gate.
     pub(super) user: Option<u32>,
 }
 
-impl Half {
+impl SuiteHalf {
     /// Returns a check of this half.
     pub(super) fn check(&self, id: &str, name: &str, held: bool, said: String) -> Check {
         Check::new(format!("ROGUE-{}/{id}", self.name), name, held, said)
     }
 
     /// Runs this half. Returns its checks, or the reason why nothing can be judged.
-    pub(super) fn judge(
+    pub(super) fn judge_half(
         &self,
         agentos: &Path,
         python: &Path,
         tape: &mut GateTape,
     ) -> Result<Result<Vec<Check>, String>, GateError> {
-        let ground = Ground::prepare(python, self.user)?;
-        let program = Program {
+        let ground = RogueGround::prepare(python, self.user)?;
+        let program = RogueProgram {
             agentos,
             python,
             cache: ground.cache(),
@@ -50,7 +50,7 @@ impl Half {
         let before = ground.measure()?;
         let mut checks = Vec::new();
         for scene in ["alone", "proxy"] {
-            let made = program.scene(scene)?;
+            let made = program.make_attempts(scene)?;
             let changed = ground.changed_paths(&before)?;
             for verdict in judge_scene(&ground, scene, &made, &changed) {
                 tape.append_record(
@@ -74,35 +74,41 @@ impl Half {
         checks.push(self.check("evidence", "the evidence verifies", held, said));
         // At the end, because it changes the files that the product keeps.
         let copies = [program.forged_copies()?, program.forged_caches()?].concat();
-        checks.extend(self.record(tape, "a forged copy of the base leads nowhere", copies)?);
+        checks.extend(self.record_runs(tape, "a forged copy of the base leads nowhere", copies)?);
         Ok(Ok(checks))
     }
 
     /// Makes the runs that consist of more than one attempt.
     fn judge_runs(
         &self,
-        program: &Program<'_>,
+        program: &RogueProgram<'_>,
         tape: &mut GateTape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
         for group in table::run_groups()? {
-            let all: Result<Vec<Seen>, _> = group.runs.iter().map(|row| program.play(row)).collect();
-            checks.extend(self.record(tape, &group.name, all?)?);
+            let all: Result<Vec<RunFinding>, _> =
+                group.runs.iter().map(|row| program.make_run(row)).collect();
+            checks.extend(self.record_runs(tape, &group.name, all?)?);
         }
         let answers = program.other_answers()?;
-        checks.extend(self.record(tape, "the answer does not land", answers)?);
+        checks.extend(self.record_runs(tape, "the answer does not land", answers)?);
         let whole = program.whole_runs()?;
-        checks.extend(self.record(tape, "the run reaches nothing of the outside", whole)?);
+        checks.extend(self.record_runs(tape, "the run reaches nothing of the outside", whole)?);
         let name = "a run that takes too much of the disk is ended";
         match program.disk_limit()? {
-            Err(why) => checks.push(super::skipped(&format!("{}/disk-limit", self.name), &why)),
-            Ok(seen) => checks.extend(self.record(tape, name, vec![seen])?),
+            Err(why) => checks.push(super::skipped_part(&format!("{}/disk-limit", self.name), &why)),
+            Ok(seen) => checks.extend(self.record_runs(tape, name, vec![seen])?),
         }
         Ok(())
     }
 
     /// Records runs and returns a check for each.
-    fn record(&self, tape: &mut GateTape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
+    fn record_runs(
+        &self,
+        tape: &mut GateTape,
+        name: &str,
+        all: Vec<RunFinding>,
+    ) -> Result<Vec<Check>, GateError> {
         let mut checks = Vec::new();
         for (id, held, said) in all {
             let body = json!({"half": self.name, "run": id, "held": held, "said": said});
@@ -116,7 +122,7 @@ impl Half {
 /// Judges every row of the table, first by the gate's own observations, otherwise by the rogue's report. An attempt that was
 /// not made counts as one that succeeded.
 fn judge_scene(
-    ground: &Ground,
+    ground: &RogueGround,
     scene: &str,
     made: &Result<Vec<AttemptReport>, String>,
     changed: &[PathBuf],
@@ -141,7 +147,7 @@ fn judge_scene(
 }
 
 /// Judges one attempt. Returns true if it reached something outside, and the observation.
-fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
+fn judge_report(ground: &RogueGround, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
     let name = report.attempt.as_str();
     let own = [format!("canary-{name}"), format!("new-{name}")];
     let is_own = |path: &&PathBuf| own.iter().any(|own| path.ends_with(own));

@@ -22,7 +22,7 @@ pub(super) struct HoleClass {
 
 impl HoleClass {
     /// Returns a message for each case that was not made.
-    pub(super) fn missing(&self, made: &BTreeSet<&str>) -> Vec<String> {
+    pub(super) fn missing_cases(&self, made: &BTreeSet<&str>) -> Vec<String> {
         let (name, reported) = (&self.name, &self.reported);
         let missing = self.cases.iter().filter(|case| !made.contains(case.as_str()));
         missing
@@ -32,12 +32,12 @@ impl HoleClass {
 }
 
 /// Reads all kinds of holes.
-pub(super) fn classes() -> Result<Vec<HoleClass>, GateError> {
+pub(super) fn hole_classes() -> Result<Vec<HoleClass>, GateError> {
     #[derive(Deserialize)]
-    struct Table {
+    struct ClassTable {
         class: Vec<HoleClass>,
     }
-    Ok(toml::from_str::<Table>(CLASSES)?.class)
+    Ok(toml::from_str::<ClassTable>(CLASSES)?.class)
 }
 
 /// Runs whose checks have one name.
@@ -67,10 +67,10 @@ pub(super) struct RunRow {
 /// Reads the groups of runs, in order.
 pub(super) fn run_groups() -> Result<Vec<RunGroup>, GateError> {
     #[derive(Deserialize)]
-    struct Table {
+    struct GroupTable {
         group: Vec<RunGroup>,
     }
-    Ok(toml::from_str::<Table>(RUNS)?.group)
+    Ok(toml::from_str::<GroupTable>(RUNS)?.group)
 }
 
 /// The forged caches.
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_as_long_as_ever_and_every_run_has_an_end() {
-        let classes = classes().unwrap();
+        let classes = hole_classes().unwrap();
         let cases: usize = classes.iter().map(|class| class.cases.len()).sum();
         assert_eq!((classes.len(), cases), (31, 118));
         let groups = run_groups().unwrap();
@@ -157,7 +157,7 @@ mod tests {
             cases: vec!["made".to_owned(), "not".to_owned()],
         };
         assert_eq!(
-            class.missing(&BTreeSet::from(["made"])),
+            class.missing_cases(&BTreeSet::from(["made"])),
             ["a kind (somewhere): no case `not`"]
         );
     }

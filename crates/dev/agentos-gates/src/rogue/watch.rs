@@ -5,38 +5,38 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::ground::Ground;
+use super::ground::RogueGround;
 use super::whole::entries;
 use crate::error::GateError;
-use crate::witness::{self, Files, State};
+use crate::witness::{self, FileStates, RepositoryState};
 
 /// The state of everything outside before the attempts.
-pub(super) struct Before {
-    repository: State,
-    files: Files,
+pub(super) struct OutsideState {
+    repository: RepositoryState,
+    files: FileStates,
 }
 
 /// An observation: id, what must hold, whether it holds, and a description.
-pub(super) type Finding = (&'static str, &'static str, bool, String);
+pub(super) type OutsideFinding = (&'static str, &'static str, bool, String);
 
 /// Folders of the product's own files in a home: keys, settings, and the default cache.
 const OWN: [&str; 4] = [".config", ".agentos", ".local", ".cache"];
 
-impl Ground {
+impl RogueGround {
     /// Measures everything outside.
-    pub(super) fn measure(&self) -> Result<Before, GateError> {
-        Ok(Before {
-            repository: State::measure(self.repository())?,
+    pub(super) fn measure(&self) -> Result<OutsideState, GateError> {
+        Ok(OutsideState {
+            repository: RepositoryState::measure(self.repository())?,
             files: self.files()?,
         })
     }
 
     /// Lists every file outside, except those of the repository.
-    fn files(&self) -> Result<Files, GateError> {
-        let mut files = Files::new();
+    fn files(&self) -> Result<FileStates, GateError> {
+        let mut files = FileStates::new();
         for folder in [self.outside(), self.spare(), self.home(), self.shown()] {
             let own = |path: &Path| OWN.iter().any(|name| path.starts_with(name));
-            let mut found = Files::new();
+            let mut found = FileStates::new();
             witness::list(&folder, &folder, &own, &mut found)?;
             files.extend(found.into_iter().map(|(path, seen)| (folder.join(path), seen)));
         }
@@ -44,13 +44,13 @@ impl Ground {
     }
 
     /// Returns the paths outside that changed.
-    pub(super) fn changed_paths(&self, before: &Before) -> Result<Vec<PathBuf>, GateError> {
-        Ok(witness::changed(&before.files, &self.files()?))
+    pub(super) fn changed_paths(&self, before: &OutsideState) -> Result<Vec<PathBuf>, GateError> {
+        Ok(witness::changed_paths(&before.files, &self.files()?))
     }
 
     /// Compares everything outside with the state before.
-    pub(super) fn differences(&self, before: &Before) -> Result<Vec<Finding>, GateError> {
-        let repository = match State::measure(self.repository()) {
+    pub(super) fn differences(&self, before: &OutsideState) -> Result<Vec<OutsideFinding>, GateError> {
+        let repository = match RepositoryState::measure(self.repository()) {
             Ok(after) => before.repository.differences(&after),
             Err(error) => vec![format!("it cannot be read any more: {error}")],
         };
@@ -68,7 +68,7 @@ impl Ground {
             vec!["it is gone".to_owned()]
         };
         // The evidence may be shown to others, so no blob may contain the marker.
-        let kept = witness::containing(&self.blobs(), self.marker.as_bytes())?;
+        let kept = witness::files_containing(&self.blobs(), self.marker.as_bytes())?;
         let finding = |id, name, problems: Vec<String>| {
             let said = match problems.is_empty() {
                 true => "unchanged".to_owned(),
@@ -81,7 +81,7 @@ impl Ground {
             finding(
                 "outside",
                 "every file outside is unchanged",
-                shown(self.changed_paths(before)?),
+                path_texts(self.changed_paths(before)?),
             ),
             finding("shared-memory-outside", "shared memory is unchanged", shared),
             finding("nothing-left-outside", "no run left a file for another", left),
@@ -99,7 +99,7 @@ impl Ground {
             finding(
                 "secrets-in-evidence",
                 "no secret of the outside reached the record",
-                shown(kept),
+                path_texts(kept),
             ),
         ])
     }
@@ -107,18 +107,18 @@ impl Ground {
     /// Returns the tools' processes that are still alive. Their command line, environment or mounts contain a path of this
     /// suite. A tool can change the first two, but not its mounts.
     pub(super) fn left_behind(&self) -> Vec<String> {
-        self.processes().into_iter().map(|(_, line)| line).collect()
+        self.tool_processes().into_iter().map(|(_, line)| line).collect()
     }
 
     /// Ends the processes that a run left, so that the next run is judged separately.
     pub(super) fn end_left_behind(&self) {
-        for (number, _) in self.processes() {
+        for (number, _) in self.tool_processes() {
             // The process may have ended in between.
             let _ = Command::new("kill").args(["-9", &number.to_string()]).status();
         }
     }
 
-    fn processes(&self) -> Vec<(u32, String)> {
+    fn tool_processes(&self) -> Vec<(u32, String)> {
         let own = self.own_processes();
         let places = [self.top(), self.caches()].map(|place| place.as_os_str().as_encoded_bytes());
         let process = |place: PathBuf| {
@@ -141,6 +141,6 @@ impl Ground {
     }
 }
 
-fn shown(paths: Vec<PathBuf>) -> Vec<String> {
+fn path_texts(paths: Vec<PathBuf>) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }
