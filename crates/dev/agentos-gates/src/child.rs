@@ -15,7 +15,7 @@ use crate::error::GateError;
 
 /// The end of a call: exit code and output.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CallEnd {
+pub(crate) struct Ended {
     /// The exit code; `None` if a signal ended the process.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -26,7 +26,7 @@ pub(crate) struct CallEnd {
     pub(crate) json: Value,
 }
 
-impl CallEnd {
+impl Ended {
     /// Runs a command with `input` on its standard input and ends it after `limit`; with `None` there is no limit.
     pub(crate) fn run(
         command: &mut Command,
@@ -39,13 +39,13 @@ impl CallEnd {
     }
 
     /// Returns a text of the printed JSON by its path, such as `result/diff`; empty if there is none.
-    pub(crate) fn json_text(&self, path: &str) -> &str {
+    pub(crate) fn text(&self, path: &str) -> &str {
         let value = self.json.pointer(&format!("/{path}"));
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns a text of each member of a printed list: the pointer `inner` in each member of `list`.
-    pub(crate) fn json_texts(&self, list: &str, inner: &str) -> Vec<&str> {
+    pub(crate) fn texts(&self, list: &str, inner: &str) -> Vec<&str> {
         let members = self.json.get(list).and_then(Value::as_array);
         let text = |member| Value::pointer(member, inner)?.as_str();
         members.into_iter().flatten().filter_map(text).collect()
@@ -58,9 +58,9 @@ impl CallEnd {
     }
 
     /// Describes the end for the details of a check.
-    pub(crate) fn short_description(&self) -> String {
-        let find = |name: &str| match self.json_text(name) {
-            "" => self.json_text(&format!("error/{name}")).to_owned(),
+    pub(crate) fn short(&self) -> String {
+        let find = |name: &str| match self.text(name) {
+            "" => self.text(&format!("error/{name}")).to_owned(),
             text => text.to_owned(),
         };
         let mut said = vec![find("outcome"), find("code"), find("message"), self.last_line()];
@@ -91,7 +91,7 @@ impl CallEnd {
     }
 }
 
-impl From<Output> for CallEnd {
+impl From<Output> for Ended {
     fn from(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
@@ -105,7 +105,7 @@ impl From<Output> for CallEnd {
 }
 
 /// Runs a command to its end, or to the limit.
-fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<CallEnd> {
+fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<Ended> {
     command.stdin(if input.is_empty() {
         Stdio::null()
     } else {
@@ -134,9 +134,9 @@ fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Resul
     };
     let (stdout, stderr) = (bytes(out), bytes(err));
     let status = child.wait()?;
-    Ok(CallEnd {
+    Ok(Ended {
         out_of_time,
-        ..CallEnd::from(Output {
+        ..Ended::from(Output {
             status,
             stdout,
             stderr,
@@ -159,8 +159,8 @@ fn read_in_thread(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) 
 mod tests {
     use super::*;
 
-    fn ended(script: &str, limit: Duration) -> CallEnd {
-        CallEnd::run(Command::new("sh").args(["-c", script]), "in", Some(limit)).unwrap()
+    fn ended(script: &str, limit: Duration) -> Ended {
+        Ended::run(Command::new("sh").args(["-c", script]), "in", Some(limit)).unwrap()
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub enum GateError {
 
 impl GateError {
     /// Adds the path to an error of the operating system.
-    pub(crate) fn with_path(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
     }

@@ -17,10 +17,10 @@ use agentos_verdict::{Check, GateSpec, GateTape};
 use crate::error::GateError;
 use crate::now;
 use crate::options::GateRun;
-use ground::GateGround;
+use ground::Ground;
 
-/// GateChecks of a gate that are code rather than rows of `cases.toml`.
-type GateJudge = fn(&GateGround, &mut GateChecks<'_>) -> Result<(), GateError>;
+/// Checks of a gate that are code rather than rows of `cases.toml`.
+type GateJudge = fn(&Ground, &mut Checks<'_>) -> Result<(), GateError>;
 
 const JUDGES: &[(&str, GateJudge)] = &[
     ("tl_r1_end_to_end", flow::end_to_end),
@@ -37,8 +37,8 @@ const JUDGES: &[(&str, GateJudge)] = &[
 
 /// Makes the checks of a gate: first its cases in `cases.toml`, then the checks that are code.
 pub(crate) fn make_checks(asked: &GateRun, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
-    let ground = GateGround::new(asked)?;
-    let mut checks = GateChecks {
+    let ground = Ground::new(asked)?;
+    let mut checks = Checks {
         gate: &asked.gate,
         made: Vec::new(),
     };
@@ -47,21 +47,21 @@ pub(crate) fn make_checks(asked: &GateRun, tape: &mut GateTape) -> Result<Vec<Ch
         judge(&ground, &mut checks)?;
     }
     // Every call is recorded, so that a reader of the evidence can repeat it.
-    for call in ground.calls() {
+    for call in ground.all_calls() {
         tape.append_record(now().as_str(), "call", call)?;
     }
     Ok(checks.made)
 }
 
 /// The checks of a gate so far.
-struct GateChecks<'a> {
+struct Checks<'a> {
     gate: &'a GateSpec,
     made: Vec<Check>,
 }
 
-impl GateChecks<'_> {
+impl Checks<'_> {
     /// Adds a check that held or did not hold.
-    fn add_check(&mut self, id: &str, held: bool, said: impl Into<String>) {
+    fn add(&mut self, id: &str, held: bool, said: impl Into<String>) {
         self.made.push(Check::new(id, &self.name(id), held, said));
     }
 

@@ -109,7 +109,7 @@ impl GateOptions {
         let agentos = self.agentos.as_ref().ok_or_else(missing)?;
         let default = || PathBuf::from("outputs/gates").join(&gate.name);
         Ok(GateRun {
-            agentos: std::path::absolute(agentos).map_err(GateError::with_path(agentos))?,
+            agentos: std::path::absolute(agentos).map_err(GateError::file(agentos))?,
             out: self.out.clone().unwrap_or_else(default),
             options: self.clone(),
             // A gate without a server has no use for a person's settings, and its verdict must not depend on them.

@@ -12,7 +12,7 @@ use agentos_verdict::{Mode, ProviderSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::options::GateRun;
 
@@ -96,10 +96,7 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls `agentos tool health`. Returns the report for the gate's provider, or the reason why it cannot be read.
-    pub(crate) fn health(
-        &self,
-        directory: &Path,
-    ) -> Result<(CallEnd, Result<ToolHealth, String>), GateError> {
+    pub(crate) fn health(&self, directory: &Path) -> Result<(Ended, Result<ToolHealth, String>), GateError> {
         let id = self.spec.id.as_str();
         let ended = self.call(directory, &["tool", "health", "--provider", id, "--json"])?;
         let health = serde_json::from_str::<HealthAnswer>(&ended.stdout)
@@ -117,7 +114,7 @@ impl<'a> JudgedProduct<'a> {
         repository: &Path,
         task: &str,
         file: Option<&str>,
-    ) -> Result<(CallEnd, Result<Value, String>), GateError> {
+    ) -> Result<(Ended, Result<Value, String>), GateError> {
         let shown = repository.to_string_lossy();
         let fixed = ["tool", "run", "-p", &self.spec.id, task];
         let mut args = [&fixed[..], &["--repo", &shown, "--json"]].concat();
@@ -129,7 +126,7 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls the program with the server and model of the gate's arguments.
-    fn call(&self, directory: &Path, args: &[&str]) -> Result<CallEnd, GateError> {
+    fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
         let options = &self.asked.options;
         let place = options.base_url.iter().flat_map(|url| ["--base-url", url]);
         let model = options.model.iter().flat_map(|model| ["--model", model]);
@@ -138,7 +135,7 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls the program in the gate's mode, with the key.
-    fn call_program(&self, directory: &Path, args: &[&str]) -> Result<CallEnd, GateError> {
+    fn call_program(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
         let asked = self.asked;
         let mut command = match asked.mode {
             Mode::Manual => Command::new(&asked.agentos),
@@ -151,6 +148,6 @@ impl<'a> JudgedProduct<'a> {
                 .map(|key| (self.spec.variable_name("API_KEY"), key)),
         );
         let limit = Duration::from_secs(asked.options.time_limit);
-        CallEnd::run(&mut command, "", Some(limit))
+        Ended::run(&mut command, "", Some(limit))
     }
 }

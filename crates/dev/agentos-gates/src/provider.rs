@@ -8,13 +8,13 @@ use agentos_verdict::{GateTape, ProviderSpec};
 use serde_json::json;
 
 use crate::checks::{self, GateFacts, HealthReport, ToolRun};
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::now;
 use crate::options::GateRun;
 use crate::product::JudgedProduct;
 use crate::summary::{HealthSummary, JudgedGate};
-use crate::witness::{self, RepositoryState};
+use crate::witness::{self, RepoState};
 
 /// The smallest task.
 const SAY_OK: &str = "Say 'ok'.";
@@ -29,10 +29,10 @@ pub(crate) fn judge(
     tape: &mut GateTape,
 ) -> Result<JudgedGate, GateError> {
     let began = now();
-    let temporary = tempfile::TempDir::new().map_err(GateError::with_path("the temporary folder"))?;
+    let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
     let scratch = asked.options.scratch.as_deref().unwrap_or(temporary.path());
     let home = scratch.join("home");
-    std::fs::create_dir_all(&home).map_err(GateError::with_path(&home))?;
+    std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
     let product = JudgedProduct::new(spec, asked, scratch)?;
     let mut ended = Vec::new();
     let (health_code, health) = health(&product, scratch, tape, &mut ended)?;
@@ -63,7 +63,7 @@ fn health(
     product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<CallEnd>,
+    all: &mut Vec<Ended>,
 ) -> Result<(Option<i32>, HealthReport), GateError> {
     let (ended, health) = product.health(scratch)?;
     let code = ended.code;
@@ -81,15 +81,15 @@ fn run_tasks(
     product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<CallEnd>,
+    all: &mut Vec<Ended>,
 ) -> Result<Vec<ToolRun>, GateError> {
     let repository = witness::make_repository(scratch)?;
     let mut runs = Vec::new();
     for (task, file) in [(SAY_OK, None), (FIX_ADD, Some("src/lib.rs"))] {
-        let before = RepositoryState::measure(&repository)?;
+        let before = RepoState::measure(&repository)?;
         let (ended, result) = product.run(&repository, task, file)?;
         let code = ended.code;
-        let written = before.differences(&RepositoryState::measure(&repository)?);
+        let written = before.differences(&RepoState::measure(&repository)?);
         all.push(ended);
         let body = match &result {
             Ok(value) => json!({"task": task, "exit_code": code, "measured": written, "result": value}),
@@ -115,13 +115,13 @@ fn run_tasks(
 fn find_leaks(
     product: &JudgedProduct<'_>,
     scratch: &Path,
-    all: &[CallEnd],
+    all: &[Ended],
 ) -> Result<Result<Vec<String>, String>, GateError> {
     let key = match product.key() {
         Ok(key) => key,
         Err(reason) => return Ok(Err(reason)),
     };
-    let on = |stream: fn(&CallEnd) -> &str| all.iter().any(|ended| stream(ended).contains(key));
+    let on = |stream: fn(&Ended) -> &str| all.iter().any(|ended| stream(ended).contains(key));
     let streams = [
         ("standard output", on(|ended| &ended.stdout)),
         ("standard error", on(|ended| &ended.stderr)),

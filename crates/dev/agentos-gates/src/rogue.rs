@@ -41,7 +41,7 @@ pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, G
     };
     let mut checks = Vec::new();
     let mut halves = Vec::new();
-    if ground::starting_user()? == 0 {
+    if ground::starter()? == 0 {
         halves.push(SuiteHalf {
             name: "root",
             user: None,

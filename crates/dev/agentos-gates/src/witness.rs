@@ -8,15 +8,15 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 
 /// Descriptions of files by their path: kind, size, SHA-256 and permissions.
-pub(crate) type FileStates = BTreeMap<PathBuf, String>;
+pub(crate) type FileMap = BTreeMap<PathBuf, String>;
 
 /// The state of a repository at one moment. Two equal states mean that nothing was written or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RepositoryState {
+pub(crate) struct RepoState {
     /// The ref of HEAD, and its commit.
     head: String,
     /// Every ref and its commit.
@@ -24,16 +24,16 @@ pub(crate) struct RepositoryState {
     /// SHA-256 of the index file.
     index: String,
     /// Every file of the working tree.
-    worktree: FileStates,
+    worktree: FileMap,
     /// Every file of `.git`, except the evidence that the program keeps there.
-    internals: FileStates,
+    internals: FileMap,
 }
 
 /// Creates a repository with one commit in `<scratch>/repository`.
 pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     let repository = scratch.join("repository");
     let source = repository.join("src");
-    std::fs::create_dir_all(&source).map_err(GateError::with_path(&source))?;
+    std::fs::create_dir_all(&source).map_err(GateError::file(&source))?;
     let files = [
         ("README.md", "# adder\n\nA library that adds.\n"),
         (
@@ -43,7 +43,7 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
     ];
     for (name, text) in files {
         let file = repository.join(name);
-        std::fs::write(&file, text).map_err(GateError::with_path(&file))?;
+        std::fs::write(&file, text).map_err(GateError::file(&file))?;
     }
     git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
     commit_all(&repository, "an adder that subtracts")?;
@@ -58,7 +58,7 @@ pub(crate) fn check_applies(repository: &Path, diff: &str) -> Result<(), GateErr
     git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
 }
 
-impl RepositoryState {
+impl RepoState {
     /// Measures the current state.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl RepositoryState {
         let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
         let own = repository.join(".git");
         let index = own.join("index");
-        let (mut worktree, mut internals) = (FileStates::new(), FileStates::new());
+        let (mut worktree, mut internals) = (FileMap::new(), FileMap::new());
         list(
             repository,
             repository,
@@ -79,7 +79,7 @@ impl RepositoryState {
         Ok(Self {
             head: format!("{} {}", name.trim_end(), commit.trim_end()),
             refs: git(repository, &["for-each-ref"], None)?,
-            index: sha256(&std::fs::read(&index).map_err(GateError::with_path(&index))?),
+            index: sha256(&std::fs::read(&index).map_err(GateError::file(&index))?),
             worktree,
             internals,
         })
@@ -108,7 +108,7 @@ impl RepositoryState {
 }
 
 /// Returns the paths whose descriptions differ between two listings.
-pub(crate) fn changed_paths(before: &FileStates, after: &FileStates) -> Vec<PathBuf> {
+pub(crate) fn changed_paths(before: &FileMap, after: &FileMap) -> Vec<PathBuf> {
     let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
     let is_changed = |path: &&PathBuf| before.get(*path) != after.get(*path);
     paths.into_iter().filter(is_changed).cloned().collect()
@@ -119,12 +119,12 @@ pub(crate) fn files_containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBu
     if !folder.is_dir() || bytes.is_empty() {
         return Ok(Vec::new());
     }
-    let mut all = FileStates::new();
+    let mut all = FileMap::new();
     list(folder, folder, &|_| false, &mut all)?;
     let mut found = Vec::new();
     for (path, _) in all.into_iter().filter(|(_, seen)| seen.starts_with("file")) {
         let file = folder.join(&path);
-        let text = std::fs::read(&file).map_err(GateError::with_path(&file))?;
+        let text = std::fs::read(&file).map_err(GateError::file(&file))?;
         if text.windows(bytes.len()).any(|window| window == bytes) {
             found.push(path);
         }
@@ -151,24 +151,24 @@ pub(crate) fn list(
     top: &Path,
     folder: &Path,
     leave_out: &dyn Fn(&Path) -> bool,
-    found: &mut FileStates,
+    found: &mut FileMap,
 ) -> Result<(), GateError> {
-    for entry in std::fs::read_dir(folder).map_err(GateError::with_path(folder))? {
-        let path = entry.map_err(GateError::with_path(folder))?.path();
+    for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
+        let path = entry.map_err(GateError::file(folder))?.path();
         let relative = path.strip_prefix(top).unwrap_or(&path).to_path_buf();
         if leave_out(&relative) {
             continue;
         }
-        let about = std::fs::symlink_metadata(&path).map_err(GateError::with_path(&path))?;
+        let about = std::fs::symlink_metadata(&path).map_err(GateError::file(&path))?;
         let kind = about.file_type();
         let seen = if kind.is_dir() {
             list(top, &path, leave_out, found)?;
             "folder".to_owned()
         } else if kind.is_symlink() {
-            let target = std::fs::read_link(&path).map_err(GateError::with_path(&path))?;
+            let target = std::fs::read_link(&path).map_err(GateError::file(&path))?;
             format!("link to {}", target.display())
         } else if kind.is_file() {
-            let bytes = std::fs::read(&path).map_err(GateError::with_path(&path))?;
+            let bytes = std::fs::read(&path).map_err(GateError::file(&path))?;
             format!("file of {} bytes, {}", bytes.len(), sha256(&bytes))
         } else {
             "something else".to_owned()
@@ -217,7 +217,7 @@ pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Resu
     git.env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE");
-    let ended = CallEnd::run(&mut git, input.unwrap_or_default(), None)?;
+    let ended = Ended::run(&mut git, input.unwrap_or_default(), None)?;
     if ended.code == Some(0) {
         return Ok(ended.stdout);
     }
@@ -234,9 +234,9 @@ mod tests {
     fn after(change: impl FnOnce(&Path)) -> Vec<String> {
         let scratch = tempfile::TempDir::new().unwrap();
         let repository = make_repository(scratch.path()).unwrap();
-        let before = RepositoryState::measure(&repository).unwrap();
+        let before = RepoState::measure(&repository).unwrap();
         change(&repository);
-        before.differences(&RepositoryState::measure(&repository).unwrap())
+        before.differences(&RepoState::measure(&repository).unwrap())
     }
 
     #[test]

@@ -5,20 +5,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround, WORKFLOW};
+use super::Checks;
+use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
 /// A repository with evidence, and the checks of its damaged versions.
 struct TamperCase<'a, 'b> {
-    ground: &'a GateGround,
+    ground: &'a Ground,
     repository: PathBuf,
-    checks: &'a mut GateChecks<'b>,
+    checks: &'a mut Checks<'b>,
 }
 
 /// Applies every kind of tampering, each in several places.
-pub(super) fn check_tampering(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+pub(super) fn check_tampering(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let (repository, other) = (record_evidence(ground)?, record_evidence(ground)?);
     let mut case = TamperCase {
         ground,
@@ -33,7 +33,7 @@ pub(super) fn check_tampering(ground: &GateGround, checks: &mut GateChecks<'_>) 
 }
 
 /// Creates a repository whose tape has a landing, a refusal and an undo.
-fn record_evidence(ground: &GateGround) -> Result<PathBuf, GateError> {
+fn record_evidence(ground: &Ground) -> Result<PathBuf, GateError> {
     let repository = ground.repository()?;
     ground.give(&repository, &["apply", "-"], FIX)?;
     ground.give(&repository, &["apply", "-"], WORKFLOW)?;
@@ -48,7 +48,7 @@ fn tape_path(repository: &Path) -> PathBuf {
 
 fn tape_lines(repository: &Path) -> Result<Vec<String>, GateError> {
     let tape = tape_path(repository);
-    let text = std::fs::read_to_string(&tape).map_err(GateError::with_path(&tape))?;
+    let text = std::fs::read_to_string(&tape).map_err(GateError::file(&tape))?;
     Ok(text.lines().map(|line| format!("{line}\n")).collect())
 }
 
@@ -58,11 +58,8 @@ impl TamperCase<'_, '_> {
         let ended = self
             .ground
             .call(&self.repository, &["evidence", "verify", "--json"])?;
-        self.checks.add_check(
-            &format!("TAMPER-{id}"),
-            ended.code == Some(code),
-            ended.short_description(),
-        );
+        self.checks
+            .add(&format!("TAMPER-{id}"), ended.code == Some(code), ended.short());
         Ok(())
     }
 
@@ -110,11 +107,11 @@ impl TamperCase<'_, '_> {
         witness::list(&blobs, &blobs, &|_| false, &mut found)?;
         let files = found.iter().filter(|(_, seen)| seen.starts_with("file"));
         let files: Vec<PathBuf> = files.map(|(path, _)| blobs.join(path)).collect();
-        let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::with_path(file));
-        let remove = |file: &PathBuf| std::fs::remove_file(file).map_err(GateError::with_path(file));
+        let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::file(file));
+        let remove = |file: &PathBuf| std::fs::remove_file(file).map_err(GateError::file(file));
         // A blob is read-only for its owner, so it is removed before another is written.
         let write = |file: &PathBuf, bytes: &[u8]| {
-            remove(file).and_then(|()| std::fs::write(file, bytes).map_err(GateError::with_path(file)))
+            remove(file).and_then(|()| std::fs::write(file, bytes).map_err(GateError::file(file)))
         };
         for (at, file) in files.iter().enumerate() {
             let bytes = read(file)?;

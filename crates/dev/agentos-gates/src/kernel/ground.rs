@@ -8,10 +8,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::options::GateRun;
-use crate::witness::{self, IDENTITY, RepositoryState};
+use crate::witness::{self, IDENTITY, RepoState};
 
 /// A change that fits every scratch repository.
 pub(super) const FIX: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
@@ -20,18 +20,18 @@ pub(super) const WORKFLOW: &str = "diff --git a/.github/workflows/ci.yml b/.gith
                                    +++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: [push]\n";
 
 /// The program and the scratch folder for its calls.
-pub(super) struct GateGround {
+pub(super) struct Ground {
     asked: GateRun,
     scratch: tempfile::TempDir,
     made: Cell<u32>,
     calls: RefCell<Vec<Value>>,
 }
 
-impl GateGround {
+impl Ground {
     pub(super) fn new(asked: &GateRun) -> Result<Self, GateError> {
-        let scratch = tempfile::TempDir::new().map_err(GateError::with_path("the temporary folder"))?;
+        let scratch = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
         let home = scratch.path().join("home");
-        std::fs::create_dir_all(&home).map_err(GateError::with_path(&home))?;
+        std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
         Ok(Self {
             asked: asked.clone(),
             scratch,
@@ -50,7 +50,7 @@ impl GateGround {
     }
 
     /// Returns all calls so far, for the tape.
-    pub(super) fn calls(&self) -> Vec<Value> {
+    pub(super) fn all_calls(&self) -> Vec<Value> {
         self.calls.borrow().clone()
     }
 
@@ -64,9 +64,9 @@ impl GateGround {
     /// Writes a file and the folders above it.
     pub(super) fn put(&self, file: &Path, text: impl AsRef<[u8]>) -> Result<(), GateError> {
         if let Some(above) = file.parent() {
-            std::fs::create_dir_all(above).map_err(GateError::with_path(above))?;
+            std::fs::create_dir_all(above).map_err(GateError::file(above))?;
         }
-        std::fs::write(file, text).map_err(GateError::with_path(file))
+        std::fs::write(file, text).map_err(GateError::file(file))
     }
 
     /// Writes a file in the scratch folder and returns its path as an argument.
@@ -77,12 +77,12 @@ impl GateGround {
     }
 
     /// Calls the program in a repository.
-    pub(super) fn call(&self, repository: &Path, args: &[&str]) -> Result<CallEnd, GateError> {
+    pub(super) fn call(&self, repository: &Path, args: &[&str]) -> Result<Ended, GateError> {
         self.call_with(repository, args, "", &[])
     }
 
     /// Calls the program with an answer on standard input.
-    pub(super) fn give(&self, repository: &Path, args: &[&str], input: &str) -> Result<CallEnd, GateError> {
+    pub(super) fn give(&self, repository: &Path, args: &[&str], input: &str) -> Result<Ended, GateError> {
         self.call_with(repository, args, input, &[])
     }
 
@@ -93,10 +93,10 @@ impl GateGround {
         args: &[&str],
         input: &str,
         more: &[(&str, &str)],
-    ) -> Result<CallEnd, GateError> {
+    ) -> Result<Ended, GateError> {
         let mut command = self.command(repository, args);
-        let ended = CallEnd::run(command.envs(more.iter().copied()), input, None)?;
-        let call = json!({"args": args, "exit_code": ended.code, "said": ended.short_description()});
+        let ended = Ended::run(command.envs(more.iter().copied()), input, None)?;
+        let call = json!({"args": args, "exit_code": ended.code, "said": ended.short()});
         self.calls.borrow_mut().push(call);
         Ok(ended)
     }
@@ -112,11 +112,11 @@ impl GateGround {
     pub(super) fn changed_by(
         &self,
         repository: &Path,
-        call: impl FnOnce() -> Result<CallEnd, GateError>,
-    ) -> Result<(CallEnd, Vec<String>), GateError> {
-        let before = RepositoryState::measure(repository)?;
+        call: impl FnOnce() -> Result<Ended, GateError>,
+    ) -> Result<(Ended, Vec<String>), GateError> {
+        let before = RepoState::measure(repository)?;
         let ended = call()?;
-        let changed = before.differences(&RepositoryState::measure(repository)?);
+        let changed = before.differences(&RepoState::measure(repository)?);
         Ok((ended, changed))
     }
 

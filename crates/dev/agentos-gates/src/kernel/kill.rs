@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround};
+use super::Checks;
+use super::ground::{FIX, Ground};
 use crate::error::GateError;
 
 /// Number of killed landings, spread over the duration of one.
@@ -17,7 +17,7 @@ const POINTS: u32 = 24;
 const OWN: &str = "own work\n";
 
 /// Kills a landing at every point, and checks that at least one was killed before its commit.
-pub(super) fn kill_points(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+pub(super) fn kill_points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let answer = ground.put_scratch("fix.diff", FIX)?;
     let whole = measure_landing(ground, &answer)?;
     let (mut wrong, mut before, mut after) = (Vec::new(), 0_u32, 0_u32);
@@ -30,11 +30,11 @@ pub(super) fn kill_points(ground: &GateGround, checks: &mut GateChecks<'_>) -> R
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut child = landing.spawn().map_err(GateError::with_path(&repository))?;
+        let mut child = landing.spawn().map_err(GateError::file(&repository))?;
         std::thread::sleep(whole * point / POINTS);
         // The landing may have ended already.
         child.kill().ok();
-        child.wait().map_err(GateError::with_path(&repository))?;
+        child.wait().map_err(GateError::file(&repository))?;
         match examine_repository(ground, &repository, &base)? {
             Ok(true) => after += 1,
             Ok(false) => before += 1,
@@ -46,13 +46,13 @@ pub(super) fn kill_points(ground: &GateGround, checks: &mut GateChecks<'_>) -> R
         "{POINTS} killed: {before} not landed, {after} landed, {between} inconsistent{}",
         wrong.concat()
     );
-    checks.add_check("KILL-whole", wrong.is_empty(), seen);
-    checks.add_check("KILL-reach", before > 0, before.to_string());
+    checks.add("KILL-whole", wrong.is_empty(), seen);
+    checks.add("KILL-reach", before > 0, before.to_string());
     Ok(())
 }
 
 /// Measures the duration of a landing on this machine, plus a quarter.
-fn measure_landing(ground: &GateGround, answer: &str) -> Result<Duration, GateError> {
+fn measure_landing(ground: &Ground, answer: &str) -> Result<Duration, GateError> {
     let repository = ground.repository()?;
     let began = SystemTime::now();
     ground.call(&repository, &["apply", answer])?;
@@ -63,20 +63,20 @@ fn measure_landing(ground: &GateGround, answer: &str) -> Result<Duration, GateEr
 
 /// Returns true if the change landed, false if it did not, or a description of an inconsistent state.
 fn examine_repository(
-    ground: &GateGround,
+    ground: &Ground,
     repository: &Path,
     base: &str,
 ) -> Result<Result<bool, String>, GateError> {
     let recover = ground.call(repository, &["recover", "--json"])?;
     if recover.code != Some(0) {
-        return Ok(Err(format!("`recover`: {}", recover.short_description())));
+        return Ok(Err(format!("`recover`: {}", recover.short())));
     }
     let made = ground.git(repository, &["rev-parse", "HEAD"])? != base;
     let status = ground.git(repository, &["status", "--porcelain"])?;
     let verify = ground.call(repository, &["evidence", "verify"])?;
     let read = |name: &str| {
         let file = repository.join(name);
-        std::fs::read_to_string(&file).map_err(GateError::with_path(&file))
+        std::fs::read_to_string(&file).map_err(GateError::file(&file))
     };
     let (own, source) = (read("own.txt")?, read("src/lib.rs")?);
     // A landing that was killed before its first record leaves no tape, and `verify` then ends with code 2.
@@ -88,7 +88,7 @@ fn examine_repository(
     } else if source.contains("a + b") != made {
         Err("commit and working tree do not match".to_owned())
     } else if !is_verified {
-        Err(format!("the evidence: {}", verify.short_description()))
+        Err(format!("the evidence: {}", verify.short()))
     } else {
         Ok(made)
     })

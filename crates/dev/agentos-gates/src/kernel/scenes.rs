@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use agentos_verdict::Check;
 use serde::Deserialize;
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround, WORKFLOW};
+use super::Checks;
+use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
@@ -31,7 +31,7 @@ struct Scene {
     dirty: BTreeMap<String, String>,
     fresh: bool,
     codes: Vec<i32>,
-    lands: ExpectedLanding,
+    lands: Lands,
     cases: Vec<SceneCase>,
 }
 
@@ -46,13 +46,13 @@ struct SceneCase {
     file: Option<String>,
     codes: Option<Vec<i32>>,
     class: Option<String>,
-    lands: Option<ExpectedLanding>,
+    lands: Option<Lands>,
 }
 
 /// The expected effect on the repository.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ExpectedLanding {
+enum Lands {
     #[default]
     No,
     Yes,
@@ -61,7 +61,7 @@ enum ExpectedLanding {
 }
 
 /// Prepares every scene of the gate and makes its cases.
-pub(super) fn play(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let SceneTable { texts, scene } = toml::from_str(CASES)?;
     let stage = SceneStage { ground, texts };
     for scene in scene.iter().filter(|scene| scene.gate == checks.gate.name) {
@@ -95,11 +95,11 @@ fn split_case(case: &SceneCase) -> Vec<SceneCase> {
 }
 
 fn remove(file: &Path) -> Result<(), GateError> {
-    std::fs::remove_file(file).map_err(GateError::with_path(file))
+    std::fs::remove_file(file).map_err(GateError::file(file))
 }
 
 struct SceneStage<'a> {
-    ground: &'a GateGround,
+    ground: &'a Ground,
     texts: BTreeMap<String, String>,
 }
 
@@ -124,7 +124,7 @@ impl SceneStage<'_> {
         scene: &Scene,
         case: &SceneCase,
         repository: &Path,
-        checks: &mut GateChecks<'_>,
+        checks: &mut Checks<'_>,
     ) -> Result<(), GateError> {
         let ground = self.ground;
         let numbered = case.inputs.first().map(|input| self.text(input));
@@ -150,16 +150,16 @@ impl SceneStage<'_> {
         let is_class = case
             .class
             .as_ref()
-            .is_none_or(|class| ended.json_text("code") == class);
+            .is_none_or(|class| ended.text("code") == class);
         let is_as_found = match case.lands.unwrap_or(scene.lands) {
-            ExpectedLanding::No => changed.is_empty(),
-            ExpectedLanding::Yes => !changed.is_empty() && ended.json_text("outcome") == "landed",
-            ExpectedLanding::Either => changed.is_empty() == (ended.code != Some(0)),
+            Lands::No => changed.is_empty(),
+            Lands::Yes => !changed.is_empty() && ended.text("outcome") == "landed",
+            Lands::Either => changed.is_empty() == (ended.code != Some(0)),
         };
         let is_code = ended.code.is_some_and(|code| codes.contains(&code));
         let held = is_code && is_class && is_as_found && !ended.has_crashed();
         let name = case.name.clone().unwrap_or_else(|| checks.name(&case.id));
-        let said = format!("{}; changed: {}", ended.short_description(), changed.join(", "));
+        let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
         checks.made.push(Check::new(&case.id, &name, held, said));
         Ok(())
     }
@@ -222,13 +222,13 @@ fn new_file(of: &str) -> String {
     )
 }
 
-/// GateChecks that no hostile answer wrote a file outside the repository.
-pub(super) fn nothing_escaped(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+/// Checks that no hostile answer wrote a file outside the repository.
+pub(super) fn nothing_escaped(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let places = [
         ground.scratch().join("escaped.txt"),
         "/tmp/agentos-gate-escaped.txt".into(),
     ];
-    checks.add_check("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
+    checks.add("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
     Ok(())
 }
 
@@ -242,7 +242,7 @@ mod tests {
         let gates = agentos_verdict::load_gates().unwrap();
         for scene in &table.scene {
             let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
-            let checks = GateChecks {
+            let checks = Checks {
                 gate,
                 made: Vec::new(),
             };

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround};
+use super::Checks;
+use super::ground::{FIX, Ground};
 use crate::error::GateError;
 use crate::witness;
 
@@ -14,8 +14,8 @@ fn compose_secret(begin: &str, of: &str) -> String {
     format!("{begin}{of}Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a")
 }
 
-/// GateChecks that no invented secret appears on a stream, in a stored file or in a commit.
-pub(super) fn check_canaries(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+/// Checks that no invented secret appears on a stream, in a stored file or in a commit.
+pub(super) fn check_canaries(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let [key, password, dotenv] =
         [("sk-", "proj-gate"), ("", "pw"), ("", "env")].map(|(begin, of)| compose_secret(begin, of));
     let repository = ground.repository()?;
@@ -30,10 +30,10 @@ pub(super) fn check_canaries(ground: &GateGround, checks: &mut GateChecks<'_>) -
         ("CANARY-env-file", &dotenv),
     ] {
         let places = find_secret(ground, &repository, &streams, secret)?;
-        checks.add_check(id, places.is_empty(), places.join(", "));
+        checks.add(id, places.is_empty(), places.join(", "));
     }
     let log = ground.git(&repository, &["log", "--format=%B"])?;
-    checks.add_check(
+    checks.add(
         "CANARY-commit",
         ![key, password].iter().any(|secret| log.contains(secret)),
         "",
@@ -42,12 +42,7 @@ pub(super) fn check_canaries(ground: &GateGround, checks: &mut GateChecks<'_>) -
 }
 
 /// Returns the output of commands that get keys, a file with a key, and an address with a password.
-fn streams_of(
-    ground: &GateGround,
-    repository: &Path,
-    key: &str,
-    password: &str,
-) -> Result<String, GateError> {
+fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> Result<String, GateError> {
     // For policy this is a vendor's server, but `.invalid` never resolves (RFC 2606), so nothing is sent.
     let at_vendor = [
         "-p",
@@ -76,27 +71,23 @@ fn streams_of(
     Ok(streams)
 }
 
-/// GateChecks that a secret in a refused answer is not shown.
-fn check_answer(
-    ground: &GateGround,
-    repository: &Path,
-    checks: &mut GateChecks<'_>,
-) -> Result<(), GateError> {
+/// Checks that a secret in a refused answer is not shown.
+fn check_answer(ground: &Ground, repository: &Path, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let token = compose_secret("ghp", "_0a1b");
     let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
     let refused = ground.give(repository, &["apply", "-", "--json"], &adds)?;
     let is_shown = refused.stdout.contains(&token) || refused.stderr.contains(&token);
-    checks.add_check(
+    checks.add(
         "CANARY-answer",
         refused.code == Some(3) && !is_shown,
-        refused.json_text("message"),
+        refused.text("message"),
     );
     Ok(())
 }
 
 /// Returns the places in which a secret appears.
 fn find_secret(
-    ground: &GateGround,
+    ground: &Ground,
     repository: &Path,
     streams: &str,
     secret: &str,

@@ -8,9 +8,9 @@ use std::path::Path;
 use agentos_schema::{SchemaName, validate_value};
 use serde_json::Value;
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround};
-use crate::child::CallEnd;
+use super::Checks;
+use super::ground::{FIX, Ground};
+use crate::child::Ended;
 use crate::error::GateError;
 
 /// An address on loopback where no server listens: port 9 is reserved for the discard protocol.
@@ -18,8 +18,8 @@ const NO_SERVER: &str = "http://127.0.0.1:9/v1";
 /// Flags that would let the program choose a provider.
 const CHOICES: &str = "--fallback --auto --cheapest --best --route --compare";
 
-/// GateChecks that `output_kind` is `diff` exactly if the result contains a diff.
-pub(super) fn output_kinds(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+/// Checks that `output_kind` is `diff` exactly if the result contains a diff.
+pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let stale = FIX.replace("    a - b", "    a * b");
     for (id, answer, status, is_diff) in [
@@ -32,36 +32,33 @@ pub(super) fn output_kinds(ground: &GateGround, checks: &mut GateChecks<'_>) -> 
         let file = ground.put_scratch("answer.md", answer)?;
         let run = ["tool", "run", "-p", "replay", "--replay", &file, "x", "--json"];
         let ended = ground.call(&repository, &run)?;
-        let problems = contradictions(&ended, status, is_diff);
-        let said = format!("{}; {}", ended.short_description(), problems.join("; "));
-        checks.add_check(id, problems.is_empty(), said);
+        let problems = find_contradictions(&ended, status, is_diff);
+        let said = format!("{}; {}", ended.short(), problems.join("; "));
+        checks.add(id, problems.is_empty(), said);
     }
     Ok(())
 }
 
 /// Returns the contradictions between the fields of a result.
-fn contradictions(ended: &CallEnd, status: &str, is_diff: bool) -> Vec<String> {
+fn find_contradictions(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
     let json = &ended.json;
     let violations = validate_value(SchemaName::ToolResult, json)
         .err()
         .unwrap_or_default();
     let mut problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
     let valid = json.pointer("/diff_validation/is_valid").and_then(Value::as_bool) == Some(true);
-    let failed = ended.json_text("status") == "failed";
+    let failed = ended.text("status") == "failed";
     let rules = [
         (
-            (ended.json_text("output_kind") == "diff") == is_diff,
+            (ended.text("output_kind") == "diff") == is_diff,
             "`output_kind` does not match the answer",
         ),
         (
-            ended.json_text("diff").is_empty() != is_diff,
+            ended.text("diff").is_empty() != is_diff,
             "there is an unexpected diff, or an expected diff is missing",
         ),
         (valid == is_diff, "`diff_validation` does not match the answer"),
-        (
-            ended.json_text("status") == status,
-            "`status` is not the expected one",
-        ),
+        (ended.text("status") == status, "`status` is not the expected one"),
         (
             failed == json.get("error_category").is_some(),
             "`error_category` does not match the status",
@@ -77,21 +74,21 @@ fn contradictions(ended: &CallEnd, status: &str, is_diff: bool) -> Vec<String> {
 }
 
 /// Tests each capability that a provider declares, if its server can be reached.
-pub(super) fn check_capabilities(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+pub(super) fn check_capabilities(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let list = ground.call(&repository, &["tool", "list", "--json"])?;
-    let names = list.json_texts("tools", "/provider");
-    checks.add_check("CAP-list", names.len() > 1, names.join(", "));
+    let names = list.texts("tools", "/provider");
+    checks.add("CAP-list", names.len() > 1, names.join(", "));
     names
         .iter()
         .try_for_each(|provider| check_provider(ground, &repository, provider, checks))
 }
 
 fn check_provider(
-    ground: &GateGround,
+    ground: &Ground,
     repository: &Path,
     provider: &str,
-    checks: &mut GateChecks<'_>,
+    checks: &mut Checks<'_>,
 ) -> Result<(), GateError> {
     let profile = ground.call(repository, &["profile", "show", provider, "--json"])?;
     let declares = |ability: &str| {
@@ -105,16 +102,12 @@ fn check_provider(
         value == Some("yes")
     };
     let health = ground.call(repository, &["tool", "health", "-p", provider, "--json"])?;
-    let connected = health.json_text("tools/0/status") == "connected";
+    let connected = health.text("tools/0/status") == "connected";
     let id = format!("CAP-{provider}-health");
     if declares("supports_health_check") {
         let fits = validate_value(SchemaName::ToolHealth, &health.json).is_ok()
-            && health.json_text("tools/0/provider") == provider;
-        checks.add_check(
-            &id,
-            fits && connected == (health.code == Some(0)),
-            health.short_description(),
-        );
+            && health.text("tools/0/provider") == provider;
+        checks.add(&id, fits && connected == (health.code == Some(0)), health.short());
     } else {
         checks.skip_check(&id, "not declared");
     }
@@ -133,24 +126,24 @@ fn check_provider(
             checks.skip_check(&id, "no server can be reached");
         } else {
             let ended = ground.call(repository, args)?;
-            let details = ended.json_text("tool_calls/0/details");
-            let said = format!("{} {details}", ended.short_description());
-            checks.add_check(&id, ended.json_text(path) == wanted, said);
+            let details = ended.text("tool_calls/0/details");
+            let said = format!("{} {details}", ended.short());
+            checks.add(&id, ended.text(path) == wanted, said);
         }
     }
     Ok(())
 }
 
-/// GateChecks that only the named provider is used: no automatic choice, no fallback, no comparison of cost.
-pub(super) fn no_selection(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+/// Checks that only the named provider is used: no automatic choice, no fallback, no comparison of cost.
+pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let at_no_server = ["--base-url", NO_SERVER, "fix add", "--json"];
     let task = [&["run", "-p", "lmstudio"], &at_no_server[..]].concat();
     let (ended, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
-    checks.add_check(
+    checks.add(
         "SEL-A",
         ended.code == Some(5) && changed.is_empty(),
-        ended.short_description(),
+        ended.short(),
     );
 
     let show = ground.call(&repository, &["evidence", "show", "--json"])?;
@@ -158,16 +151,16 @@ pub(super) fn no_selection(ground: &GateGround, checks: &mut GateChecks<'_>) -> 
     tools_in(&show.json, &mut asked);
     asked.sort_unstable();
     asked.dedup();
-    checks.add_check("SEL-B", asked == ["lmstudio"], asked.join(", "));
+    checks.add("SEL-B", asked == ["lmstudio"], asked.join(", "));
 
     let unknown = ["run", "-p", "lmstudioo", "fix add"];
     for (id, args) in [("SEL-C", &["run", "fix add"][..]), ("SEL-D", &unknown)] {
         let ended = ground.call(&repository, args)?;
-        checks.add_check(id, ended.code == Some(2), ended.short_description());
+        checks.add(id, ended.code == Some(2), ended.short());
     }
     let help = ground.call(&repository, &["run", "--help"])?.stdout;
     let offers: Vec<&str> = CHOICES.split(' ').filter(|flag| help.contains(flag)).collect();
-    checks.add_check("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
+    checks.add("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 //! Owns: the wrong records; wrong values for other readers are cases. Never: judges the wording of an error; the snapshots
 //! of the program do.
 
-use super::GateChecks;
-use super::ground::{FIX, GateGround};
+use super::Checks;
+use super::ground::{FIX, Ground};
 use crate::error::GateError;
 
 const LINES: [&str; 7] = [
@@ -18,17 +18,17 @@ const LINES: [&str; 7] = [
 ];
 
 /// Replaces the first record with each wrong one, and checks that verification fails with an error.
-pub(super) fn wrong_records(ground: &GateGround, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+pub(super) fn wrong_records(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     ground.give(&repository, &["apply", "-"], FIX)?;
     let tape = repository.join(".git/agentos/tape.jsonl");
-    let good = std::fs::read_to_string(&tape).map_err(GateError::with_path(&tape))?;
+    let good = std::fs::read_to_string(&tape).map_err(GateError::file(&tape))?;
     let rest = good.split_once('\n').map_or("", |(_, rest)| rest);
     for (number, line) in LINES.iter().enumerate() {
         ground.put(&tape, format!("{line}\n{rest}"))?;
         let ended = ground.call(&repository, &["evidence", "verify", "--json"])?;
         let held = ended.code == Some(7) && !ended.has_crashed();
-        checks.add_check(&format!("TYPE-tape-{number}"), held, ended.short_description());
+        checks.add(&format!("TYPE-tape-{number}"), held, ended.short());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 
 /// Name of a user's profile that allows the rogue one host.
@@ -18,7 +18,7 @@ pub(super) const AGENT: &str = "rogue-survivor";
 
 /// Writes a file.
 pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
-    std::fs::write(path, text).map_err(GateError::with_path(path))
+    std::fs::write(path, text).map_err(GateError::file(path))
 }
 
 /// Runs a program to its end.
@@ -26,7 +26,7 @@ pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
 /// # Errors
 /// When it cannot be started or fails.
 pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
-    let ended = CallEnd::run(command, "", None)?;
+    let ended = Ended::run(command, "", None)?;
     let program = command.get_program().display();
     match ended.code {
         Some(0) => Ok(()),

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::basics::put;
-use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starting_user};
-use super::runs::{HARMLESS, RogueProgram, RunFinding, run_finding};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
+use super::runs::{HARMLESS, Program, Seen, seen};
 use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
 use super::whole::{entries, is_named, list_folder};
 use crate::error::GateError;
@@ -72,35 +72,32 @@ impl KeptCopies {
     }
 }
 
-impl<'a> RogueProgram<'a> {
+impl<'a> Program<'a> {
     /// Runs a tool over each forged cache.
-    pub(super) fn forged_caches(&self) -> Result<Vec<RunFinding>, GateError> {
+    pub(super) fn forged_caches(&self) -> Result<Vec<Seen>, GateError> {
         let caches = forged_caches()?;
         let mut all = Vec::new();
         for row in &caches.unsafe_folders {
             // Only root can give a folder to another user.
-            if row.fault == FolderFault::Foreign && starting_user()? != 0 {
+            if row.fault == FolderFault::Foreign && starter()? != 0 {
                 continue;
             }
             all.push(match self.with_filled_cache(&row.id)? {
                 Ok((program, kept)) => self.unsafe_cache(&program, &kept, row)?,
-                Err(why) => run_finding(&row.id, false, why),
+                Err(why) => seen(&row.id, false, why),
             });
         }
         for row in &caches.links {
             all.push(match self.with_filled_cache(&row.id)? {
                 Ok((program, kept)) => self.linked_cache(&program, &kept, row)?,
-                Err(why) => run_finding(&row.id, false, why),
+                Err(why) => seen(&row.id, false, why),
             });
         }
         Ok(all)
     }
 
     /// Returns the product with a cache that one run has filled, or the reason why there is nothing to forge.
-    fn with_filled_cache(
-        &self,
-        id: &str,
-    ) -> Result<Result<(RogueProgram<'a>, KeptCopies), String>, GateError> {
+    fn with_filled_cache(&self, id: &str) -> Result<Result<(Program<'a>, KeptCopies), String>, GateError> {
         let program = self.with_cache(self.ground.make_cache(id)?);
         let ended = program.tool(&[], &HARMLESS)?;
         let none = || format!("the product kept no copy: {} {}", ended.summary(), ended.stderr);
@@ -112,10 +109,10 @@ impl<'a> RogueProgram<'a> {
     /// Runs a tool with a cache in which another user could have forged the kept base.
     fn unsafe_cache(
         &self,
-        program: &RogueProgram<'_>,
+        program: &Program<'_>,
         kept: &KeptCopies,
         UnsafeFolder { id, place, fault }: &UnsafeFolder,
-    ) -> Result<RunFinding, GateError> {
+    ) -> Result<Seen, GateError> {
         let elsewhere = self.ground.caches().join(format!("{id}-elsewhere"));
         for base in kept.bases() {
             remove_below(&base.join("files"));
@@ -130,7 +127,7 @@ impl<'a> RogueProgram<'a> {
             FolderFault::Foreign => give_below(&place, TOOL_USER)?,
             FolderFault::Mode(mode) => set_mode(&place, mode)?,
             FolderFault::Link => {
-                std::fs::rename(&place, &elsewhere).map_err(GateError::with_path(&place))?;
+                std::fs::rename(&place, &elsewhere).map_err(GateError::file(&place))?;
                 make_link(&elsewhere, &place)?;
             }
         }
@@ -146,27 +143,27 @@ impl<'a> RogueProgram<'a> {
         let ended = program.tool(&[], &LOOK)?;
         let same = before == all()?;
         let left = program.run_folders().len();
-        let held = same && ended.code == Some(0) && ended.added_lines() == LOOKED && left == 0;
+        let held = same && ended.code == Some(0) && ended.added() == LOOKED && left == 0;
         let said = format!(
             "everything unchanged: {same}, {left} folders of runs left, {}",
             ended.summary()
         );
-        Ok(run_finding(id, held, said))
+        Ok(seen(id, held, said))
     }
 
     /// Runs a tool with a link in a private cache. The target of the link must be neither shown nor changed.
     fn linked_cache(
         &self,
-        program: &RogueProgram<'_>,
+        program: &Program<'_>,
         kept: &KeptCopies,
         link: &ForgedLink,
-    ) -> Result<RunFinding, GateError> {
+    ) -> Result<Seen, GateError> {
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
         make_folders(&elsewhere.join("folder"))?;
         put(&elsewhere.join("repository"), "/not/there\n")?;
         put(&elsewhere.join("file"), "canary\n")?;
-        give_below(&elsewhere, self.ground.owner()?)?;
+        give_below(&elsewhere, self.ground.owner_id()?)?;
         kept.forge_link(link, &elsewhere, &self.ground.outside().join("private"))?;
         if let Some(user) = self.ground.user {
             // An ordinary user who starts the product owns everything in the cache, as if she had created it.
@@ -183,6 +180,6 @@ impl<'a> RogueProgram<'a> {
         });
         let summaries = runs.map(|ended| ended.summary()).join(", ");
         let said = format!("outside unchanged: {same}, {summaries}");
-        Ok(run_finding(&link.id, held && same, said))
+        Ok(seen(&link.id, held && same, said))
     }
 }

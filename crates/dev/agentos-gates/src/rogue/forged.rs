@@ -8,14 +8,14 @@ use std::process::Command;
 
 use super::basics::{put, run_quietly};
 use super::caches::{KeptCopies, LOOK, LOOKED};
-use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starting_user};
-use super::runs::{HARMLESS, RogueProgram, RunFinding, run_finding};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
+use super::runs::{HARMLESS, Program, Seen, seen};
 use super::whole::{entries, is_named, list_folder, mode};
 use crate::error::GateError;
 
-impl RogueProgram<'_> {
+impl Program<'_> {
     /// Forges each kind of copy and runs a tool with it.
-    pub(super) fn forged_copies(&self) -> Result<Vec<RunFinding>, GateError> {
+    pub(super) fn forged_copies(&self) -> Result<Vec<Seen>, GateError> {
         let mut all = vec![
             self.forged_base()?,
             self.forged_run()?,
@@ -23,7 +23,7 @@ impl RogueProgram<'_> {
             self.forged_passing()?,
         ];
         // Only root can give a folder to another user.
-        if starting_user()? == 0 {
+        if starter()? == 0 {
             all.push(self.foreign_copies()?);
         }
         remove_below(&self.old_copies());
@@ -47,7 +47,7 @@ impl RogueProgram<'_> {
             remove_below(&forged.join("files"));
             make_link(&self.ground.outside().join("private"), &forged.join("files"))?;
         }
-        give_below(&copies, self.ground.owner()?)?;
+        give_below(&copies, self.ground.owner_id()?)?;
         Ok(copies)
     }
 
@@ -56,24 +56,24 @@ impl RogueProgram<'_> {
         let copies = self.forge_copies()?;
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
-        std::fs::rename(&copies, &elsewhere).map_err(GateError::with_path(&copies))?;
+        std::fs::rename(&copies, &elsewhere).map_err(GateError::file(&copies))?;
         Ok((copies, elsewhere))
     }
 
     /// Runs a tool with a forged base whose files are a link to the user's own files.
-    fn forged_base(&self) -> Result<RunFinding, GateError> {
+    fn forged_base(&self) -> Result<Seen, GateError> {
         let forged = entries(&self.forge_copies()?).len();
         let before = self.listed_outside()?;
         let ended = self.tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
-        let held = ended.added_lines() == LOOKED && ended.code == Some(0) && same && forged > 0;
+        let held = ended.added() == LOOKED && ended.code == Some(0) && same && forged > 0;
         let said = format!("{forged} forged, outside unchanged: {same}, {}", ended.summary());
-        Ok(run_finding("forged-base", held, said))
+        Ok(seen("forged-base", held, said))
     }
 
     /// Runs a tool next to a forged folder of an ended run, which is a link to the user's files. The clean-up must not
     /// follow it.
-    fn forged_run(&self) -> Result<RunFinding, GateError> {
+    fn forged_run(&self) -> Result<Seen, GateError> {
         let copies = self.forge_copies()?;
         let tree = self.ground.outside().join("tree");
         let look =
@@ -82,7 +82,7 @@ impl RogueProgram<'_> {
         make_link(&tree, &copies.join("run-forged"))?;
         put(&copies.join("run-forged.lock"), "")?;
         set_mode(&copies.join("run-forged.lock"), 0o666)?;
-        give_below(&copies, self.ground.owner()?)?;
+        give_below(&copies, self.ground.owner_id()?)?;
         // If an ordinary user starts the product, it cannot delete the link, and a careless clean-up would go through it.
         set_mode(&copies, 0o555)?;
         let runs = [self.tool(&[], &HARMLESS)?, self.tool(&[], &HARMLESS)?];
@@ -90,11 +90,11 @@ impl RogueProgram<'_> {
         let held = before == after && runs.iter().all(|ended| ended.code == Some(0));
         let summaries = runs.map(|ended| ended.summary()).join(", ");
         let said = format!("mode {:o} and then {:o}, {summaries}", before.0, after.0);
-        Ok(run_finding("forged-run", held, said))
+        Ok(seen("forged-run", held, said))
     }
 
     /// Runs a tool while the folder of all copies is a link. Nothing may be written to its target, and the link must stay.
-    fn forged_folder(&self) -> Result<RunFinding, GateError> {
+    fn forged_folder(&self) -> Result<Seen, GateError> {
         let (copies, elsewhere) = self.forge_elsewhere()?;
         make_link(&elsewhere, &copies)?;
         let before = self.listed_outside()?;
@@ -105,28 +105,28 @@ impl RogueProgram<'_> {
             "outside unchanged: {same}, the link is there: {stays}, {}",
             ended.summary()
         );
-        Ok(run_finding(
+        Ok(seen(
             "forged-copies-folder",
-            same && stays && ended.added_lines() == LOOKED,
+            same && stays && ended.added() == LOOKED,
             said,
         ))
     }
 
     /// Runs a tool while the folder belongs to another user. It must stay unchanged, and nothing in it may be shown.
-    fn foreign_copies(&self) -> Result<RunFinding, GateError> {
+    fn foreign_copies(&self) -> Result<Seen, GateError> {
         let copies = self.forge_copies()?;
         give_below(&copies, TOOL_USER)?;
         let before = (self.listed_outside()?, list_folder(&copies)?);
         let ended = self.tool(&[], &LOOK)?;
         let same = before == (self.listed_outside()?, list_folder(&copies)?);
-        let held = same && ended.added_lines() == LOOKED && ended.code == Some(0);
+        let held = same && ended.added() == LOOKED && ended.code == Some(0);
         let said = format!("everything unchanged: {same}, {}", ended.summary());
-        Ok(run_finding("forged-foreign-copies", held, said))
+        Ok(seen("forged-foreign-copies", held, said))
     }
 
     /// Runs a tool while the names for a process's own copies, used if no cache is safe, exist already: as links, as a file,
     /// and as a folder whose lock is a link.
-    fn forged_passing(&self) -> Result<RunFinding, GateError> {
+    fn forged_passing(&self) -> Result<Seen, GateError> {
         let (_, elsewhere) = self.forge_elsewhere()?;
         let state = self.ground.repository().join(".git/agentos");
         let forged = [0, 1, 2, 3].map(|number| state.join(format!("copies.{number}")));
@@ -134,7 +134,7 @@ impl RogueProgram<'_> {
         make_folders(locked)?;
         make_link(&elsewhere.join("made"), &locked.join("lock"))?;
         make_link(&self.ground.outside().join("tree"), &locked.join("files"))?;
-        give_below(locked, self.ground.owner()?)?;
+        give_below(locked, self.ground.owner_id()?)?;
         make_link(&elsewhere, linked)?;
         put(file, "mine\n")?;
         make_link(&elsewhere.join("made"), made)?;
@@ -148,13 +148,13 @@ impl RogueProgram<'_> {
         left.retain(|place| is_named(place, "copies.") && !forged.contains(place));
         forged.iter().for_each(|place| remove_below(place));
         remove_below(&elsewhere);
-        let held = same && left.is_empty() && ended.added_lines() == LOOKED && ended.code == Some(0);
+        let held = same && left.is_empty() && ended.added() == LOOKED && ended.code == Some(0);
         let said = format!(
             "outside unchanged: {same}, {} folders left, {}",
             left.len(),
             ended.summary()
         );
-        Ok(run_finding("forged-passing-folder", held, said))
+        Ok(seen("forged-passing-folder", held, said))
     }
 
     /// Lists everything outside that a followed link would change.

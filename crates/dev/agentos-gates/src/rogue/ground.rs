@@ -37,14 +37,14 @@ pub(super) fn find_python() -> Option<PathBuf> {
 ///
 /// # Errors
 /// When no temporary file can be created, whose owner that user is.
-pub(super) fn starting_user() -> Result<u32, GateError> {
-    let failed = || GateError::with_path("a temporary file");
+pub(super) fn starter() -> Result<u32, GateError> {
+    let failed = || GateError::file("a temporary file");
     let file = tempfile::NamedTempFile::new().map_err(failed())?;
     Ok(file.as_file().metadata().map_err(failed())?.uid())
 }
 
 /// Everything outside the sandbox, removed when dropped.
-pub(super) struct RogueGround {
+pub(super) struct Ground {
     scratch: tempfile::TempDir,
     caches: tempfile::TempDir,
     repository: PathBuf,
@@ -61,7 +61,7 @@ pub(super) struct RogueGround {
     pub(super) user: Option<u32>,
 }
 
-impl RogueGround {
+impl Ground {
     /// Prepares everything for a product that `user` starts; with `None`, the user who started the gate does.
     pub(super) fn prepare(python: &Path, user: Option<u32>) -> Result<Self, GateError> {
         let scratch = scratch_folder()?;
@@ -75,13 +75,13 @@ impl RogueGround {
         let table = suite::read_table(python, &repository)?;
         lay_out(&top, &table, &marker)?;
         let listeners = Listeners::open(&top.join("outside"), &top.join("shown"), &token)?;
-        let owner = match (user, starting_user()?) {
+        let owner = match (user, starter()?) {
             (None, 0) => TOOL_USER,
             (None, starter) => starter,
             (Some(user), _) => user,
         };
         let mut started = started_as("sleep", &["600"], owner)?;
-        let victim = started.spawn().map_err(GateError::with_path("sleep"))?;
+        let victim = started.spawn().map_err(GateError::file("sleep"))?;
         open_below(&top, owner)?;
         let (neighbour, numbers) = start_neighbour(python, &top, (&token, &marker), owner)?;
         let ground = Self {
@@ -98,7 +98,7 @@ impl RogueGround {
         };
         let objects = past::write(&ground.repository, &ground.marker)?;
         // The product keeps nothing in a cache whose parent folder another user can write to.
-        give(ground.caches(), ground.owner()?)?;
+        give(ground.caches(), ground.owner_id()?)?;
         set_mode(ground.caches(), 0o755)?;
         ground.make_cache(MAIN_CACHE)?;
         ground.write_configuration(python, &numbers, &objects)?;
@@ -110,7 +110,7 @@ impl RogueGround {
     fn write_configuration(&self, python: &Path, numbers: &Value, objects: &Value) -> Result<(), GateError> {
         let (tcp, allowed, udp) = self.listeners.ports()?;
         let config = json!({
-            "repository": self.repository, "caches": self.caches(), "spare": self.spare(), "outside": self.outside(), "home": self.home(),
+            "repository": self.repository, "caches": self.caches(), "spare": self.spare_folder(), "outside": self.outside(), "home": self.home(),
             "shown": self.shown(), "token": self.token, "pid": std::process::id(), "victim": self.victim.id(),
             "tcp": tcp, "udp": udp, "allowed": allowed, "host": "localhost", "unix": self.outside().join("socket"),
             "key": KEY, "msg": numbers["msg"], "shm": numbers["shm"], "objects": objects,
@@ -143,7 +143,7 @@ impl RogueGround {
 
     /// Opens everything to every user, so that ordinary permissions cannot be the reason why an attempt fails.
     pub(super) fn open(&self) -> Result<(), GateError> {
-        let owner = self.owner()?;
+        let owner = self.owner_id()?;
         open_below(self.scratch.path(), owner)?;
         // Only the owner of a file may change its mode, and if root starts the product, tools run as another user.
         let canaries = if (self.user, owner) == (None, 0) {
@@ -151,7 +151,7 @@ impl RogueGround {
         } else {
             owner
         };
-        for folder in [self.outside(), self.spare(), self.shown()] {
+        for folder in [self.outside(), self.spare_folder(), self.shown()] {
             open_below(&folder, canaries)?;
         }
         // A mode that is not the open one, so that a change of it would be visible.
@@ -159,8 +159,8 @@ impl RogueGround {
     }
 
     /// Returns the user who starts the product.
-    pub(super) fn owner(&self) -> Result<u32, GateError> {
-        self.user.map_or_else(starting_user, Ok)
+    pub(super) fn owner_id(&self) -> Result<u32, GateError> {
+        self.user.map_or_else(starter, Ok)
     }
 
     /// Creates a cache that only the user can read, like one in a home.
@@ -168,7 +168,7 @@ impl RogueGround {
         let cache = self.caches().join(name);
         make_folders(&cache)?;
         set_mode(&cache, 0o700)?;
-        give(&cache, self.owner()?)?;
+        give(&cache, self.owner_id()?)?;
         Ok(cache)
     }
 
@@ -189,7 +189,7 @@ impl RogueGround {
         }
     }
 
-    pub(super) fn top(&self) -> &Path {
+    pub(super) fn top_folder(&self) -> &Path {
         self.scratch.path()
     }
 
@@ -198,7 +198,7 @@ impl RogueGround {
     }
 
     /// Returns the folder of the blobs in the product's evidence.
-    pub(super) fn blobs(&self) -> PathBuf {
+    pub(super) fn blob_folder(&self) -> PathBuf {
         self.repository.join(".git/agentos/blobs")
     }
 
@@ -215,11 +215,11 @@ impl RogueGround {
         self.scratch.path().join("shown")
     }
 
-    pub(super) fn spare(&self) -> PathBuf {
+    pub(super) fn spare_folder(&self) -> PathBuf {
         self.scratch.path().join("spare/repository")
     }
 
-    pub(super) fn token(&self) -> &str {
+    pub(super) fn run_token(&self) -> &str {
         &self.token
     }
 
@@ -244,7 +244,7 @@ impl RogueGround {
     }
 }
 
-impl Drop for RogueGround {
+impl Drop for Ground {
     fn drop(&mut self) {
         // Errors mean that a process has ended, which was judged before. The neighbour removes its shared memory when its
         // input ends.
@@ -280,7 +280,7 @@ pub(super) fn remove_below(folder: &Path) {
 fn scratch_folder() -> Result<tempfile::TempDir, GateError> {
     tempfile::TempDir::new_in("/var/tmp")
         .or_else(|_| tempfile::TempDir::new())
-        .map_err(GateError::with_path("the temporary folder"))
+        .map_err(GateError::file("the temporary folder"))
 }
 
 /// Creates the folders outside and their files.
@@ -312,7 +312,7 @@ fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateErr
 
 /// Creates a folder and its parents.
 pub(super) fn make_folders(folder: &Path) -> Result<(), GateError> {
-    std::fs::create_dir_all(folder).map_err(GateError::with_path(folder))
+    std::fs::create_dir_all(folder).map_err(GateError::file(folder))
 }
 
 /// Fills a folder that is shown to the tool.
@@ -333,7 +333,7 @@ pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
 fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<Command, GateError> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
-    if starting_user()? == 0 {
+    if starter()? == 0 {
         command.uid(owner).gid(owner);
     }
     Ok(command)
@@ -346,7 +346,7 @@ fn start_neighbour(
     (token, marker): (&str, &str),
     owner: u32,
 ) -> Result<(Child, Value), GateError> {
-    let failed = || GateError::with_path("the rogue's neighbour");
+    let failed = || GateError::file("the rogue's neighbour");
     let script = top.join("neighbour.py").display().to_string();
     let mut command = started_as(python, &[&script, &KEY.to_string(), token, marker], owner)?;
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -359,16 +359,16 @@ fn start_neighbour(
 }
 
 pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(GateError::with_path(path))
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(GateError::file(path))
 }
 
 /// Gives everything below a folder to `owner`, if that is permitted, and opens it to every user.
 fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     give(folder, owner)?;
     set_mode(folder, 0o777)?;
-    for entry in std::fs::read_dir(folder).map_err(GateError::with_path(folder))? {
-        let path = entry.map_err(GateError::with_path(folder))?.path();
-        let about = path.symlink_metadata().map_err(GateError::with_path(&path))?;
+    for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
+        let path = entry.map_err(GateError::file(folder))?.path();
+        let about = path.symlink_metadata().map_err(GateError::file(&path))?;
         // The product's own files keep their modes, because it refuses keys that others can read.
         if path.ends_with(".git/agentos") || path.ends_with(".agentos") {
             continue;
@@ -390,8 +390,8 @@ fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
 pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
     give(path, owner)?;
     if path.is_dir() && !path.is_symlink() {
-        for entry in std::fs::read_dir(path).map_err(GateError::with_path(path))? {
-            give_below(&entry.map_err(GateError::with_path(path))?.path(), owner)?;
+        for entry in std::fs::read_dir(path).map_err(GateError::file(path))? {
+            give_below(&entry.map_err(GateError::file(path))?.path(), owner)?;
         }
     }
     Ok(())
@@ -401,7 +401,7 @@ pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
 fn give(path: &Path, owner: u32) -> Result<(), GateError> {
     match std::os::unix::fs::lchown(path, Some(owner), Some(owner)) {
         Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {
-            Err(GateError::with_path(path)(error))
+            Err(GateError::file(path)(error))
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use agentos_verdict::{Check, GateTape};
 use serde_json::json;
 
-use super::ground::RogueGround;
-use super::runs::{AttemptReport, AttemptVerdict, RogueProgram, RunFinding};
+use super::ground::Ground;
+use super::runs::{AttemptReport, AttemptVerdict, Program, Seen};
 use super::table;
 use crate::error::GateError;
 use crate::now;
@@ -36,8 +36,8 @@ impl SuiteHalf {
         python: &Path,
         tape: &mut GateTape,
     ) -> Result<Result<Vec<Check>, String>, GateError> {
-        let ground = RogueGround::prepare(python, self.user)?;
-        let program = RogueProgram {
+        let ground = Ground::prepare(python, self.user)?;
+        let program = Program {
             agentos,
             python,
             cache: ground.cache(),
@@ -81,13 +81,12 @@ impl SuiteHalf {
     /// Makes the runs that consist of more than one attempt.
     fn judge_runs(
         &self,
-        program: &RogueProgram<'_>,
+        program: &Program<'_>,
         tape: &mut GateTape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
         for group in table::run_groups()? {
-            let all: Result<Vec<RunFinding>, _> =
-                group.runs.iter().map(|row| program.make_run(row)).collect();
+            let all: Result<Vec<Seen>, _> = group.runs.iter().map(|row| program.make_run(row)).collect();
             checks.extend(self.record_runs(tape, &group.name, all?)?);
         }
         let answers = program.other_answers()?;
@@ -103,12 +102,7 @@ impl SuiteHalf {
     }
 
     /// Records runs and returns a check for each.
-    fn record_runs(
-        &self,
-        tape: &mut GateTape,
-        name: &str,
-        all: Vec<RunFinding>,
-    ) -> Result<Vec<Check>, GateError> {
+    fn record_runs(&self, tape: &mut GateTape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
         let mut checks = Vec::new();
         for (id, held, said) in all {
             let body = json!({"half": self.name, "run": id, "held": held, "said": said});
@@ -122,7 +116,7 @@ impl SuiteHalf {
 /// Judges every row of the table, first by the gate's own observations, otherwise by the rogue's report. An attempt that was
 /// not made counts as one that succeeded.
 fn judge_scene(
-    ground: &RogueGround,
+    ground: &Ground,
     scene: &str,
     made: &Result<Vec<AttemptReport>, String>,
     changed: &[PathBuf],
@@ -147,7 +141,7 @@ fn judge_scene(
 }
 
 /// Judges one attempt. Returns true if it reached something outside, and the observation.
-fn judge_report(ground: &RogueGround, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
+fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
     let name = report.attempt.as_str();
     let own = [format!("canary-{name}"), format!("new-{name}")];
     let is_own = |path: &&PathBuf| own.iter().any(|own| path.ends_with(own));

@@ -35,7 +35,7 @@ pub(super) struct RecordedPort {
 impl Listeners {
     /// Opens all of them: socket files in `outside` and `shown`, an abstract name, three ports.
     pub(super) fn open(outside: &Path, shown: &Path, token: &str) -> Result<Self, GateError> {
-        let failed = || GateError::with_path("a socket for the rogue");
+        let failed = || GateError::file("a socket for the rogue");
         let bind = |place: &Path| UnixListener::bind(place).map_err(failed());
         Ok(Self {
             forbidden: RecordedPort::open("tcp").map_err(failed())?,
@@ -51,7 +51,7 @@ impl Listeners {
 
     /// Returns the ports: one that no tool may reach, one that a profile allows, and one for UDP.
     pub(super) fn ports(&self) -> Result<(u16, u16, u16), GateError> {
-        let failed = GateError::with_path("a socket for the rogue");
+        let failed = GateError::file("a socket for the rogue");
         let udp = self.udp.local_addr().map_err(failed)?.port();
         Ok((self.forbidden.port, self.allowed.port, udp))
     }
@@ -59,7 +59,7 @@ impl Listeners {
     /// Names the sockets that a connection or a packet reached since the last call.
     pub(super) fn heard(&self) -> Vec<String> {
         let mut heard = Vec::new();
-        if !self.forbidden.recorded_bytes().is_empty() {
+        if !self.forbidden.bytes().is_empty() {
             heard.push("TCP".to_owned());
         }
         if self.udp.set_nonblocking(true).is_ok() && self.udp.recv(&mut [0; 16]).is_ok() {
@@ -95,12 +95,12 @@ impl RecordedPort {
 
     /// Returns true if this text arrived at the port.
     pub(super) fn heard(&self, text: &str) -> bool {
-        self.recorded_bytes()
+        self.bytes()
             .windows(text.len())
             .any(|window| window == text.as_bytes())
     }
 
-    fn recorded_bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::basics::PROXIED;
-use super::ground::RogueGround;
+use super::ground::Ground;
 use super::suite::AttemptRow;
 use super::table::RunRow;
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
 
@@ -29,18 +29,18 @@ const NOT_LANDED: [&str; 5] = ["consent-needed", "denied", "refused", "nothing-t
 const SCENE_SECONDS: &str = "400";
 
 /// Observation of one run: its id, whether the sandbox held, and a description.
-pub(super) type RunFinding = (String, bool, String);
+pub(super) type Seen = (String, bool, String);
 
 /// Creates the observation of a run.
-pub(super) fn run_finding(id: &str, held: bool, said: impl Into<String>) -> RunFinding {
+pub(super) fn seen(id: &str, held: bool, said: impl Into<String>) -> Seen {
     (id.to_owned(), held, said.into())
 }
 
 /// The product and the surroundings in which it runs.
-pub(super) struct RogueProgram<'a> {
+pub(super) struct Program<'a> {
     pub(super) agentos: &'a Path,
     pub(super) python: &'a Path,
-    pub(super) ground: &'a RogueGround,
+    pub(super) ground: &'a Ground,
     /// The user's cache folder.
     pub(super) cache: PathBuf,
 }
@@ -69,29 +69,25 @@ pub(super) struct AttemptVerdict {
     pub(super) said: String,
 }
 
-impl CallEnd {
+impl Ended {
     /// Returns the lines that the answer adds.
-    pub(super) fn added_lines(&self) -> Vec<&str> {
+    pub(super) fn added(&self) -> Vec<&str> {
         let lines = self
-            .json_text("diff")
+            .text("diff")
             .lines()
             .filter_map(|line| line.strip_prefix('+'));
         lines.filter(|line| !line.starts_with("++ ")).collect()
     }
 
     /// Returns the files in the answer; null if there is none.
-    pub(super) fn touched_files(&self) -> Value {
+    pub(super) fn touched(&self) -> Value {
         self.json.get("files_touched").cloned().unwrap_or_default()
     }
 
     /// Describes the end in one line.
     pub(super) fn summary(&self) -> String {
-        let end = [self.json_text("status"), self.json_text("outcome")].concat();
-        let (code, message, touched) = (
-            self.json_text("code"),
-            self.json_text("error_message"),
-            self.touched_files(),
-        );
+        let end = [self.text("status"), self.text("outcome")].concat();
+        let (code, message, touched) = (self.text("code"), self.text("error_message"), self.touched());
         format!(
             "ended as `{end}` {code}, exit code {:?} {message}, files in the answer: {touched}",
             self.code
@@ -99,12 +95,12 @@ impl CallEnd {
     }
 }
 
-impl<'a> RogueProgram<'a> {
+impl<'a> Program<'a> {
     /// Returns the reason why this machine cannot confine a tool, or `None` if it can. This first run also creates the
     /// product's own files, before anything is measured.
     pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
         let ended = self.tool(&[], &HARMLESS)?;
-        let message = ended.json_text("error_message");
+        let message = ended.text("error_message");
         if message.contains("could not be confined") {
             return Ok(Some(format!("this machine cannot confine a tool: {message}")));
         }
@@ -123,7 +119,7 @@ impl<'a> RogueProgram<'a> {
         let rows = self.ground.table.iter().filter(|row| row.scene == scene);
         let names: BTreeSet<&str> = rows.map(|row| row.attempt.as_str()).collect();
         // If the product noticed that the tool wrote outside, it withholds the diff; the evidence contains the answer.
-        let diff = match ended.json_text("diff") {
+        let diff = match ended.text("diff") {
             "" => self.recorded_answer()?.unwrap_or_default(),
             diff => diff.to_owned(),
         };
@@ -143,7 +139,7 @@ impl<'a> RogueProgram<'a> {
     }
 
     /// Makes a run of the table.
-    pub(super) fn make_run(&self, row: &RunRow) -> Result<RunFinding, GateError> {
+    pub(super) fn make_run(&self, row: &RunRow) -> Result<Seen, GateError> {
         let mode = row.mode.as_ref().unwrap_or(&row.id);
         let repository = self.ground.repository().display().to_string();
         let words: Vec<String> = match &row.program {
@@ -158,34 +154,29 @@ impl<'a> RogueProgram<'a> {
         let verb = if row.lands { &LANDING[..] } else { &TOOL };
         let ended = self.call(&[verb, &flags, &["--"], &words].concat())?;
         let is = |wanted: &Option<String>, field: &str| {
-            wanted
-                .as_ref()
-                .is_none_or(|wanted| ended.json_text(field) == wanted)
+            wanted.as_ref().is_none_or(|wanted| ended.text(field) == wanted)
         };
         let touches = row
             .touched
             .as_ref()
-            .is_none_or(|touched| ended.touched_files() == json!(touched));
-        let adds = row
-            .added
-            .as_ref()
-            .is_none_or(|lines| ended.added_lines() == *lines);
+            .is_none_or(|touched| ended.touched() == json!(touched));
+        let adds = row.added.as_ref().is_none_or(|lines| ended.added() == *lines);
         // Control characters of a file name must be escaped in the result, because a terminal would interpret them.
         let is_raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
-        let is_refused = NOT_LANDED.contains(&ended.json_text("outcome")) && ended.code != Some(0) && !is_raw;
+        let is_refused = NOT_LANDED.contains(&ended.text("outcome")) && ended.code != Some(0) && !is_raw;
         let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
         let held = is_end && touches && adds && (is_refused || !row.refused);
-        let (lines, summary) = (ended.added_lines().join(" / "), ended.summary());
+        let (lines, summary) = (ended.added().join(" / "), ended.summary());
         let said = format!("{summary}, adds: {lines} {}", ended.stderr);
-        Ok(run_finding(&row.id, held, said))
+        Ok(seen(&row.id, held, said))
     }
 
     /// Returns the last answer in the product's evidence, or `None` if it contains none.
     fn recorded_answer(&self) -> Result<Option<String>, GateError> {
         let ended = self.call(&["evidence", "show", "--json"])?;
-        let answers = ended.json_texts("records", "/body/answer_sha256");
+        let answers = ended.texts("records", "/body/answer_sha256");
         let name = answers.last().and_then(|name| name.strip_prefix("sha256:"));
-        let blobs = self.ground.blobs();
+        let blobs = self.ground.blob_folder();
         Ok(name.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok()))
     }
 
@@ -213,7 +204,7 @@ impl<'a> RogueProgram<'a> {
     }
 
     /// Runs the rogue with one of its modes, or with the attempts of the scene `alone` if there is none.
-    pub(super) fn rogue(&self, flags: &[&str], mode: Option<&str>) -> Result<CallEnd, GateError> {
+    pub(super) fn rogue(&self, flags: &[&str], mode: Option<&str>) -> Result<Ended, GateError> {
         self.rogue_with(None, flags, mode)
     }
 
@@ -223,25 +214,25 @@ impl<'a> RogueProgram<'a> {
         open_files: Option<u32>,
         flags: &[&str],
         mode: Option<&str>,
-    ) -> Result<CallEnd, GateError> {
+    ) -> Result<Ended, GateError> {
         let args = self.rogue_args(flags, mode);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         self.call_with(open_files, &args)
     }
 
     /// Runs a program as the tool, without landing its answer.
-    pub(super) fn tool(&self, flags: &[&str], command: &[&str]) -> Result<CallEnd, GateError> {
+    pub(super) fn tool(&self, flags: &[&str], command: &[&str]) -> Result<Ended, GateError> {
         self.call(&[&TOOL, flags, &["--"], command].concat())
     }
 
     /// Runs the product to its end.
-    pub(super) fn call(&self, args: &[&str]) -> Result<CallEnd, GateError> {
+    pub(super) fn call(&self, args: &[&str]) -> Result<Ended, GateError> {
         self.call_with(None, args)
     }
 
     /// Runs the product with a limit on open files; with `None`, the gate's limit.
-    pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<CallEnd, GateError> {
-        CallEnd::run(&mut self.command(open_files, args), "", None)
+    pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<Ended, GateError> {
+        Ended::run(&mut self.command(open_files, args), "", None)
     }
 
     /// Returns the command that starts the product as the chosen user.
@@ -272,7 +263,7 @@ impl<'a> RogueProgram<'a> {
     }
 
     /// Returns the product with another cache.
-    pub(super) fn with_cache(&self, cache: PathBuf) -> RogueProgram<'a> {
-        RogueProgram { cache, ..*self }
+    pub(super) fn with_cache(&self, cache: PathBuf) -> Program<'a> {
+        Program { cache, ..*self }
     }
 }

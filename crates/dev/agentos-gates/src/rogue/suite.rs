@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::basics::run_quietly;
-use crate::child::CallEnd;
+use crate::child::Ended;
 use crate::error::GateError;
 
 /// Folder of the rogue's files. The gates run in the source tree in which they were built.
@@ -51,7 +51,7 @@ pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
 pub(super) fn read_table(python: &Path, folder: &Path) -> Result<Vec<AttemptRow>, GateError> {
     let mut list = Command::new(python);
     list.args(["rogue.py", "--list"]).current_dir(folder);
-    let ended = CallEnd::run(&mut list, "", None)?;
+    let ended = Ended::run(&mut list, "", None)?;
     let rows: Result<Vec<AttemptRow>, _> = ended.stdout.lines().map(serde_json::from_str).collect();
     match rows {
         Ok(rows) if ended.code == Some(0) && !rows.is_empty() => Ok(rows),

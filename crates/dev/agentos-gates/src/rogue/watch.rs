@@ -5,15 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::ground::RogueGround;
+use super::ground::Ground;
 use super::whole::entries;
 use crate::error::GateError;
-use crate::witness::{self, FileStates, RepositoryState};
+use crate::witness::{self, FileMap, RepoState};
 
 /// The state of everything outside before the attempts.
 pub(super) struct OutsideState {
-    repository: RepositoryState,
-    files: FileStates,
+    repository: RepoState,
+    files: FileMap,
 }
 
 /// An observation: id, what must hold, whether it holds, and a description.
@@ -22,21 +22,21 @@ pub(super) type OutsideFinding = (&'static str, &'static str, bool, String);
 /// Folders of the product's own files in a home: keys, settings, and the default cache.
 const OWN: [&str; 4] = [".config", ".agentos", ".local", ".cache"];
 
-impl RogueGround {
+impl Ground {
     /// Measures everything outside.
     pub(super) fn measure(&self) -> Result<OutsideState, GateError> {
         Ok(OutsideState {
-            repository: RepositoryState::measure(self.repository())?,
+            repository: RepoState::measure(self.repository())?,
             files: self.files()?,
         })
     }
 
     /// Lists every file outside, except those of the repository.
-    fn files(&self) -> Result<FileStates, GateError> {
-        let mut files = FileStates::new();
-        for folder in [self.outside(), self.spare(), self.home(), self.shown()] {
+    fn files(&self) -> Result<FileMap, GateError> {
+        let mut files = FileMap::new();
+        for folder in [self.outside(), self.spare_folder(), self.home(), self.shown()] {
             let own = |path: &Path| OWN.iter().any(|name| path.starts_with(name));
-            let mut found = FileStates::new();
+            let mut found = FileMap::new();
             witness::list(&folder, &folder, &own, &mut found)?;
             files.extend(found.into_iter().map(|(path, seen)| (folder.join(path), seen)));
         }
@@ -50,11 +50,11 @@ impl RogueGround {
 
     /// Compares everything outside with the state before.
     pub(super) fn differences(&self, before: &OutsideState) -> Result<Vec<OutsideFinding>, GateError> {
-        let repository = match RepositoryState::measure(self.repository()) {
+        let repository = match RepoState::measure(self.repository()) {
             Ok(after) => before.repository.differences(&after),
             Err(error) => vec![format!("it cannot be read any more: {error}")],
         };
-        let memory = Path::new("/dev/shm").join(self.token());
+        let memory = Path::new("/dev/shm").join(self.run_token());
         let shared = std::fs::read_to_string(memory).unwrap_or_default();
         let shared: Vec<String> = (shared != "canary\n")
             .then(|| format!("it is `{shared}`"))
@@ -68,7 +68,7 @@ impl RogueGround {
             vec!["it is gone".to_owned()]
         };
         // The evidence may be shown to others, so no blob may contain the marker.
-        let kept = witness::files_containing(&self.blobs(), self.marker.as_bytes())?;
+        let kept = witness::files_containing(&self.blob_folder(), self.marker.as_bytes())?;
         let finding = |id, name, problems: Vec<String>| {
             let said = match problems.is_empty() {
                 true => "unchanged".to_owned(),
@@ -120,7 +120,7 @@ impl RogueGround {
 
     fn tool_processes(&self) -> Vec<(u32, String)> {
         let own = self.own_processes();
-        let places = [self.top(), self.caches()].map(|place| place.as_os_str().as_encoded_bytes());
+        let places = [self.top_folder(), self.caches()].map(|place| place.as_os_str().as_encoded_bytes());
         let process = |place: PathBuf| {
             let number: u32 = place.file_name()?.to_str()?.parse().ok()?;
             let read = |file: &str| std::fs::read(place.join(file)).unwrap_or_default();

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::basics::{AGENT, DIRECT};
 use super::ground::remove_below;
-use super::runs::{HARMLESS, LANDING, RogueProgram, RunFinding, TOOL, run_finding};
-use crate::child::CallEnd;
+use super::runs::{HARMLESS, LANDING, Program, Seen, TOOL, seen};
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
 
@@ -22,9 +22,9 @@ const SETUID_BITS: u32 = 0o6000;
 /// Free space in KiB that the run of the disk limit needs: without the limit it would write 12 GB.
 const ROOM: u64 = 20_000_000;
 
-impl RogueProgram<'_> {
+impl Program<'_> {
     /// Makes every run; each is judged by the state outside after the product has ended.
-    pub(super) fn whole_runs(&self) -> Result<Vec<RunFinding>, GateError> {
+    pub(super) fn whole_runs(&self) -> Result<Vec<Seen>, GateError> {
         Ok(vec![
             self.spinning_children()?,
             self.acp_survivors()?,
@@ -39,9 +39,9 @@ impl RogueProgram<'_> {
     }
 
     /// Makes the runs that could land an answer of a tool other than the rogue.
-    pub(super) fn other_answers(&self) -> Result<Vec<RunFinding>, GateError> {
+    pub(super) fn other_answers(&self) -> Result<Vec<Seen>, GateError> {
         let python = self.python.display().to_string();
-        let (script, outside) = (self.ground.top().join("speaker.py"), self.ground.outside());
+        let (script, outside) = (self.ground.top_folder().join("speaker.py"), self.ground.outside());
         let (script, outside) = (script.display().to_string(), outside.display().to_string());
         // A tool that speaks the tool protocol gets no copy, so the script is started at its own path.
         let speaking = ["run", "-p", "tool", "--json", "write outside", "--"];
@@ -54,12 +54,8 @@ impl RogueProgram<'_> {
             ("acp-direct-write", &direct, ("nothing-to-do", "empty")),
         ] {
             let ended = self.call(args)?;
-            let held = (ended.json_text("outcome"), ended.json_text("code")) == wanted;
-            all.push(run_finding(
-                id,
-                held,
-                format!("{} {}", ended.summary(), ended.stderr),
-            ));
+            let held = (ended.text("outcome"), ended.text("code")) == wanted;
+            all.push(seen(id, held, format!("{} {}", ended.summary(), ended.stderr)));
         }
         all.push(self.inside_itself()?);
         Ok(all)
@@ -67,62 +63,57 @@ impl RogueProgram<'_> {
 
     /// Runs the product inside its own sandbox, where it cannot create another. It must refuse, and name the layer and the
     /// next step.
-    fn inside_itself(&self) -> Result<RunFinding, GateError> {
+    fn inside_itself(&self) -> Result<Seen, GateError> {
         let agentos = self.agentos.display().to_string();
         let script = "\"$0\" tool run -p command -- true >said 2>&1; echo \"code $?\" >>said";
         let ended = self.tool(&["--read", &agentos], &["sh", "-c", script, &agentos])?;
         let wanted = "+failed|could not be confined|namespaces|+  next: |+code 5";
-        let held = wanted
-            .split('|')
-            .all(|words| ended.json_text("diff").contains(words));
-        Ok(run_finding(
-            "sandbox-inside-itself",
-            held,
-            ended.added_lines().join(" / "),
-        ))
+        let held = wanted.split('|').all(|words| ended.text("diff").contains(words));
+        Ok(seen("sandbox-inside-itself", held, ended.added().join(" / ")))
     }
 
     /// Runs a tool that ends with success and leaves busy child processes (findings 1, 25).
-    fn spinning_children(&self) -> Result<RunFinding, GateError> {
+    fn spinning_children(&self) -> Result<Seen, GateError> {
         let ended = self.rogue(&["--timeout", "60"], Some("spinning-children"))?;
         let left = self.take_survivors();
-        let honest = ended.touched_files() == json!(["honest"]);
-        let held = left.is_empty() && (honest || ended.json_text("status") == "failed");
+        let honest = ended.touched() == json!(["honest"]);
+        let held = left.is_empty() && (honest || ended.text("status") == "failed");
         let said = format!("{}, left: {}", ended.summary(), list(&left));
-        Ok(run_finding("spinning-children", held, said))
+        Ok(seen("spinning-children", held, said))
     }
 
     /// Runs an agent that answers `end_turn` and keeps writing while its difference is read (finding 1).
-    fn acp_survivors(&self) -> Result<RunFinding, GateError> {
+    fn acp_survivors(&self) -> Result<Seen, GateError> {
         let ended = self.call(&["tool", "run", "-p", AGENT, "--json", "--timeout", "60", "do it"])?;
         let left = self.take_survivors();
         // Only a difference that was read during such a write could contain this line.
         let marker = &self.ground.marker;
-        let recorded = witness::files_containing(&self.ground.blobs(), format!("+{marker}\n").as_bytes())?;
+        let recorded =
+            witness::files_containing(&self.ground.blob_folder(), format!("+{marker}\n").as_bytes())?;
         let leaked = ended.stdout.contains(marker) || !recorded.is_empty();
         let said = format!(
             "{}, outside read: {leaked}, left: {}",
             ended.summary(),
             list(&left)
         );
-        Ok(run_finding("acp-survivors", left.is_empty() && !leaked, said))
+        Ok(seen("acp-survivors", left.is_empty() && !leaked, said))
     }
 
     /// Runs a tool that exceeds its time limit and replaces folders by links during the clean-up (finding 4).
-    fn clean_up_race(&self) -> Result<RunFinding, GateError> {
+    fn clean_up_race(&self) -> Result<Seen, GateError> {
         let tree = self.ground.outside().join("tree/a/b");
         let before = mode(&tree)?;
         // With the usual limit of open files, a tree of 1,100 levels cannot be removed level by level.
         let ended = self.rogue_with(Some(1024), &["--timeout", "5"], Some("clean-up-race"))?;
         let (left, after) = (self.take_survivors(), mode(&tree)?);
-        let held = left.is_empty() && before == after && ended.json_text("status") == "timeout";
+        let held = left.is_empty() && before == after && ended.text("status") == "timeout";
         let (summary, left) = (ended.summary(), list(&left));
         let said = format!("{summary}, mode outside {before:o} and then {after:o}, left: {left}");
-        Ok(run_finding("clean-up-race", held, said))
+        Ok(seen("clean-up-race", held, said))
     }
 
     /// Runs a tool that creates setuid files, and searches while it runs for those that another user could find (finding 6).
-    fn setuid_files(&self) -> Result<RunFinding, GateError> {
+    fn setuid_files(&self) -> Result<Seen, GateError> {
         let state = self.ground.repository().join(".git/agentos");
         let folders = [state, self.ground.home(), self.ground.caches().to_owned()];
         let mut found = None;
@@ -143,27 +134,27 @@ impl RogueProgram<'_> {
                 ended.stderr
             ),
         };
-        Ok(run_finding("setuid-visible-to-others", held, said))
+        Ok(seen("setuid-visible-to-others", held, said))
     }
 
     /// Makes a second run while the first holds everything that two runs could share (findings 6, 25).
-    fn two_runs(&self) -> Result<RunFinding, GateError> {
+    fn two_runs(&self) -> Result<Seen, GateError> {
         let mut second = None;
         let first = self.while_running("pair-first", || {
             second = Some(self.rogue(&["--timeout", "60"], Some("pair-second")));
         })?;
         let Some(second) = second.transpose()? else {
             let said = format!("the first did not start: {}", first.summary());
-            return Ok(run_finding("two-runs-at-once", false, said));
+            return Ok(seen("two-runs-at-once", false, said));
         };
-        let lines = second.added_lines();
-        let (summary, added) = (second.summary(), first.added_lines().join(" "));
+        let lines = second.added();
+        let (summary, added) = (second.summary(), first.added().join(" "));
         let said = format!("{} / {summary} / {added}", lines.join(" / "));
-        Ok(run_finding("two-runs-at-once", lines == ["found nothing"], said))
+        Ok(seen("two-runs-at-once", lines == ["found nothing"], said))
     }
 
     /// Runs a tool that leaves so many levels of folders that a recursion would overflow the stack (finding 7).
-    fn deep_tree(&self, id: &str) -> Result<RunFinding, GateError> {
+    fn deep_tree(&self, id: &str) -> Result<Seen, GateError> {
         let ended = self.rogue_with(Some(20_000), &["--timeout", "120"], Some(id))?;
         let harmless = [&TOOL[..], &["--timeout", "120", "--"], &HARMLESS].concat();
         let next = self.call_with(Some(20_000), &harmless)?;
@@ -178,11 +169,11 @@ impl RogueProgram<'_> {
         );
         // The next runs must not be blamed for these folders.
         left.iter().for_each(|place| remove_below(Path::new(place)));
-        Ok(run_finding(id, held, said))
+        Ok(seen(id, held, said))
     }
 
     /// Runs a tool that takes process 1's right to write before four of its calls are refused (finding 8).
-    fn blinded_record(&self) -> Result<RunFinding, GateError> {
+    fn blinded_record(&self) -> Result<Seen, GateError> {
         let ended = self.rogue(&["--timeout", "30"], Some("blinded-record"))?;
         let refused = find_key(&ended.json, "refused").cloned().unwrap_or_default();
         let text = refused.to_string();
@@ -191,11 +182,11 @@ impl RogueProgram<'_> {
         // On a kernel that cannot report refused calls, the field `refused` is absent.
         let held = REFUSED_CALLS.iter().all(is_recorded) || refused.is_null();
         let said = format!("{}, recorded: {text}", ended.summary());
-        Ok(run_finding("blinded-record", held, said))
+        Ok(seen("blinded-record", held, said))
     }
 
     /// Runs a check that prints objects of the repository's history. Its output would be sent to the model (finding 3).
-    fn check_history(&self) -> Result<RunFinding, GateError> {
+    fn check_history(&self) -> Result<Seen, GateError> {
         let check = format!("{} rogue.py rogue.json check-history", self.python.display());
         let (once, tool) = (
             ["--attempts", "1", "--check", &check, "--"],
@@ -203,23 +194,16 @@ impl RogueProgram<'_> {
         );
         let ended = self.call(&[&LANDING[..], &once, &tool].concat())?;
         let text = format!("in-check:{}", self.ground.marker);
-        let kept = witness::files_containing(&self.ground.blobs(), text.as_bytes())?;
+        let kept = witness::files_containing(&self.ground.blob_folder(), text.as_bytes())?;
         let leaked = !kept.is_empty() || ended.stdout.contains(&text);
-        let said = format!(
-            "printed a secret: {leaked}, ended as `{}`",
-            ended.json_text("outcome")
-        );
-        Ok(run_finding(
-            "check-history",
-            !leaked && ended.code != Some(0),
-            said,
-        ))
+        let said = format!("printed a secret: {leaked}, ended as `{}`", ended.text("outcome"));
+        Ok(seen("check-history", !leaked && ended.code != Some(0), said))
     }
 
     /// Runs a tool that writes 12 GB in files of 1 GB and then waits (finding 25). Returns the observation, or the reason why it
     /// is not run here.
-    pub(super) fn disk_limit(&self) -> Result<Result<RunFinding, String>, GateError> {
-        let output = CallEnd::run(Command::new("df").arg("-Pk").arg(&self.cache), "", None)?;
+    pub(super) fn disk_limit(&self) -> Result<Result<Seen, String>, GateError> {
+        let output = Ended::run(Command::new("df").arg("-Pk").arg(&self.cache), "", None)?;
         // df(1p): the fourth field of the second line.
         let field = output
             .stdout
@@ -240,10 +224,10 @@ impl RogueProgram<'_> {
         }
         let ended = self.rogue(&["--timeout", "60"], Some("disk-limit"))?;
         let left = self.run_folders().len();
-        let is_reported = ended.json_text("error_message").contains("MiB to the disk");
-        let held = ended.json_text("status") == "failed" && is_reported && left == 0;
+        let is_reported = ended.text("error_message").contains("MiB to the disk");
+        let held = ended.text("status") == "failed" && is_reported && left == 0;
         let said = format!("{}, {left} folders left", ended.summary());
-        Ok(Ok(run_finding("disk-limit", held, said)))
+        Ok(Ok(seen("disk-limit", held, said)))
     }
 
     /// Returns the processes that a run left, and ends them.
@@ -256,14 +240,14 @@ impl RogueProgram<'_> {
     }
 
     /// Runs one of the rogue's modes and calls `act` while it waits. `act` is not called if the rogue ends before.
-    fn while_running(&self, mode: &str, act: impl FnOnce()) -> Result<CallEnd, GateError> {
+    fn while_running(&self, mode: &str, act: impl FnOnce()) -> Result<Ended, GateError> {
         let shown = self.ground.shown();
         let args = self.rogue_args(
             &["--timeout", "60", "--read", &shown.display().to_string()],
             Some(mode),
         );
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let failed = || GateError::with_path(self.agentos);
+        let failed = || GateError::file(self.agentos);
         let mut command = self.command(None, &args);
         command
             .stdin(Stdio::null())
@@ -353,19 +337,19 @@ fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 
 /// Returns the permission bits of a path.
 pub(super) fn mode(place: &Path) -> Result<u32, GateError> {
-    let about = std::fs::metadata(place).map_err(GateError::with_path(place))?;
+    let about = std::fs::metadata(place).map_err(GateError::file(place))?;
     Ok(about.permissions().mode() & 0o7777)
 }
 
 /// Lists a folder and everything in it, with modes, owners and hashes of the files.
 pub(super) fn list_folder(folder: &Path) -> Result<String, GateError> {
-    let mut found = witness::FileStates::new();
+    let mut found = witness::FileMap::new();
     witness::list(folder, folder, &|_| false, &mut found)?;
     found.insert(PathBuf::new(), format!("mode {:o}", mode(folder)?));
     let mut lines = String::new();
     for (path, seen) in found {
         let place = folder.join(&path);
-        let about = place.symlink_metadata().map_err(GateError::with_path(&place))?;
+        let about = place.symlink_metadata().map_err(GateError::file(&place))?;
         lines.push_str(&format!("{}: {seen}, user {}\n", path.display(), about.uid()));
     }
     Ok(lines)
