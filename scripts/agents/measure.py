@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sandbox and a disposable copy cost: time and bytes, beside `git worktree add` and the same program unconfined.
+"""What a sandbox and a disposable copy cost: time and bytes, next to `git worktree add` and the same program unconfined.
 
     cargo build --release && python3 scripts/agents/measure.py target/release/agentos
 

@@ -1,4 +1,4 @@
-"""Whole runs: what a tool does around its end, beside another run, or to the record of what it was refused."""
+"""Whole runs: what a tool does around its end, next to another run, or to the record of what it was refused."""
 
 import ctypes
 import json
@@ -270,7 +270,7 @@ def pair_second():
 
 
 def blinded_record():
-    """Takes process 1's right to write, then is refused four calls that must be told all the same (finding 8)."""
+    """Takes process 1's right to write, then is refused four calls that must be reported nevertheless (finding 8)."""
     small = ctypes.create_string_buffer(struct.pack("QQ", 5, 5), 16)
     for limit in (1, 7, 0):
         quietly("prlimit64", 1, limit, small, 0)
@@ -317,7 +317,7 @@ def readable():
 def repository_path():
     """Looks for the repository's real path in all that a tool can read (finding 26)."""
     wanted, found = C.repository.encode(), []
-    # The rogue itself is told the path, by a file of the copy.
+    # The rogue itself reads the path from a file of the copy.
     for path in set(readable()) - {C.copy + "/rogue.json"}:
         try:
             if os.path.islink(path):

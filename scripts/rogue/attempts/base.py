@@ -150,7 +150,7 @@ def first(places, act):
 
 
 def beyond_mounts(folder):
-    """Lists what lies in a folder beside the way to what was mounted for the tool; nothing else counts as seen."""
+    """Lists the entries of a folder other than the path to what was mounted for the tool; nothing else counts as seen."""
     with open("/proc/self/mountinfo") as mounts:
         places = [line.split()[4] for line in mounts]
     own = {os.path.dirname(C.repository)} if C.confined else set()

@@ -51,7 +51,7 @@ def _(me):
     raise Held("no socket is open")
 
 
-@attempt("inherited-anything", "has any descriptor beside three streams", "a descriptor that nobody closed")
+@attempt("inherited-anything", "has any descriptor other than three streams", "a descriptor that nobody closed")
 def _(me):
     found = [number for number in C.inherited if number > 2]
     if not found:

@@ -310,7 +310,7 @@ def _(me):
     fcntl.flock(os.open(me.canary, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@attempt("watch-files", "has itself told what happens to files outside")
+@attempt("watch-files", "receives notifications about files outside")
 def _(me):
     handle = LIBC.inotify_init()
     if LIBC.inotify_add_watch(handle, C.outside.encode(), 0xFFF) < 0:

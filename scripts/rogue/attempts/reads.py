@@ -98,7 +98,7 @@ def _(me):
     first((*kept, C.caches, os.path.dirname(C.repository)), beyond_mounts)
 
 
-@attempt("read-base-copy", "the product's kept copy of a base, beside what is shown of it", "an earlier run, and the rights of the user whose cache it is")
+@attempt("read-base-copy", "the product's kept copy of a base, next to the part that is shown", "an earlier run, and the rights of the user whose cache it is")
 def _(me):
     found = glob.glob(C.caches + "/*/agentos/copies/*/base-*") + glob.glob(C.repository + "/.git/agentos/copies*/base-*")
     first([place for place in found if os.path.isdir(place)], beyond_mounts)

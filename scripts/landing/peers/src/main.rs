@@ -1,6 +1,6 @@
 //! libgit2's own patch code behind a command line: `landing-peers libgit2 WORK_TREE PATCH_FILE`, exit 0 on success.
 //!
-//! Owns: calling libgit2 as its documentation tells to: parse, apply to the tree of HEAD, check out the result.
+//! Owns: calling libgit2 as its documentation says: parse, apply to the tree of HEAD, check out the result.
 //! Never: repairs what it is given; a library without a command line is measured as it is.
 
 use std::path::Path;
