@@ -1,7 +1,7 @@
-//! Trying a candidate before anybody is asked about it, and what the tool is told when it fails.
+//! The user's check: a candidate is tried before consent is requested, and a failure goes back to the tool as feedback.
 //!
-//! Owns: the order of trial, record and feedback. Never: runs anything itself, or takes a candidate's word for how it went:
-//! the port says what exit code was seen.
+//! Owns: the order of check, record and feedback. Never: runs anything itself, or reads the result from the candidate's
+//! output: the port reports the exit code.
 
 use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
@@ -16,30 +16,31 @@ use crate::request::{Request, race};
 use crate::settle::{Deps, Proposal, Proved};
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// Characters of a failed check's output that the tool is told: its end says what failed.
-const TOLD: usize = 4000;
+/// Most characters of a failed check's output in the feedback. They are the last ones: compilers and test runners name
+/// the failure at the end.
+const MOST_FEEDBACK: usize = 4000;
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tried {
     /// The command.
     pub command: String,
-    /// It ended by itself with exit code 0.
+    /// True if the command ended by itself with exit code 0.
     pub passed: bool,
-    /// Its exit code; none where it was ended.
+    /// The exit code. `None` if the command was killed at its time limit.
     pub code: Option<u8>,
-    /// The end of what it wrote; untrusted.
+    /// The last part of the command's output; untrusted.
     pub said: String,
-    /// From start to end.
+    /// Milliseconds from start to end.
     pub elapsed_ms: u64,
-    /// The layers that held it.
+    /// The sandbox layers that confined the command.
     pub layers: Vec<String>,
 }
 
-/// Tries the candidate of a call; none where no check is asked for.
+/// Runs the user's check on a candidate and records the result. `None` if the run has no check, or no candidate.
 ///
 /// # Errors
-/// When it could not be tried, or the user stopped it.
+/// If the check could not run, or the user stopped it.
 pub(crate) async fn tried(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
@@ -64,6 +65,7 @@ pub(crate) async fn tried(
         elapsed_ms: tried.elapsed_ms,
         layers: &tried.layers,
     };
+    // Durable at once: a question to a person may follow, which takes as long as the person does.
     records::record_now(deps.evidence, RecordKind::Check, &record)?;
     Ok(Some(Proof {
         of: Proved {
@@ -76,12 +78,13 @@ pub(crate) async fn tried(
 
 /// A candidate that was tried.
 pub(crate) struct Proof {
-    /// Which.
+    /// The candidate and its base.
     pub(crate) of: Proved,
-    /// What came of it.
+    /// The result.
     pub(crate) tried: Tried,
 }
 
+/// Runs the check once, until it ends or the user stops it.
 async fn once(
     check: &dyn Check,
     target: &TargetInfo,
@@ -101,9 +104,10 @@ async fn once(
         })
 }
 
-/// The end of an attempt whose candidate failed its check.
+/// Makes the outcome of an attempt whose candidate failed its check.
 pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
     let message = format!("the change does not pass `{}`: {}", tried.command, ending(tried));
+    // Front ends turn the cause into an exit code, by which a script can tell a timeout from a failed check.
     let cause = match tried.code {
         Some(_) => Cause::Landing,
         None => Cause::Limit,
@@ -120,7 +124,7 @@ pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
             },
         ],
         Some(_) if request.answers_once => {
-            let sentence = "the same call gives the same change: mend what the check shows, or give another answer or program";
+            let sentence = "the same call gives the same change: fix what the check shows, or use another answer or program";
             outcome.hint = Some(sentence.to_owned());
             Vec::new()
         }
@@ -146,14 +150,15 @@ fn ending(tried: &Tried) -> String {
     }
 }
 
-/// What the tool is told of it.
+/// Words the feedback about a failed check for the tool's next attempt.
 pub(crate) fn feedback(tried: &Tried) -> String {
+    // The output is untrusted and ends up in a prompt, and in a terminal when the run is shown: no escape sequences.
     let clean: Vec<char> = tried
         .said
         .chars()
         .filter(|c| matches!(c, '\n' | '\t') || !c.is_control())
         .collect();
-    let from = clean.len().saturating_sub(TOLD);
+    let from = clean.len().saturating_sub(MOST_FEEDBACK);
     let end: String = clean.iter().skip(from).collect();
     format!(
         "Your last change was placed, and then `{}` was run on the result: {}. The end of its output:\n\n{end}\n\n\
@@ -163,10 +168,13 @@ pub(crate) fn feedback(tried: &Tried) -> String {
     )
 }
 
-/// How often a change is checked because the branch moved while its check ran.
+/// Most times that a change is checked because the branch moved while its check ran.
 pub(crate) const MAX_TRIALS: u32 = 5;
 
 /// Places an answer on the target as it is now. `None` if it does not land there.
+///
+/// # Errors
+/// If the target or its base cannot be read.
 pub(crate) fn place_again(
     deps: &Deps<'_>,
     proposal: &Proposal<'_>,
@@ -191,7 +199,7 @@ mod tests {
             command: "cargo test".to_owned(),
             passed: false,
             code: Some(101),
-            said: format!("{}\u{1b}[31mtest a ... FAILED\n", "x".repeat(2 * TOLD)),
+            said: format!("{}\u{1b}[31mtest a ... FAILED\n", "x".repeat(2 * MOST_FEEDBACK)),
             elapsed_ms: 1,
             layers: Vec::new(),
         };
@@ -204,7 +212,7 @@ mod tests {
             told.contains("[31mtest a ... FAILED") && !told.contains('\u{1b}'),
             "{told}"
         );
-        assert!(told.chars().count() < TOLD + 300);
+        assert!(told.chars().count() < MOST_FEEDBACK + 300);
         let late = Tried { code: None, ..tried };
         assert!(feedback(&late).contains("it did not end in time"));
     }

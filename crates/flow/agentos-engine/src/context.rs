@@ -1,7 +1,7 @@
-//! What a tool is shown: the files that were named, as the base has them, if policy lets them go.
+//! The context: files that a tool is shown, as the base has them, if policy lets the tool read them.
 //!
 //! Owns: reading the named files and asking policy about each. Never: shows a tool the user's uncommitted
-//! text, since a change is judged against the base; picks files by itself.
+//! text, since a change is judged against the base; or picks files by itself.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use serde::Serialize;
 use crate::Cause;
 use crate::ports::EffectError;
 
-/// The context of a task, and what was left out.
+/// The files for a task, shown and withheld.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
-    /// What the tool is shown.
+    /// Files that the tool is shown.
     pub files: Vec<ContextFile>,
-    /// What it is not shown, and why.
+    /// Files that policy withholds, with the reasons.
     pub withheld: Vec<Withheld>,
 }
 
-/// A file that policy keeps from a tool.
+/// A file that policy withholds from a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Withheld {
     /// The path.
@@ -35,7 +35,7 @@ pub struct Withheld {
 /// Reads the named files from the base.
 ///
 /// # Errors
-/// When a file is not in the base, is not text, or cannot be read.
+/// If a file is not in the base, is not text, or cannot be read.
 pub fn gather(
     paths: &[String],
     base: &dyn Base,
@@ -45,7 +45,7 @@ pub fn gather(
     let mut context = Context::default();
     let mut sent = 0;
     for path in paths {
-        // By its name first: what must not be read is not opened.
+        // Policy sees the name alone first: a file that must not be read is not even opened.
         let by_name = judged(policy, path, "", sent, tool);
         let content = match by_name.effect() {
             Effect::Allow => text_of(path, base)?,
@@ -54,6 +54,7 @@ pub fn gather(
                 continue;
             }
         };
+        // Now with the text: a rule may withhold a file for a secret in it, or for the size of all files together.
         let decision = judged(policy, path, &content, sent, tool);
         match decision.effect() {
             Effect::Allow => {
@@ -69,6 +70,7 @@ pub fn gather(
     Ok(context)
 }
 
+/// Asks policy about a read, as if the file were sent after `sent` bytes of others.
 fn judged(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolFacts) -> Decision {
     let tool = ToolFacts {
         context_bytes: sent + content.len() as u64,
@@ -78,7 +80,7 @@ fn judged(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolF
 }
 
 impl Context {
-    /// Bytes of text that the tool is shown.
+    /// Counts the bytes of text that the tool is shown.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.content.len() as u64).sum()
@@ -99,6 +101,7 @@ fn first_reason(decision: &Decision) -> String {
     )
 }
 
+/// Reads a file of the base as text.
 fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     let usage = |message: String| EffectError::new(Cause::Usage, "no-such-file", message);
     let entry = base.entry(path).map_err(|error| unreadable(&error))?;
@@ -121,7 +124,7 @@ fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     String::from_utf8(bytes.to_vec()).map_err(|_| usage(format!("`{path}` is not UTF-8 text")))
 }
 
-/// Returns what a tool was shown in the form in which landing asks for it.
+/// Returns the shown files in the form that landing needs.
 pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
     let files = files.iter().filter_map(|file| {
         Some(SeenFile {

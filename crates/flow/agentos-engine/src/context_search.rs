@@ -1,6 +1,6 @@
 //! The search for the files that a task is about, for a tool that was given none.
 //!
-//! Owns: reading the base for the ranking within a time and a size, and the budget that a model's context window leaves.
+//! Owns: reading the base for the ranking within limits of time and size, and the budget that a model's context window leaves.
 //! Never: reads the working tree, shows a file that policy withholds from the tool, or sends anything.
 
 use std::collections::HashMap;
@@ -20,21 +20,21 @@ use crate::request::tool_facts;
 
 /// File of patterns whose matches are left out of the search.
 const IGNORE_FILE: &str = ".agentosignore";
-/// Folder of rules and profiles.
+/// Folder of the repository's rules and profiles.
 const OWN_FOLDER: &str = ".agentos";
-/// Longest time for reading. A file that was not read by then counts by its path alone.
+/// Longest time for reading. A file that was not read by then is ranked by its path alone.
 const LONGEST_SEARCH: Duration = Duration::from_secs(2);
-/// Largest file that is ranked by its text. A larger one is data, or too much for a model.
+/// Largest file that is ranked by its text. A larger one is data, or too large for a model.
 const LARGEST_FILE: usize = 1 << 20;
 /// Most files that are picked, whatever fits.
 const MOST_FILES: usize = 12;
-/// Context window of a model that names none: what small local models are loaded with.
+/// Context window of a model whose window is unknown: the size with which small local models are loaded.
 const USUAL_WINDOW: u64 = 8192;
 /// Most tokens of files. Even a very large window is not filled: what a task needs is small, and every token costs.
 const MOST_TOKENS: u64 = 40_000;
 /// Tokens for the instructions around the files.
 const INSTRUCTION_TOKENS: u64 = 1024;
-/// Bytes of source text in a token, on the safe side: tokenizers make 3 to 4 of them.
+/// Bytes of source text per token, on the safe side: tokenizers need 3 to 4 bytes for one.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// A task, and the tool that the found files would be shown to.
@@ -42,11 +42,11 @@ const BYTES_PER_TOKEN: u64 = 3;
 pub struct ContextQuery<'a> {
     /// The tool.
     pub adapter: &'a dyn Adapter,
-    /// The model that is configured. `None` if there is none.
+    /// The configured model. `None` if there is none.
     pub model: Option<&'a str>,
     /// The task, in the user's words.
     pub task: &'a str,
-    /// Most tokens that the answer may have. `None` if nothing is said: then the answer gets a quarter of the window.
+    /// Most tokens of the answer. `None` if no limit is set: then the answer gets a quarter of the window.
     pub max_output_tokens: Option<u64>,
 }
 
@@ -88,6 +88,7 @@ pub fn find_context(
     }))
 }
 
+/// Makes the published report.
 fn report(
     picked: PickedFiles,
     budget: ContextBudget,
@@ -118,7 +119,7 @@ fn report(
     }
 }
 
-/// One search through the base.
+/// State of a search through the base.
 struct ContextSearch<'a> {
     base: &'a dyn Base,
     policy: &'a PolicySet,
@@ -133,6 +134,7 @@ struct ContextSearch<'a> {
 impl ContextSearch<'_> {
     /// Ranks every file of the base by its path, except those that are left out.
     fn walk_base(&mut self, ignore: &IgnorePatterns) -> Result<(), EffectError> {
+        // A list instead of recursion: the depth of the folders comes from untrusted content.
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             for found in self.base.list(&folder).map_err(|error| unreadable(&error))? {
@@ -146,7 +148,7 @@ impl ContextSearch<'_> {
                     format!("{folder}/{name}")
                 };
                 match found.entry.kind {
-                    // Our own settings belong to no task but one that names them as files to show.
+                    // Our own settings are part of a task only if the user names them as files to show.
                     EntryKind::Directory if path == OWN_FOLDER => {}
                     EntryKind::Directory => folders.push(path),
                     EntryKind::File(_) if !ignore.leaves_out(&path) => {
@@ -185,6 +187,7 @@ impl ContextSearch<'_> {
     }
 }
 
+/// Reads the patterns of files to leave out; there are none without the file.
 fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable(&error))?;
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
@@ -194,7 +197,7 @@ fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     Ok(IgnorePatterns::parse(&String::from_utf8_lossy(&text)))
 }
 
-/// Returns what the context window leaves besides the instructions and an answer.
+/// Returns the budget that the context window leaves after the instructions and the answer.
 fn budget(query: &ContextQuery<'_>) -> ContextBudget {
     let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
     let answer = query.max_output_tokens.unwrap_or(window / 4);

@@ -1,4 +1,4 @@
-//! Recorded runs, derived again: landing, decision and tree once more, from what the evidence kept.
+//! Replay: derives landing, decision and tree of recorded runs again, from the evidence.
 //!
 //! Owns: which stations are derived, in which order and from which records. Never: asks a model, writes to the repository
 //! (trees are made in memory), or repeats a decision with other rules than the recorded ones.
@@ -22,8 +22,8 @@ mod comparing;
 
 use comparing::ReplayProgress;
 
-/// Derives landing, decision and tree of recorded runs again. `None` replays all; `on_run` is called after each that has
-/// ended.
+/// Derives landing, decision and tree of recorded runs again. `None` replays all runs; `on_run` is called after each run
+/// that has ended.
 ///
 /// # Errors
 /// If there is no such run, or the tape cannot be read.
@@ -39,7 +39,7 @@ pub fn replay_runs(
         ..ReplayReport::default()
     };
     let mut open: BTreeMap<String, Vec<Record>> = BTreeMap::new();
-    // The tape is read once: each run is replayed as soon as its last record has come.
+    // The tape is read once, and each run is replayed at its last record: a long tape need not fit into memory.
     for record in tape.records()? {
         let record = record?;
         if wanted.is_some_and(|wanted| wanted != record.run) {
@@ -61,13 +61,13 @@ pub fn replay_runs(
     }
 }
 
-/// Replays runs of one repository.
+/// A tape and the objects of its repository, for replays.
 struct RunReplayer<'a> {
     tape: &'a dyn RecordReader,
     objects: &'a dyn ReplayObjects,
 }
 
-/// Facts of a run up to the record that is looked at.
+/// Facts of a run up to the current record.
 #[derive(Default)]
 struct KnownFacts {
     tool: Option<ToolFacts>,
@@ -98,7 +98,7 @@ struct RecordedSource {
     text: String,
 }
 
-/// Says why a run has nothing that could be derived again.
+/// Explains why a run has nothing that could be derived again.
 fn explain_unlanded(known: &KnownFacts, records: &[Record]) -> String {
     if known.answer.is_none() {
         return "no answer was recorded".to_owned();
@@ -145,6 +145,7 @@ impl RunReplayer<'_> {
         }
     }
 
+    /// Takes the facts from a record, or derives its station again.
     fn derive_station(
         &self,
         record: &Record,
@@ -173,6 +174,7 @@ impl RunReplayer<'_> {
                 known.seen = seen_files(&task.context);
                 if let Some(tool) = &mut known.tool {
                     tool.attempt = task.attempt;
+                    // A check belongs to one attempt.
                     tool.checked = false;
                     tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
                 }
@@ -211,6 +213,7 @@ impl RunReplayer<'_> {
         Ok(())
     }
 
+    /// Places the recorded answer again, and compares diff and report.
     fn derive_landing(
         &self,
         record: &Record,
@@ -249,6 +252,7 @@ impl RunReplayer<'_> {
         Ok(())
     }
 
+    /// Decides again by the recorded rules, and compares the decision.
     fn derive_decision(
         &self,
         record: &Record,
@@ -268,12 +272,14 @@ impl RunReplayer<'_> {
         let (Some(landed), Some(tool)) = (&known.landed, &mut known.tool) else {
             return Err("nothing landed before it".to_owned());
         };
+        // Rules can test the time of day, so the decision is repeated at the recorded time.
         tool.at = recorded_time(record)?;
         let decision = judged(&set, landed, tool, known.reported_model.as_deref());
         progress.stations.push("decision".to_owned());
         let recorded = text_at(&body, "/decision/policy_sha256");
         if recorded.as_deref() != Some(set.sha256()) {
-            // The built-in rules are part of the program: another version of it may have others.
+            // The built-in rules are part of the program, and another version may have others. The decisions are not
+            // compared then: a difference would say nothing about the evidence.
             let what = "the rules (the built-in ones of another version?)";
             progress.note("decision", what, recorded, Some(set.sha256().to_owned()));
         } else {
@@ -283,6 +289,7 @@ impl RunReplayer<'_> {
         Ok(())
     }
 
+    /// Approves the change again, makes its tree in memory, and compares the tree's id.
     fn derive_tree(
         &self,
         record: &Record,
@@ -322,7 +329,8 @@ impl RunReplayer<'_> {
         Ok(())
     }
 
-    /// Returns the recorded target with the base that the last landing was made on, and nothing to write.
+    /// Returns the recorded target on the base of the last landing, with nothing to write. The base differs from the one of
+    /// the task if the branch moved during the run.
     fn landing_target(&self, known: &KnownFacts) -> Result<TargetInfo, String> {
         let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
         let base_tree = if recorded.base_commit == known.base_commit {
@@ -358,7 +366,7 @@ fn text_at(body: &Value, pointer: &str) -> Option<String> {
     body.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns when a record was made.
+/// Returns the time at which a record was made.
 fn recorded_time(record: &Record) -> Result<Timestamp, String> {
     serde_json::from_value(Value::String(record.ts.clone())).map_err(|error| error.to_string())
 }

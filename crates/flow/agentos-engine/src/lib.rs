@@ -1,7 +1,7 @@
 //! The flow of AgentOS: what happens between a task or an answer and a commit, station by station.
 //!
-//! Owns: the order of the stations, the prompt's context, the verdict on a tool's call, the attempts; and what goes back to
-//! earlier runs: answers to their requests, undo, deriving them again. Never: touches git, the network, the disk or a clock
+//! Owns: the order of the stations, the prompt's context, the verdict on a tool's call, the attempts; and the work on
+//! earlier runs: answers to their requests, undo, replay. Never: touches git, the network, the disk or a clock
 //! itself; effects arrive through [`ports`]. Start at [`settle`] (an answer's way to a commit) and [`run`] (a task's way to
 //! an answer).
 

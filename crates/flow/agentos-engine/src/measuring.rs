@@ -1,16 +1,19 @@
-//! What changed in the repository while a tool worked.
+//! The boundary: changes in the repository while a tool worked.
 //!
-//! Owns: telling a tool's write from another run's landing. Never: takes a tool's word for either.
+//! Owns: telling a tool's write from another run's landing. Never: relies on a tool's word for either.
 
 use agentos_tool::{Boundary, Confinement, Enforcement};
 
 use crate::ports::{AccountedRuns, EffectError, Measured};
 use crate::settle::Deps;
 
-/// Measures the repository after a call. What another run landed meanwhile is no write of the tool.
+/// Measures the repository after a call. Changes that another run landed meanwhile are not writes of the tool.
 ///
-/// Another run is known by its receipt on the tape. A tool that the kernel does not hold could write one itself, so that its word would
-/// excuse its writes: then every difference counts.
+/// Another run is recognised by its receipt on the tape. A tool that the kernel does not confine could forge a receipt for
+/// its own writes; for such a tool, every difference counts.
+///
+/// # Errors
+/// If the repository cannot be measured.
 pub(crate) fn measure_boundary(
     deps: &Deps<'_>,
     confinement: &Confinement,
@@ -18,14 +21,15 @@ pub(crate) fn measure_boundary(
 ) -> Result<Boundary, EffectError> {
     let after = deps.repo.measure()?;
     let state = before.state();
+    // The usual case. Accounting for landings locks the repository, so it is left for a real difference.
     if state == after.state() {
         return Ok(Boundary::between(confinement, state, after.state(), &[]));
     }
-    let is_held = match confinement.enforcement {
+    let is_confined = match confinement.enforcement {
         Enforcement::Kernel => true,
         Enforcement::Observed => false,
     };
-    if is_held && let Some(AccountedRuns { after, runs }) = deps.repo.account_for(before)? {
+    if is_confined && let Some(AccountedRuns { after, runs }) = deps.repo.account_for(before)? {
         return Ok(Boundary::with_landings(confinement, state, after, runs));
     }
     let paths = before.changed_paths(after.as_ref(), 20);

@@ -1,7 +1,7 @@
-//! A person's answer to a run that nobody could be asked about.
+//! Open requests: a person's later answer to a run that ended with a request for consent.
 //!
-//! Owns: finding the open requests on the tape, and the order of the steps when one is answered. Never: lets an answer
-//! count for anything but what was asked: the consent is bound to the request's own change, base, policy and target.
+//! Owns: finding the open requests on the tape, and the order of the steps when one is answered. Never: uses an answer
+//! for another change: the consent is bound to the request's own change, base, policy and target.
 
 use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
@@ -23,18 +23,17 @@ use crate::{Cause, Outcome};
 pub struct OpenRequest {
     /// The run that asked.
     pub run: String,
-    /// When it asked.
+    /// Time of the request.
     pub asked: String,
-    /// Nobody has answered, and it has not expired.
+    /// True if nobody has answered and the request has not expired.
     pub open: bool,
-    /// What it is about.
+    /// The change and its target.
     pub request: ConsentRequest,
 }
 
-/// Lands what an earlier run asked for.
+/// Lands the change for which an earlier run requested consent.
 ///
-/// `approver` is the person for whom naming the request is the consent. `None` if a person is asked through the consent
-/// port.
+/// `approver` is a person who consents by naming the request. `None` if a person is asked through the consent port.
 ///
 /// # Errors
 /// If the request is not open, or its change is not on the tape.
@@ -62,7 +61,7 @@ pub async fn approve_request(
         attempt: request.tool.attempt,
         partial: false,
         answers: Some(id.to_owned()),
-        // The consent is bound to the same change and commit as the check was.
+        // No second check: the consent is bound to the same change and commit as the check was.
         proved: None,
     };
     let instruction = format!("Approve run {id}");
@@ -79,7 +78,7 @@ pub async fn approve_request(
     Ok(settle::apply(&mut deps, "approve", &instruction, &proposal, cancel).await)
 }
 
-/// Closes a request for good: `who` says no. Returns the answer that was recorded.
+/// Closes a request for good, because the person `who` declines it. Returns the recorded answer.
 ///
 /// # Errors
 /// If the request is not open, or the answer cannot be recorded.
@@ -123,7 +122,8 @@ pub fn read_open(
 fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
     let found = list_requests(tape, now)?;
     let Some(request) = found.into_iter().find(|request| request.run == run) else {
-        let other = usage(format!("run `{run}` waits for nobody")).suggest_steps([NextStep::ListRequests]);
+        let other =
+            usage(format!("run `{run}` has no request for consent")).suggest_steps([NextStep::ListRequests]);
         return Err(explain_unfit(tape, run, other)?);
     };
     if request.open {
@@ -136,7 +136,7 @@ fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<Open
     };
     Err(
         EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
-            .hint("run the task again to ask anew"),
+            .hint("run the task again for a new request"),
     )
 }
 
@@ -144,7 +144,7 @@ fn is_expired(request: &ConsentRequest, now: &Timestamp) -> bool {
     request.expires.unix_seconds() <= now.unix_seconds()
 }
 
-/// Writes down a person's answer to exactly what was requested, given now.
+/// Makes a person's answer, bound to the hashes of the request, with the current time.
 fn answer_by(who: &str, how: &str, deps: &Deps<'_>, request: &ConsentRequest) -> Consent {
     Consent {
         who: who.to_owned(),
@@ -154,7 +154,7 @@ fn answer_by(who: &str, how: &str, deps: &Deps<'_>, request: &ConsentRequest) ->
     }
 }
 
-/// A consent to exactly one change. Whether the question is the same is checked when the change is approved.
+/// A consent to exactly one change, given before the question. `approve` checks that it fits the change.
 struct GivenConsent(Consent);
 
 impl ConsentPort for GivenConsent {
@@ -163,7 +163,7 @@ impl ConsentPort for GivenConsent {
     }
 }
 
-/// The part of a consent record that is needed here.
+/// The members of a consent record that are needed here.
 #[derive(Deserialize)]
 struct ConsentEntry {
     request: Option<ConsentRequest>,
@@ -203,11 +203,11 @@ fn list_requests(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenReq
     Ok(follow_steps(steps, now))
 }
 
-/// Follows the requests to their ends. One is closed by a person's no, or by the landing that its yes led to. A yes that did
-/// not land leaves it open.
+/// Follows the requests to their ends. A request is closed by a person's no, or by the landing that a yes led to. A yes
+/// that did not land leaves it open.
 fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
     let mut found: Vec<OpenRequest> = Vec::new();
-    // The run that said yes, and the run that asked.
+    // The run that said yes, and the run that requested consent.
     let mut consents: Vec<(String, String)> = Vec::new();
     for RequestStep { run, at, kind } in steps {
         let closed = match kind {
@@ -220,6 +220,7 @@ fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
                     consents.push((run, of));
                     None
                 }
+                // Without a consent in the record, nobody was asked: a run only looked at the request.
                 (Some(of), _) => said.consent.map(|_| of),
                 (None, Some(request)) => {
                     found.push(OpenRequest {
@@ -243,7 +244,7 @@ fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
     found
 }
 
-/// Returns where the change goes: where it was requested.
+/// Returns the place for which the request was made.
 fn place_of(request: &ConsentRequest) -> LandingPlace {
     let target = &request.target;
     match target.writes {

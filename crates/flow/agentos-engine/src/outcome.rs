@@ -13,30 +13,30 @@ use crate::checking::Tried;
 use crate::context::Withheld;
 use crate::ports::{EffectError, TargetInfo};
 
-/// What became of a change.
+/// How a run ended, for its change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutcomeKind {
-    /// What was asked for happened.
+    /// The change landed, or would land in a dry run.
     Landed,
-    /// The answer does not land, or the repository cannot take it.
+    /// The answer does not land, or the repository cannot accept it.
     Refused,
-    /// Policy says no.
+    /// Policy denies the change.
     Denied,
     /// Policy asks for a person, and none said yes.
     ConsentNeeded,
-    /// The result is there already.
+    /// The files already have the content that the change gives them.
     NothingToDo,
     /// A tool or an effect failed.
     Failed,
 }
 
-/// Where the evidence of a run is.
+/// Position of a run's evidence on the tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceRef {
     /// Hash of the run's last record.
     pub head: String,
-    /// Hash of the intent record, which the commit's trailer names.
+    /// Hash of the intent record, which the commit's trailer names. `None` if there is no intent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
 }
@@ -46,17 +46,17 @@ pub struct EvidenceRef {
 pub struct Outcome {
     /// Version of this shape: 1.
     pub version: u32,
-    /// What became of it.
+    /// How the run ended.
     pub outcome: OutcomeKind,
-    /// Whose doing that is.
+    /// Who or what caused this end.
     pub cause: Cause,
-    /// Stable code where it did not land, as in `ambiguous` or `dirty-overlap`.
+    /// Stable code of the reason, such as `ambiguous` or `dirty-overlap`. `None` if the change landed.
     pub code: Option<String>,
-    /// One sentence.
+    /// The end of the run in one sentence.
     pub message: String,
-    /// What to do next, in words.
+    /// Advice on the next step, in words. `None` if there is none.
     pub hint: Option<String>,
-    /// What to do next, as data: alternatives, the best first. A front end words them itself.
+    /// Possible next steps as data, the best first. A front end words them itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
     /// What brought a failure about, from the outermost cause to the root. The message may hold their words already.
@@ -64,43 +64,43 @@ pub struct Outcome {
     pub causes: Vec<String>,
     /// The run.
     pub run: RunId,
-    /// Where it was to land.
+    /// The target of the change. `None` if the run ended before it was resolved.
     pub target: Option<TargetInfo>,
-    /// The commit made.
+    /// The commit made. `None` if none was made.
     pub commit: Option<String>,
-    /// The resulting tree.
+    /// The resulting tree. `None` if nothing landed.
     pub tree: Option<String>,
-    /// SHA-256 of the canonical diff.
+    /// SHA-256 of the canonical diff. `None` if the answer was not placed.
     pub diff_sha256: Option<String>,
     /// Paths touched.
     pub files: Vec<String>,
     /// Paths that somebody edited while the change was written; their work was left alone.
     pub kept: Vec<String>,
-    /// How the answer was read and placed.
+    /// How the answer was read and placed. `None` if it was not.
     pub report: Option<LandingReport>,
-    /// What policy said.
+    /// Policy's decision. `None` if the run ended before it.
     pub decision: Option<Decision>,
-    /// Files that were named and that policy kept from the tool.
+    /// Named files that policy withheld from the tool.
     pub withheld: Vec<Withheld>,
-    /// The tool's call, for `run`.
+    /// The verdict on the tool's last call. `None` for `apply` and `undo`.
     pub result: Option<ToolResult>,
-    /// What came of the check that was asked for, for `run`.
+    /// The result of the user's check. `None` if nothing was checked.
     pub check: Option<Tried>,
     /// Attempts made by the tool; 0 when there was no tool.
     pub attempts: u32,
-    /// What the tokens of all attempts cost by the profile's price, in millionths of a US dollar; none where that of one
-    /// is not known.
+    /// Cost of the tokens of all attempts by the profile's price, in millionths of a US dollar. `None` if the cost of one
+    /// attempt is unknown.
     pub cost_micro_usd: Option<u64>,
-    /// The evidence.
+    /// The run's evidence. `None` if nothing could be recorded.
     pub evidence: Option<EvidenceRef>,
-    /// The change was made, whatever failed after it: such an end is never recorded as a refusal.
+    /// True if the change was written, whatever failed after it. Such an end is never recorded as a refusal.
     #[serde(skip)]
     #[schemars(skip)]
     pub written: bool,
 }
 
 impl Outcome {
-    /// An outcome with nothing but its kind and words.
+    /// Makes an outcome with nothing but its kind, cause and message.
     #[must_use]
     pub fn new(run: &RunId, outcome: OutcomeKind, cause: Cause, message: impl Into<String>) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a failed effect: refused when the repository is the reason, failed otherwise.
+    /// Makes the outcome of a failed effect; its kind follows from the error's cause.
     #[must_use]
     pub fn from_effect(run: &RunId, error: &EffectError) -> Self {
         let kind = match error.cause {
@@ -154,7 +154,7 @@ impl Outcome {
         outcome
     }
 
-    /// True when what was asked for happened.
+    /// Returns true if the change landed, or would land in a dry run.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.outcome == OutcomeKind::Landed

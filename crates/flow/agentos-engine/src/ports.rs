@@ -1,4 +1,4 @@
-//! The doors through which effects reach the flow.
+//! The ports: traits through which effects reach the flow.
 //!
 //! Owns: the traits and the shape of a failed effect. Never: implements one; the host does, from the executor, the
 //! evidence store, a front end's person and a clock.
@@ -24,39 +24,40 @@ pub use recorded::{
     LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
 };
 
-/// An effect did not happen. Everything a person needs is in it; nothing secret is.
+/// The error of an effect that did not happen. It contains everything that a person needs, and nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EffectError {
-    /// Stable code, as in `dirty-overlap`.
+    /// Stable code, such as `dirty-overlap`.
     pub code: String,
-    /// What kind of failure it is; decides the exit code.
+    /// Kind of the failure, from which a front end derives the exit code.
     pub cause: Cause,
-    /// What and where, in one sentence.
+    /// One sentence: what failed, and on which object.
     pub message: String,
-    /// What to do next, as a sentence that names no flag or verb of a front end.
+    /// Advice on the next step, in a sentence that names no flag or verb of a front end. `None` if there is none.
     pub hint: Option<String>,
-    /// What to do next, as alternatives that a front end words, the best first.
+    /// Possible next steps as data, the best first. A front end words them.
     pub next: Vec<NextStep>,
-    /// Set when the branch moved under us: landing again on the new base may succeed.
+    /// True if the branch moved meanwhile: landing again on the new base may succeed.
     pub base_moved: bool,
-    /// Set when the change was made all the same, and only what follows it was not.
+    /// True if the change was written all the same, and only a later step failed.
     pub written: bool,
-    /// What few errors or few readers need. Boxed, because results with this error are passed by value.
+    /// Parts that few errors have. Boxed, because results with this error are passed by value, and clippy's limit for them is 128
+    /// bytes.
     pub details: Box<EffectDetails>,
 }
 
-/// What few errors have, or few readers need.
+/// Parts of a failed effect that few errors have, or few readers need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EffectDetails {
-    /// What brought it about, from the outermost cause to the root. The message may hold their words already.
+    /// Causes from the outermost to the root. The message may contain their words already.
     pub causes: Vec<String>,
-    /// An earlier landing that was cut short and brought to an end before this failed, for the evidence.
+    /// Record of an earlier, interrupted landing that was finished before this failed. `None` if there was none.
     pub recovered: Option<serde_json::Value>,
 }
 
 impl EffectError {
-    /// A failed effect.
+    /// Makes the error of a failed effect.
     #[must_use]
     pub fn new(cause: Cause, code: &str, message: impl Into<String>) -> Self {
         Self {
@@ -71,40 +72,40 @@ impl EffectError {
         }
     }
 
-    /// Makes a failed effect of an error whose own words are the message. Its sources are the causes.
+    /// Makes a failed effect of an error whose own words are the message. The error's sources are the causes.
     #[must_use]
     pub fn from_error(cause: Cause, code: &str, error: &dyn Error) -> Self {
         Self::new(cause, code, error.to_string()).caused_by(list_causes(error))
     }
 
-    /// Makes a failed effect with words of its own. The error is its first cause, and the error's sources follow.
+    /// Makes a failed effect with its own message. The error is the first cause, and the error's sources follow.
     #[must_use]
     pub fn from_source(cause: Cause, code: &str, message: impl Into<String>, error: &dyn Error) -> Self {
         let causes = std::iter::once(error.to_string()).chain(list_causes(error));
         Self::new(cause, code, message).caused_by(causes)
     }
 
-    /// Adds what brought it about, from the outermost cause to the root.
+    /// Adds causes, from the outermost to the root.
     #[must_use]
     pub fn caused_by(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.details.causes.extend(causes);
         self
     }
 
-    /// Returns what brought it about, from the outermost cause to the root.
+    /// Returns the causes, from the outermost to the root.
     #[must_use]
     pub fn causes(&self) -> &[String] {
         &self.details.causes
     }
 
-    /// Says what to do next.
+    /// Adds advice on the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds alternatives to what can be done next.
+    /// Adds possible next steps.
     #[must_use]
     pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.next.extend(steps);
@@ -112,23 +113,23 @@ impl EffectError {
     }
 }
 
-/// Where a change shall land, resolved.
+/// The resolved target of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetInfo {
-    /// The ref, as in `refs/heads/main`.
+    /// The full ref name, such as `refs/heads/main`.
     pub refname: String,
     /// The commit the change is judged against.
     pub base_commit: String,
-    /// That commit's tree.
+    /// The tree of the base commit.
     pub base_tree: String,
-    /// The branch is not there yet.
+    /// True if the branch does not exist yet.
     pub creates_branch: bool,
-    /// What will be written.
+    /// Parts of the repository that landing will write.
     pub writes: Writes,
 }
 
 impl TargetInfo {
-    /// What an approval is bound to.
+    /// Returns the target to which an approval is bound.
     #[must_use]
     pub fn place(&self) -> LandingTarget<'_> {
         LandingTarget {
@@ -139,22 +140,22 @@ impl TargetInfo {
     }
 }
 
-/// What landing writes.
+/// Parts of the repository that a landing writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writes {
-    /// A commit on the checked-out branch, index and work tree.
+    /// A commit on the checked-out branch, the index and the working tree.
     CommitAndWorkTree,
     /// A commit on another branch.
     CommitOnly,
-    /// Index and work tree, no commit.
+    /// The index and the working tree, without a commit.
     WorkTreeOnly,
     /// Nothing.
     Nothing,
 }
 
 impl Writes {
-    /// The word in JSON, on the tape and in what a consent is bound to.
+    /// Returns the name in JSON, on the tape and in the hashes of a consent.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -166,22 +167,22 @@ impl Writes {
     }
 }
 
-/// What the executor did.
+/// A landing that the executor has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landed {
-    /// The commit made, if one was asked for.
+    /// The commit made. `None` if the target takes no commit.
     pub commit: Option<String>,
     /// The resulting tree.
     pub tree: String,
     /// Paths that somebody edited while the change was written; their work was left alone.
     pub kept: Vec<String>,
-    /// An earlier landing that was cut short and brought to an end first, for the evidence.
+    /// The record of an earlier, interrupted landing that was finished first. `None` if there was none.
     pub recovered: Option<serde_json::Value>,
     /// The executor's receipt, for the evidence.
     pub receipt: serde_json::Value,
 }
 
-/// What is asked of the executor besides the approved change.
+/// The executor's order, besides the approved change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandOrder {
     /// The run, for journal, trailers and reflog.
@@ -190,26 +191,26 @@ pub struct LandOrder {
     pub message: String,
     /// Trailers besides run and evidence hash.
     pub trailers: Vec<(String, String)>,
-    /// Now.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Takes what a landing has to record while it is under way.
+/// Records the steps of a landing while it is under way.
 pub trait LandingRecords {
-    /// Records the intent and gives its hash. It need not be durable before [`LandingRecords::durable`] returns.
+    /// Records the intent and returns its hash. It need not be durable before [`LandingRecords::durable`] returns.
     ///
     /// # Errors
-    /// When it cannot be recorded: then nothing is written.
+    /// If it cannot be recorded: then nothing is written.
     fn intent(&mut self, intent: serde_json::Value) -> Result<String, EffectError>;
 
-    /// Makes durable what was recorded, its file by `sync`. Nothing visible is written before this has returned.
+    /// Makes the intent durable; the tape's file is synced by `sync`. Nothing visible is written before this returns.
     ///
     /// # Errors
-    /// When it cannot be made durable: then nothing is written.
+    /// If it cannot be made durable: then nothing is written.
     fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
 
-    /// The change is made: records the receipt, after what an earlier landing left, and ends the run, its file made
-    /// durable by `sync`. A failure is told with the end of the run: the change stands.
+    /// Records the receipt of a change that is written, after the record of an earlier, recovered landing, and ends the
+    /// run; the tape's file is synced by `sync`. A failure is reported at the end of the run: the change stands.
     fn receipt(
         &mut self,
         receipt: serde_json::Value,
@@ -218,22 +219,22 @@ pub trait LandingRecords {
     );
 }
 
-/// The rules that judge, and their text for the evidence.
+/// The active rules, and their text for the evidence.
 #[derive(Debug)]
 pub struct PolicyInForce {
     /// The rules.
     pub set: PolicySet,
-    /// Every source beside the built-in ones, with its layer and name.
+    /// Every source except the built-in ones, with its layer and name.
     pub sources: serde_json::Value,
 }
 
 /// A measurement of the repository that can be compared with a later one.
 pub trait Measured {
-    /// The digests.
+    /// Returns the digests.
     fn state(&self) -> StateMeasurement;
-    /// Work-tree paths that differ from `later`, at most `limit`.
+    /// Returns the paths of the working tree that differ from `later`, at most `limit`.
     fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String>;
-    /// The concrete value, for comparison inside one implementation.
+    /// Returns the concrete value, for comparison inside one implementation.
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
@@ -246,7 +247,7 @@ pub struct AccountedRuns {
     pub runs: Vec<String>,
 }
 
-/// Where the change of a run goes, before it is known where that stands.
+/// The place where the change of a run goes, not yet resolved to a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LandingPlace {
     /// The checked-out branch, with index and working tree.
@@ -274,42 +275,42 @@ pub trait Repository {
     /// If the place is not one that the repository knows.
     fn aim(&self, place: &LandingPlace) -> Result<(), EffectError>;
 
-    /// Resolves the target again: where the branch stands now.
+    /// Resolves the target again, at the branch's current commit.
     ///
     /// # Errors
-    /// When the repository is not in a state to land.
+    /// If the repository is not in a state to land.
     fn target(&self) -> Result<TargetInfo, EffectError>;
 
-    /// Read access to the target's base.
+    /// Opens the target's base for reading.
     ///
     /// # Errors
-    /// When the base cannot be read.
+    /// If the base cannot be read.
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError>;
 
-    /// The policy in force for the target: the repository's own rules are those of its base commit.
+    /// Loads the active policy for the target; the repository's own rules are those of its base commit.
     ///
     /// # Errors
-    /// When a rule file cannot be read or is wrong: then nothing is allowed.
+    /// If a rule file cannot be read or is invalid: then nothing is allowed.
     fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError>;
 
-    /// The state of HEAD, refs, index, work tree and git's own files.
+    /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///
     /// # Errors
-    /// When something cannot be read.
+    /// If something cannot be read.
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError>;
 
-    /// Measures again while no landing is under way, and returns the runs whose landings account for every difference from an earlier
-    /// measurement. `None` if something differs that no landing accounts for.
+    /// Measures again while no landing is under way, and returns the runs whose landings account for every difference from
+    /// an earlier measurement. `None` if something differs that no landing accounts for.
     ///
     /// # Errors
-    /// When something cannot be read.
+    /// If something cannot be read.
     fn account_for(&self, before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError>;
 
-    /// Writes an approved change: everything or nothing. The receipt may have been recorded when this returns; it is in
-    /// the answer as well.
+    /// Writes an approved change, completely or not at all. The receipt may already be recorded when this returns; it is in
+    /// the returned value as well.
     ///
     /// # Errors
-    /// When nothing was written, and why.
+    /// If nothing was written, with the reason; or, with [`EffectError::written`], if a step after the change failed.
     fn land(
         &self,
         approved: Approved<Change>,
@@ -319,7 +320,7 @@ pub trait Repository {
     ) -> Result<Landed, EffectError>;
 }
 
-/// What holds for a record when [`Evidence::record`] returns.
+/// How durable a record is when [`Evidence::record`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// The record has its place and its hash, but nothing of it is on the disk: a crash loses it until
@@ -333,12 +334,12 @@ pub enum Durability {
     WithNext,
 }
 
-/// Whether more records of the run follow what is made durable.
+/// Position in a run at which its records are made durable: the run goes on, or it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPhase {
-    /// More may follow.
+    /// More records of the run may follow.
     Continues,
-    /// None follows: the run's checkpoint is made durable with what came before, in the same wait.
+    /// No record follows: the run's checkpoint is made durable together with the records before it, in the same wait.
     Ends,
 }
 
@@ -376,21 +377,21 @@ pub trait Evidence {
 
 /// Asks a person, or speaks for one who said yes beforehand.
 pub trait ConsentPort {
-    /// Puts the question and waits for the answer. Dropping the future withdraws the question.
+    /// Asks the question and waits for the answer. Dropping the future withdraws the question.
     fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a>;
 }
 
 /// Waits for a person's answer. It lives on the thread of its run.
 pub type ConsentFuture<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
 
-/// What a person is asked to consent to.
+/// The question whether a person consents to a change.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsentQuestion<'a> {
     /// The change.
     pub change: &'a Change,
-    /// Which rules ask, and why.
+    /// The decision, with the rules that ask and their reasons.
     pub decision: &'a Decision,
-    /// What an answer is bound to.
+    /// The hashes to which an answer is bound.
     pub hashes: &'a ApprovalHashes,
 }
 
@@ -405,10 +406,10 @@ pub enum Answer {
     Nobody,
 }
 
-/// Tries a candidate where it can do no harm.
+/// Runs the user's check on a candidate, away from the repository.
 pub trait Check {
-    /// Makes the change on a copy of the target's commit, runs the user's command on it, and says how that ended. What it
-    /// writes goes to `progress` as it comes.
+    /// Makes the change on a copy of the target's commit, runs the user's command there, and returns how it ended. The
+    /// command's output goes to `progress` as it arrives.
     fn check<'a>(
         &'a self,
         target: &'a TargetInfo,
@@ -418,9 +419,9 @@ pub trait Check {
     ) -> BoxFuture<'a, Result<Tried, EffectError>>;
 }
 
-/// A clock.
+/// The time of day, and timers.
 pub trait Clock {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
     /// Starts a timer that does not follow changes of the time of day. The function that it returns is true once `limit` is
@@ -428,7 +429,7 @@ pub trait Clock {
     fn start_timer(&self, limit: Duration) -> IsOver;
 }
 
-/// Says whether a timer has ended.
+/// Returns true once a timer has ended.
 pub type IsOver = Box<dyn Fn() -> bool>;
 
 /// Becomes ready when the user wants to stop.

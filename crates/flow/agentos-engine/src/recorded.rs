@@ -1,6 +1,6 @@
 //! Records of earlier runs, read back.
 //!
-//! Owns: where the body of a record lies, and the errors of a run that is not what was meant. Never: reads a file; records
+//! Owns: where the body of a record is stored, and the errors about a run that does not fit the request. Never: reads a file; records
 //! come through a port.
 
 use agentos_api::NextStep;
@@ -23,19 +23,20 @@ pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, Effe
     serde_json::from_slice(&bytes).map_err(|error| invalid(format!("record {}: {error}", record.seq), &error))
 }
 
-/// Reads a record's body as what its kind holds.
+/// Reads a record's body as the type of its kind.
 ///
 /// # Errors
-/// If the tape does not hold what it should.
+/// If the body cannot be read, or has another form.
 pub fn parse_record<T: DeserializeOwned>(tape: &dyn RecordReader, record: &Record) -> Result<T, EffectError> {
     serde_json::from_value(read_body(tape, record)?).map_err(|error| {
         invalid(
-            format!("record {} is not what it should be: {error}", record.seq),
+            format!("record {} has an unexpected form: {error}", record.seq),
             &error,
         )
     })
 }
 
+/// Makes the error of a record that cannot be read.
 fn invalid(message: String, error: &serde_json::Error) -> EffectError {
     EffectError::from_source(Cause::Evidence, "evidence-invalid-record", message, error)
 }
@@ -62,7 +63,7 @@ pub(crate) fn explain_unfit(
     Ok(if is_known { other } else { unknown_run(run) })
 }
 
-/// Makes the error of a call that cannot mean anything here.
+/// Makes the error of a call that makes no sense for this run.
 pub(crate) fn usage(message: String) -> EffectError {
     EffectError::new(Cause::Usage, "usage", message)
 }

@@ -1,4 +1,4 @@
-//! What the flow writes into the evidence: one small body per kind of record.
+//! Record bodies: what the flow writes into the evidence, one small struct for each kind of record.
 //!
 //! Owns: the bodies. Never: holds a key, an authorization header or more of an endpoint than `host:port`.
 //! Every body is a plain struct with a version of its record; nothing is flattened.
@@ -16,41 +16,41 @@ use crate::context::Withheld;
 use crate::ports::{Durability, EffectError, Evidence, TargetInfo};
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// The body of a record by the record's kind, for the published schema alone.
+/// The body of a record by the record's kind, only for the published schema.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowBody {
-    /// A run begins.
+    /// The beginning of a run.
     Task(Kept<Begin<'static>>),
-    /// What a tool was shown.
+    /// The task and files that a tool was shown.
     Attempt(Kept<Prompted<'static>>),
-    /// What a tool answered.
+    /// A tool's answer.
     Answer(Kept<Answered<'static>>),
     /// The engine's verdict on a call.
     ToolResult(Kept<Called<'static>>),
-    /// What landing made of an answer.
+    /// How an answer was placed.
     Landing(Kept<LandingBody<'static>>),
-    /// What came of trying a change.
+    /// The result of the user's check.
     Check(Kept<CheckBody<'static>>),
-    /// What policy said.
+    /// Policy's decision.
     Decision(Kept<DecisionBody<'static>>),
-    /// What a person said.
+    /// A person's answer to a request for consent.
     Consent(Kept<ConsentBody<'static>>),
-    /// A run ended without a change, and why.
+    /// The end of a run without a change, with the reason.
     Refusal(Kept<RefusalBody<'static>>),
 }
 
-/// A body as it stands on the tape.
+/// A body as the tape keeps it.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 pub enum Kept<T> {
-    /// Whole.
+    /// Complete, in the record itself.
     Whole(T),
-    /// In a blob.
+    /// Stored as a blob, because it is too long for a line of the tape.
     Spilled(Spilled<'static>),
 }
 
-/// A run begins.
+/// The beginning of a run.
 #[derive(Serialize, JsonSchema)]
 pub struct Begin<'a> {
     pub verb: &'a str,
@@ -62,7 +62,7 @@ pub struct Begin<'a> {
     pub policy_sha256: &'a str,
 }
 
-/// What the tool was shown.
+/// The task and files that a tool was shown.
 #[derive(Serialize, JsonSchema)]
 pub struct Prompted<'a> {
     pub attempt: u32,
@@ -71,7 +71,7 @@ pub struct Prompted<'a> {
     pub withheld: &'a [Withheld],
 }
 
-/// The raw answer.
+/// A tool's answer, byte for byte.
 #[derive(Serialize, JsonSchema)]
 pub struct Answered<'a> {
     pub attempt: u32,
@@ -84,25 +84,25 @@ pub struct Answered<'a> {
 pub struct Called<'a> {
     pub attempt: u32,
     pub result: &'a ToolResult,
-    /// What the tool said beside its answer, as a blob.
+    /// The tool's output besides its answer, as a blob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript_sha256: Option<&'a str>,
 }
 
-/// What landing made of an answer.
+/// How an answer was placed.
 #[derive(Serialize, JsonSchema)]
 pub struct LandingBody<'a> {
     pub attempt: u32,
     pub base_commit: &'a str,
     pub diff_sha256: Option<&'a str>,
-    /// What has one place may land although other parts have none.
+    /// Edits that have one place may land although others have none.
     pub partial: bool,
-    /// The same diff as a blob of the tape.
+    /// The canonical diff, as a blob.
     pub diff_blob_sha256: Option<&'a str>,
     pub report: &'a LandingReport,
 }
 
-/// What came of trying a change.
+/// The result of the user's check.
 #[derive(Serialize, JsonSchema)]
 pub struct CheckBody<'a> {
     pub attempt: u32,
@@ -110,60 +110,60 @@ pub struct CheckBody<'a> {
     pub base_commit: &'a str,
     pub diff_sha256: &'a str,
     pub passed: bool,
-    /// Its exit code; none where it was ended.
+    /// The exit code. `None` if the command was killed at its time limit.
     pub code: Option<u8>,
-    /// The end of what it wrote, as a blob.
+    /// The last part of the command's output, as a blob.
     pub output_sha256: &'a str,
     pub elapsed_ms: u64,
-    /// The layers that held it.
+    /// The sandbox layers that confined the command.
     pub layers: &'a [String],
 }
 
-/// What policy said.
+/// Policy's decision.
 #[derive(Serialize, JsonSchema)]
 pub struct DecisionBody<'a> {
     pub diff_sha256: &'a str,
     pub base_commit: &'a str,
     pub target_ref: &'a str,
-    /// The rules beside the built-in ones, as a blob.
+    /// The rules except the built-in ones, as a blob.
     pub policy_blob_sha256: &'a str,
     pub decision: &'a Decision,
 }
 
-/// A change that waits for a person. Everything that is needed to land it is on the tape.
+/// A change that waits for a person's consent. Everything that is needed to land it is on the tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentRequest {
-    /// What a consent will be bound to.
+    /// The hashes to which a consent will be bound.
     pub hashes: ApprovalHashes,
-    /// Where the change goes.
+    /// The target of the change.
     pub target: TargetInfo,
     /// The canonical diff, as a blob of the tape.
     pub diff_blob_sha256: String,
-    /// Who made it.
+    /// Facts about the tool that made the change.
     pub tool: ToolFacts,
-    /// The model that the answer itself names.
+    /// The model that the answer itself names. `None` if it names none.
     pub reported_model: Option<String>,
     /// Commit message without trailers.
     pub message: String,
     /// Trailers besides run and evidence.
     pub trailers: Vec<(String, String)>,
-    /// After this it cannot be answered.
+    /// Time after which the request cannot be answered.
     pub expires: Timestamp,
 }
 
-/// What a person said.
+/// A person's answer to a request for consent.
 #[derive(Serialize, JsonSchema)]
 pub struct ConsentBody<'a> {
     pub given: bool,
     pub hashes: &'a ApprovalHashes,
     pub consent: Option<&'a Consent>,
-    /// Where nobody could be asked: what a person may still answer.
+    /// The request that a person may still answer. `None` if somebody was asked, or nothing is to be written.
     pub request: Option<&'a ConsentRequest>,
-    /// The run whose request this answers.
+    /// The run whose request this answers. `None` if the run asked itself.
     pub answers: Option<&'a str>,
 }
 
-/// What is about to be written.
+/// The executor's plan, before anything is written.
 #[derive(Serialize)]
 pub(crate) struct IntentBody<'a> {
     pub plan: Value,
@@ -186,7 +186,7 @@ pub struct RefusalBody<'a> {
 }
 
 impl<'a> RefusalBody<'a> {
-    /// The end of this outcome; report, decision and verdict have records of their own.
+    /// Makes the body from an outcome, without report, decision and verdict, which have records of their own.
     pub(crate) fn of(outcome: &'a Outcome) -> Self {
         Self {
             outcome: outcome.outcome,
@@ -201,19 +201,19 @@ impl<'a> RefusalBody<'a> {
     }
 }
 
-/// Stands for a body that is too long for a line of the tape.
+/// Reference to a body that is too long for a line of the tape.
 #[derive(Serialize, JsonSchema)]
 pub struct Spilled<'a> {
     body_sha256: &'a str,
     body_bytes: usize,
-    /// What ties a receipt or an intent to the history stays on the tape.
+    /// Commit and tree of a receipt or an intent stay on the tape: they link it to the history even if the blob is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<&'a str>,
 }
 
-/// A body longer than this goes into a blob. Well under the tape's limit for a line.
+/// Longest body that stays in the record; a longer one becomes a blob. Well under the tape's limit for a line.
 const LONGEST_BODY: usize = 256 << 10;
 
 /// Records a step that is durable when this returns, and returns its hash.
@@ -256,7 +256,7 @@ fn place_record<T: Serialize>(
     hash.ok_or_else(missing)
 }
 
-/// A record's body as it stands on the tape.
+/// Returns a record's body as the tape keeps it.
 fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
     let whole = clean(record)?;
     let text = whole.to_string();
@@ -264,6 +264,7 @@ fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, 
         return Ok(whole);
     }
     let body_sha256 = evidence.store_blob(text.as_bytes())?;
+    // A receipt has commit and tree at the top; an intent has them one level deeper, in the plan.
     let fact = |name: &str| {
         let parts = [Some(&whole), whole.get("plan")];
         parts
@@ -280,17 +281,18 @@ fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, 
     value(&spilled)
 }
 
-/// A record as JSON text without secrets, for the tape or for a blob.
+/// Returns a record as JSON text without secrets, for a blob.
 pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
     Ok(clean(record)?.to_string())
 }
 
+/// Returns a record as JSON without secrets.
 fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
     agentos_evidence::remove_secrets(value(&json(record)?)?)
         .map_err(|error| EffectError::from_error(Cause::Internal, "record", &error))
 }
 
-/// A record as JSON text; one that cannot be expressed is a fault of ours.
+/// Returns a record as JSON text. A record that has none is a bug, not a failure of the user's.
 fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
     serde_json::to_string(record).map_err(|error| inexpressible(&error))
 }
@@ -304,7 +306,7 @@ fn inexpressible(error: &serde_json::Error) -> EffectError {
     EffectError::from_source(Cause::Internal, "record", message, error)
 }
 
-/// The refusal of a report that has one.
+/// Returns the refusal of a report; a general one if the report has none.
 pub(crate) fn refusal_of(report: &LandingReport) -> Refusal {
     report.refusal.clone().unwrap_or_else(|| {
         Refusal::new(

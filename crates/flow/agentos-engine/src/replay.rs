@@ -16,7 +16,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay of `recording`; none is reported as not configured.
+    /// Makes a tool that answers with `recording`. `None` is reported as not configured.
     #[must_use]
     pub fn new(recording: Option<String>) -> Self {
         Self { recording }

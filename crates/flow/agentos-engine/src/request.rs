@@ -1,6 +1,6 @@
-//! A task and what it may take.
+//! A task, its tool and its limits.
 //!
-//! Owns: the request, and waiting for work that the user may stop. Never: does the task; `run` does.
+//! Owns: the request, and waiting for work that the user may stop. Never: performs the task; `run` does.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,37 +11,37 @@ use agentos_tool::{Adapter, EditFormat, Price, RunId, TaskLimits, Timestamp};
 
 use crate::ports::{Cancel, Check};
 
-/// A task and the tool that shall do it.
+/// A task and the tool that is to do it.
 pub struct Request<'a> {
     /// The run.
     pub run: &'a RunId,
     /// The tool.
     pub adapter: &'a dyn Adapter,
-    /// The model that is configured, if one is.
+    /// The configured model. `None` if none is.
     pub model: Option<String>,
-    /// What to do, in the user's words.
+    /// The task in the user's words.
     pub instruction: &'a str,
     /// Files to show, paths inside the repository.
     pub files: &'a [String],
-    /// The form to ask for.
+    /// The edit format in which the tool is asked to answer.
     pub edit_format: EditFormat,
-    /// Bounds on one call.
+    /// Limits of one call.
     pub limits: TaskLimits,
-    /// Land what has one place although other parts have none.
+    /// Land the edits that have one place, although others have none.
     pub partial: bool,
-    /// How often the tool may try; at least 1.
+    /// Most calls of the tool; at least 1.
     pub attempts: u32,
-    /// What tokens cost.
+    /// Price of tokens.
     pub price: Price,
-    /// Set when the answer is not a model's, with the reason.
+    /// The reason why the answer is not a model's. `None` if it is.
     pub mock: Option<String>,
-    /// The tool answers the same however often it is asked, so that it is asked once.
+    /// The tool gives the same answer to every call, so it is called once.
     pub answers_once: bool,
-    /// What a candidate must pass before anybody is asked about it.
+    /// The check that a candidate must pass before consent is requested. `None` if there is no check.
     pub check: Option<&'a dyn Check>,
 }
 
-/// Returns what policy is told of a call of a tool. The target is not known yet; it is looked up right before each question.
+/// Returns the facts for policy about a call of a tool. The target is missing: it is resolved right before each decision.
 pub(crate) fn tool_facts(
     adapter: &dyn Adapter,
     model: Option<&str>,
@@ -64,6 +64,7 @@ pub(crate) fn tool_facts(
 /// Waits for `work`. `None` if the user stopped it first: then the work is dropped, which closes its connection.
 pub(crate) async fn race<T>(mut work: impl Future<Output = T> + Unpin, cancel: &mut Cancel<'_>) -> Option<T> {
     poll_fn(|context| {
+        // The work first: an answer that is complete counts, even if the user stops the run in the same moment.
         if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
             return Poll::Ready(Some(done));
         }

@@ -1,7 +1,23 @@
-//! The way of a task: context, tool, measurement, verdict; then the way of an answer, as often as attempts allow.
+//! Takes a task through its stations: context, tool call, measurement, verdict, check; then `settle` lands the answer.
 //!
-//! Owns: when a tool is asked, again or not at all, and what is measured around it. Never: shows a tool where
-//! the repository is, or lands an answer when the repository changed while the tool ran.
+//! Owns: when a tool is called, again or not at all, and the measurement around it. Never: shows a tool where
+//! the repository is, or lands an answer if the repository changed while the tool ran.
+//!
+//! # The stations of one attempt
+//!
+//! | step | record | without it |
+//! |---|---|---|
+//! | gather the named files from the base, if policy lets the tool read them | `attempt` | the tool would see uncommitted text or secrets, and nobody could say afterwards what it saw |
+//! | measure the repository | none | a write by the tool could not be told from the state before |
+//! | call the tool; the user can stop it | `answer` | – |
+//! | measure again and compare | none | a tool that wrote into the repository would pass for one that only proposed |
+//! | judge: place the answer without landing it | `tool_result` | the tool's own word would decide whether its answer is good |
+//! | run the user's check on a copy, if the run has one | `check` | a change that breaks the build would land |
+//! | [`settle`] | see there | – |
+//!
+//! A call whose measurements differ, whose tool failed, or whose answer is cut off ends the run. An answer that does not
+//! land, or whose check fails, starts the next attempt, which is shown why. If the branch moved while the check ran, the
+//! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
 use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
@@ -30,20 +46,20 @@ pub use crate::request::Request;
 pub struct Proposed {
     /// The verdict.
     pub result: ToolResult,
-    /// The answer, if there is one.
+    /// The answer. `None` if the call failed.
     pub answer: Option<ToolOutput>,
-    /// What the tool was shown.
+    /// The files that the tool was shown, and those that policy withheld.
     pub context: Context,
-    /// The failure, if there is no answer.
+    /// The failure. `None` if there is an answer.
     pub error: Option<ToolError>,
-    /// What the answer means, where it lands.
+    /// The change that the answer means, and its target. `None` if it does not land.
     pub candidate: Option<(TargetInfo, Change)>,
 }
 
 /// Asks the tool once and judges the answer; lands nothing.
 ///
 /// # Errors
-/// When an effect around the call fails. A failed call is no error but a verdict.
+/// If an effect around the call fails. A failed call is no error but a verdict.
 async fn propose(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
@@ -52,11 +68,13 @@ async fn propose(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Result<Proposed, EffectError> {
+    // Resolved for each attempt: the branch may have moved since the last one, and the tool must see the new files.
     let target = deps.repo.target()?;
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
         ..facts(request, attempt, deps.clock.now())
     };
+    // A block, so that the base is closed while the tool works, which may take minutes.
     let context = {
         let policy = deps.repo.policy(&target)?;
         let base = deps.repo.base(&target)?;
@@ -103,15 +121,15 @@ async fn propose(
     })
 }
 
-/// What came of a call.
+/// A tool's answer, with the measurement around its call.
 struct Heard {
     answer: Result<ToolOutput, ToolError>,
     boundary: Boundary,
-    /// What the tool wrote beside its answer.
+    /// The tool's other output. `None` if there was none.
     transcript: Option<String>,
 }
 
-/// Calls the tool, with the repository measured before and after.
+/// Calls the tool, and measures the repository before and after.
 async fn hear(
     deps: &Deps<'_>,
     request: &Request<'_>,
@@ -122,6 +140,7 @@ async fn hear(
     let before = deps.repo.measure()?;
     let recorder = Recorder::new(progress);
     let outcome = race(request.adapter.run(task, &recorder), cancel).await;
+    // Measured after a failed or stopped call as well: a tool can write and then fail.
     Ok(Heard {
         answer: outcome.unwrap_or_else(|| Err(interrupted())),
         boundary: measure_boundary(deps, &request.adapter.confinement(), before.as_ref())?,
@@ -129,7 +148,7 @@ async fn hear(
     })
 }
 
-/// Records what came of a call. The diff itself is a blob of the landing record; here its hash is enough.
+/// Records the verdict on a call, with the hash of the diff only: the landing record keeps the diff as a blob.
 fn record_result(
     deps: &mut Deps<'_>,
     attempt: u32,
@@ -155,7 +174,7 @@ fn record_result(
 /// Asks the tool once and lands nothing: the whole of `tool run`.
 ///
 /// # Errors
-/// The recorded end of a run in which an effect around the call failed.
+/// If an effect around the call fails. The error is the recorded end of the run.
 pub async fn ask(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
@@ -202,7 +221,7 @@ pub async fn run(
         );
         let mut outcome = conclusion.await;
         outcome.attempts = attempt;
-        // A sum with an unknown part is unknown.
+        // One attempt without a price makes the sum unknown: a smaller number would look like the whole cost.
         cost = match (cost, proposed.result.cost_micro_usd) {
             (Some(before), Some(now)) => before.checked_add(now),
             (Some(_) | None, _) => None,
@@ -210,6 +229,8 @@ pub async fn run(
         outcome.cost_micro_usd = cost;
         outcome.withheld.clone_from(&proposed.context.withheld);
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
+        // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
+        // that denies it, would refuse the next answer as well.
         let again = attempt < request.attempts
             && !request.answers_once
             && outcome.outcome == OutcomeKind::Refused
@@ -226,7 +247,7 @@ pub async fn run(
     }
 }
 
-/// The way of one answer: tried, where that is asked for, and then landed.
+/// Takes one answer to its end: runs the user's check if the run has one, then lands it.
 async fn conclude(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
@@ -274,6 +295,7 @@ async fn conclude(
             };
         }
         // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
+        // Asking the tool again would cost a call for an answer that is probably still right.
         moved = match checking::place_again(deps, &proposal) {
             Ok(Some(candidate)) => Some(candidate),
             Ok(None) => {
@@ -288,10 +310,12 @@ async fn conclude(
     }
 }
 
+/// Returns the facts for policy about this attempt.
 fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
     tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
+/// Makes the task that the tool is given.
 fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
     ToolTask {
         task_id: request.run.clone(),
@@ -306,6 +330,7 @@ fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option
     }
 }
 
+/// Records the task as the tool is given it, with the files and without secrets.
 fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
     let prompt_sha256 = deps.evidence.store_blob(records::clean_json(task)?.as_bytes())?;
     let record = Prompted {
@@ -317,6 +342,7 @@ fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Res
     records::record_now(deps.evidence, RecordKind::Attempt, &record).map(drop)
 }
 
+/// Places the answer without landing it, and returns the verdict with the change that was found.
 fn judge(
     deps: &Deps<'_>,
     target: &TargetInfo,
@@ -343,7 +369,7 @@ fn judge(
     }
 }
 
-/// The outcome of a call whose answer must not be landed.
+/// Returns the outcome of a call whose answer must not be landed. `None` if it may be.
 fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
     let result = &proposed.result;
     let failed = |cause: Cause, code: &str, message: String| {
@@ -351,6 +377,7 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
         outcome.code = Some(code.to_owned());
         outcome
     };
+    // First, whatever else went wrong: a repository that changed must be reported even if the call failed too.
     if !result.boundary.held() {
         let message = result.error_message.clone().unwrap_or_default();
         let mut outcome = failed(
@@ -375,6 +402,7 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
         outcome.causes.clone_from(&error.causes);
         return Some(outcome);
     }
+    // The first half of a diff may land cleanly and still be wrong, so a cut answer is never landed.
     let cut = proposed
         .answer
         .as_ref()
@@ -435,9 +463,10 @@ fn proposal<'a>(
     }
 }
 
+/// Detail of the error of a call that the user stopped.
 const INTERRUPTED: &str = "interrupted";
 
-/// True when the user stopped the call.
+/// Returns true if the user stopped the call.
 #[must_use]
 pub fn was_interrupted(error: &ToolError) -> bool {
     error.detail == INTERRUPTED

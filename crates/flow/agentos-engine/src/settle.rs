@@ -1,7 +1,30 @@
-//! The way of an answer: landing, decision, consent, approval, executor, receipt, each with its record.
+//! Takes an answer through its stations: landing, decision, consent, approval, executor, receipt.
 //!
-//! Owns: the order of these stations and what happens when one says no. Never: lets a change reach the
+//! Owns: the order of these stations and what happens when one refuses. Never: lets a change reach the
 //! executor without `Approved`, or lets anything be written before its intent is durable.
+//!
+//! # The stations
+//!
+//! The answer is untrusted, the branch may move at any moment, and the process may be killed at any line. The order
+//! of the stations keeps one promise in all these cases: every visible change was allowed by policy, and the tape
+//! proves it.
+//!
+//! | station | record | on the disk | without it |
+//! |---|---|---|---|
+//! | begin: resolve target, read policy | `task` | with the next | a branch that the user switches to during the run would receive the change |
+//! | keep the answer as it came | `answer` | with the next | the landing could not be replayed |
+//! | locate: place the answer on the base | `landing` | with the next | policy would judge text instead of exact files |
+//! | decide: ask policy | `decision` | with the next | a replay would judge by today's rules instead of the recorded ones |
+//! | consent, if policy asks | `consent` | with the next, if it lands | a yes could be used for another change |
+//! | approve: create `Approved` | none | – | the executor would accept a change that nobody allowed |
+//! | intent, from the executor | `intent` | before the ref moves | after a crash, a commit would exist that no record explains |
+//! | write, by the executor | none | by the executor | – |
+//! | receipt, and the run's checkpoint | `receipt` | when the run ends | the commit stands; undo finds it by the intent and the commit's trailer |
+//! | refusal, instead of the last three | `refusal` | at once | the tape would not say how the run ended |
+//!
+//! Nothing visible depends on the first records, so they reach the disk together with the intent: one wait for the
+//! disk instead of several. If a station fails, no later one runs. If the executor finds that the branch moved, the order starts again at
+//! `locate`, on the new base; consent and decision are then made for the new base as well.
 
 use agentos_api::{BranchChoice, NextStep};
 use agentos_evidence::RecordKind;
@@ -18,11 +41,12 @@ use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 /// The code of a change that was checked on another commit than the branch has now.
 pub(crate) const CHECK_STALE: &str = "check-stale";
 
-/// How often an answer is landed again because the branch moved.
+/// Most times that an answer is landed again because the branch moved. A limit, so that a run ends even if another
+/// process moves the branch without pause.
 const MAX_MOVES: u32 = 64;
 
-/// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
-/// it is recorded.
+/// Takes an answer to its end, on the branch that the run began with. Never fails: an error becomes the outcome and is
+/// recorded.
 pub async fn settle(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -47,7 +71,7 @@ async fn settle_at(
 
 /// Writes the last record of a run that did not land, and names the tape's head in the outcome.
 pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
-    // What was written is no refusal, whatever failed after it.
+    // A change that was written is no refusal, whatever failed after it: the tape would deny a commit that exists.
     if outcome.is_done() || outcome.written {
         return outcome;
     }
@@ -59,7 +83,7 @@ pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Without its record the end of a run is the failure to record it, whatever it was before.
+/// Makes the failure to record a run's end its outcome, whatever the outcome was before.
 fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
     outcome.message = format!(
         "{}; and this could not be recorded: {}",
@@ -78,7 +102,7 @@ fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
 /// Records the beginning of a run.
 ///
 /// # Errors
-/// When the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
+/// If the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
 pub fn begin(
     deps: &mut Deps<'_>,
     verb: &str,
@@ -103,7 +127,7 @@ pub fn begin(
 /// Records an answer as it came.
 ///
 /// # Errors
-/// When it cannot be made durable.
+/// If it cannot be recorded.
 pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
     let answer_sha256 = deps.evidence.store_blob(answer)?;
     let record = Answered {
@@ -126,6 +150,7 @@ pub async fn apply(
     let begun = begin(deps, verb, &proposal.tool, instruction)
         .and_then(|target| record_answer(deps, proposal.answer, proposal.attempt).map(|()| target));
     match begun {
+        // The target was resolved a moment ago. If it moved since then, the executor finds out.
         Ok(target) => settle_at(deps, proposal, &target, Some(target.clone()), cancel).await,
         Err(error) => {
             let outcome = Outcome::from_effect(proposal.run, &error);
@@ -134,6 +159,7 @@ pub async fn apply(
     }
 }
 
+/// Runs the stations on the target, again from `locate` each time the branch moved under them.
 async fn attempt(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -147,6 +173,7 @@ async fn attempt(
             Some(target) => target,
             None => deps.repo.target()?,
         };
+        // The user named the branch by having it checked out. After a switch, the same words would mean another one.
         if target.refname != begun.refname {
             return Err(switched(begun, &target));
         }
@@ -156,13 +183,15 @@ async fn attempt(
         };
         let policy = deps.repo.policy(&target)?;
         match decide_and_land(deps, proposal, &target, found, &policy, cancel).await {
+            // Another run or the user committed meanwhile. The executor compares the ref before it writes, so nothing was
+            // written, and the answer may have a place on the new commit.
             Err(error) if error.base_moved && moves < MAX_MOVES => moves += 1,
             other => return other,
         }
     }
 }
 
-/// Whoever asked for one branch did not ask for another.
+/// Makes the error of a run during which another branch was checked out.
 fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
     let [began, now] = [begun, now].map(|target| target.refname.trim_start_matches("refs/heads/"));
     let message = format!("`{began}` was checked out when this began, and now it is `{now}`");
@@ -174,6 +203,7 @@ fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
     ])
 }
 
+/// Places the answer on the target's base and records the report. The inner error is the report of a refusal.
 fn locate(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -191,6 +221,7 @@ fn locate(
         Err(LandError::Base(error)) => return Err(unreadable(&error)),
     };
     drop(base);
+    // A refused answer is recorded as well: the report says why, and a replay must come to the same refusal.
     let (diff_sha256, diff_blob, report) = match &found {
         Ok(found) => {
             let blob = deps.evidence.store_blob(found.change.canonical_diff())?;
@@ -210,6 +241,7 @@ fn locate(
     Ok(found)
 }
 
+/// Makes the outcome of an answer that landing refused.
 fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
     let refusal = records::refusal_of(&report);
     let kind = if refusal.code == RefusalCode::Empty {
@@ -226,7 +258,7 @@ fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -
     outcome
 }
 
-/// The decision, and the rules it was made by.
+/// Records the decision, and the rules by which it was made.
 fn record_decision(
     deps: &mut Deps<'_>,
     change: &Change,
@@ -248,6 +280,7 @@ fn record_decision(
     Ok(())
 }
 
+/// Takes a placed change through decision, consent and approval to the executor.
 async fn decide_and_land(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -257,6 +290,7 @@ async fn decide_and_land(
     cancel: &mut Cancel<'_>,
 ) -> Result<Outcome, EffectError> {
     proved(proposal, target, &found.change)?;
+    // Rules can test the target, and the target is known only now.
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
         ..proposal.tool.clone()
@@ -274,6 +308,7 @@ async fn decide_and_land(
         Consented::Declined => return Ok(declined(outcome, decision)),
         Consented::Stopped => return Ok(stopped(outcome, decision, proposal.run)),
         Consented::Nobody { open } => {
+            // A dry run leaves no request to answer: `open` is false, and consent must be given with the run.
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
             outcome.next = vec![if open {
@@ -293,13 +328,14 @@ async fn decide_and_land(
             outcome.cause = Cause::Policy;
             return Ok(explained(outcome, decision, "policy denies it"));
         }
+        // The branch or the change moved between question and answer: the yes belongs to something else.
         Err(void @ NotApproved::ConsentVoid { .. }) => {
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
             outcome.code = Some("consent-void".to_owned());
             outcome.message = void.to_string();
             outcome.hint =
-                Some("nothing was landed; run the task again, and look at what it gives now".to_owned());
+                Some("nothing was landed; run the task again, and review the new change".to_owned());
             outcome.decision = Some(decision);
             return Ok(outcome);
         }
@@ -315,7 +351,7 @@ async fn decide_and_land(
     carry_out(deps, proposal, target, approved, outcome)
 }
 
-/// An outcome that says what the change is and where it goes.
+/// Makes an outcome that names the change and its target.
 fn about(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outcome {
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = change.files().iter().map(|file| file.path.to_string()).collect();
@@ -324,18 +360,21 @@ fn about(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outco
     outcome
 }
 
-/// What was tried is what lands, or nothing does.
+/// Checks that the change which passed the user's check is the one that lands, on the same commit.
+///
+/// # Errors
+/// If either differs. A check proves nothing about another change or another base.
 fn proved(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Result<(), EffectError> {
     let is_other = |of: &Proved| of.base_commit != target.base_commit || of.diff_sha256 != change.sha256();
     if !proposal.proved.as_ref().is_some_and(is_other) {
         return Ok(());
     }
-    let message = "the branch moved after the change was checked, and on the new commit it was not";
-    let hint = "nothing was landed: run it again, and it is checked on the branch as it is now";
+    let message = "the branch moved after the change was checked, so the check does not cover the new commit";
+    let hint = "nothing was landed: run the task again, and the change is checked on the branch as it is now";
     Err(EffectError::new(Cause::Repository, CHECK_STALE, message).hint(hint))
 }
 
-/// The executor's part, and what is said of it.
+/// Has the executor write the change, and describes the result.
 fn carry_out(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -347,10 +386,11 @@ fn carry_out(
     let intent = written.intent;
     let (landed, recorded) = match written.landed {
         Ok(landed) => landed,
+        // An outcome instead of an error: an error would be recorded as a refusal, but the change is there.
         Err(error) if error.written => return Ok(unfinished(outcome, &error, intent)),
         Err(error) => return Err(error),
     };
-    outcome.message = landing::told(target, &landed, &outcome.files);
+    outcome.message = landing::describe_landed(target, &landed, &outcome.files);
     if outcome.report.as_ref().is_some_and(|report| report.partial) {
         outcome.message.push_str("; a part of the answer was left out");
     }
@@ -361,6 +401,7 @@ fn carry_out(
     match recorded {
         Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
         Err(error) => {
+            // The receipt is lost, so the intent is the last record that certainly exists.
             let head = intent.clone().unwrap_or_default();
             outcome.evidence = Some(EvidenceRef { head, intent });
             unrecorded(&mut outcome, &error);
@@ -369,7 +410,7 @@ fn carry_out(
     Ok(outcome)
 }
 
-/// The change is made, and what follows it was cut short: the next command finishes it.
+/// Makes the outcome of a change that is visible, but whose last steps failed. The next command finishes them.
 fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>) -> Outcome {
     outcome.outcome = OutcomeKind::Failed;
     outcome.cause = error.cause;
@@ -386,7 +427,8 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
     outcome
 }
 
-/// The decision; where the tool said it was another model than the one configured, the stricter of both.
+/// Returns the decision. If the tool reported another model than the configured one, returns the stricter of the
+/// decisions for both: a server could otherwise answer with a model that policy denies.
 #[must_use]
 pub fn judged(
     policy: &PolicySet,
@@ -410,6 +452,7 @@ pub fn judged(
     }
 }
 
+/// Completes an outcome with the rule that decided, after the words of `lead`.
 fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     let reason = decision.deciding().next();
     outcome.message = match reason {

@@ -37,7 +37,7 @@ type TestFiles = BTreeMap<String, Vec<u8>>;
 pub(crate) struct TestRepository {
     /// The branch's commits, oldest first.
     commits: RefCell<Vec<TestFiles>>,
-    /// Where changes were to go.
+    /// Places to which changes were directed.
     aims: RefCell<Vec<LandingPlace>>,
     /// The commits that landings made.
     landings: RefCell<Vec<LandingCommit>>,
@@ -75,7 +75,7 @@ impl TestRepository {
         Some(String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// Returns where changes were to go, besides to the branch.
+    /// Returns the places to which changes were directed, in order.
     pub(crate) fn aims(&self) -> Vec<LandingPlace> {
         self.aims.borrow().clone()
     }
@@ -90,7 +90,7 @@ impl TestRepository {
         self.landings.borrow_mut().clear();
     }
 
-    /// Does the run write nothing?
+    /// Returns true if the run writes nothing.
     fn is_dry(&self) -> bool {
         let aims = self.aims.borrow();
         matches!(aims.last(), Some(LandingPlace::DryRun(_) | LandingPlace::AtHead))
@@ -419,7 +419,7 @@ impl RecordReader for TestReader {
     }
 }
 
-/// Nobody who could be asked.
+/// A consent port without a person.
 pub(crate) struct Nobody;
 
 impl ConsentPort for Nobody {

@@ -1,12 +1,12 @@
-//! What a tool says beside its answer, kept for the evidence.
+//! The transcript: a tool's output besides its answer, kept for the evidence.
 //!
-//! Owns: the limit and where it is cut. Never: changes what a person sees meanwhile.
+//! Owns: the limit and where it is cut. Never: changes the progress that a person sees.
 
 use std::sync::{Mutex, PoisonError};
 
 use agentos_tool::{Progress, ProgressSink};
 
-/// Bytes that are kept: the first of them, since a tool tells its plan first and its errors are in the verdict.
+/// Most bytes that are kept. They are the first ones: a tool states its plan first, and its errors are in the verdict.
 const LONGEST: usize = 1 << 20;
 
 /// Passes progress on and keeps the transcript.
@@ -29,7 +29,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The transcript; none where the tool said nothing beside its answer.
+    /// Returns the transcript. `None` if the tool wrote nothing besides its answer.
     pub(crate) fn transcript(&self) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.left_out {
@@ -44,6 +44,7 @@ impl ProgressSink for Recorder<'_> {
     fn progress(&self, progress: Progress) {
         if let Progress::Transcript(text) = &progress {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            // Once a part was left out, nothing more is kept: a gap in the middle would look like the tool's own text.
             if kept.left_out == 0 && kept.text.len() + text.len() <= LONGEST {
                 kept.text.push_str(text);
             } else {

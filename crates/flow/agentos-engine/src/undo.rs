@@ -1,6 +1,6 @@
-//! The inverse of a landed run, through the same door as every change.
+//! Undo: the inverse of a landed run, judged and landed like every change.
 //!
-//! Owns: which landing is taken back, where, and what is said of it. Never: resets or rewrites history.
+//! Owns: which landing is undone, where, and the message about it. Never: resets or rewrites history.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use crate::recorded::{explain_unfit, parse_record, usage};
 use crate::settle::{self, Deps, Proposal, patch_facts};
 use crate::{Cause, Outcome};
 
-/// Instruction of an undo's task, before the run that it takes back.
+/// Instruction of an undo's task, before the id of the run that is undone.
 const UNDO_RUN: &str = "Undo run ";
 
-/// Most commits that are looked at for one whose receipt is missing.
+/// Most commits that are searched for one whose receipt is missing.
 const MOST_SEARCHED: usize = 100_000;
 
-/// Which run is taken back, and how.
+/// The order to undo a run.
 #[derive(Debug, Clone, Copy)]
 pub struct UndoOrder<'a> {
-    /// The run that does it.
+    /// The run that does the undo.
     pub run: &'a RunId,
-    /// The run that is taken back. `None` means the last one that wrote something.
+    /// The run to undo. `None` means the last one that wrote something.
     pub named: Option<&'a str>,
-    /// Nothing is written.
+    /// True if nothing is written.
     pub is_dry: bool,
 }
 
-/// Takes back what an earlier run landed.
+/// Undoes the landing of an earlier run.
 ///
 /// # Errors
 /// If no such run landed anything, or its change has no inverse.
@@ -84,7 +84,7 @@ pub async fn undo_run(
     Ok(outcome)
 }
 
-/// Says how a person takes a change back where policy denies it here.
+/// Words the advice to use git where policy denies the undo.
 fn suggest_git(landing: &RecordedLanding) -> String {
     let way = match &landing.commit {
         Some(commit) => format!("git revert {commit}"),
@@ -96,7 +96,7 @@ fn suggest_git(landing: &RecordedLanding) -> String {
     format!("policy judges the way back like every change; a person can take it with `{way}`")
 }
 
-/// Returns where a landing is taken back: where it landed.
+/// Returns the place where a landing is undone, which is where it landed.
 fn place_of(
     history: &dyn LandingHistory,
     landing: &RecordedLanding,
@@ -108,7 +108,7 @@ fn place_of(
         }
     } else {
         let branch = landing.refname.trim_start_matches("refs/heads/");
-        // The branch may be gone: then its commit has come here, or there is nothing to take back.
+        // The branch may be deleted after a merge: then its commit is on the checked-out branch, or nothing has a place.
         if history.has_branch(branch)? {
             LandingPlace::Branch(branch.to_owned())
         } else {
@@ -122,8 +122,8 @@ fn place_of(
     })
 }
 
-/// Says what an undo took back, for the end of its sentence. `undid` is the run that the one taken back had itself taken
-/// back.
+/// Describes what an undo did, for the end of its message. `undid` is set if the undone run was itself an undo: the run that
+/// it had undone.
 fn describe_undone(landing: &RecordedLanding, undid: Option<&str>, is_dry: bool) -> String {
     let commit = short_commit(landing)
         .map(|commit| format!(" (commit {commit})"))
@@ -145,7 +145,7 @@ fn short_commit(landing: &RecordedLanding) -> Option<&str> {
     Some(commit.get(..10).unwrap_or(commit))
 }
 
-/// Says why the inverse has no place, and what can be done: the landing may be gone from the history.
+/// Explains why the inverse has no place, and returns possible next steps. The landing may be gone from the history.
 fn explain_no_place(
     history: &dyn LandingHistory,
     landing: &RecordedLanding,
@@ -190,7 +190,7 @@ fn commit_message(landing: &RecordedLanding) -> String {
 /// A landing that can be taken back.
 struct FoundLanding {
     landing: RecordedLanding,
-    /// The run that it took back. `None` if it is no undo.
+    /// The run that this landing undid. `None` if it is no undo.
     undid: Option<String>,
 }
 
@@ -223,16 +223,16 @@ fn find_landing(
     }
 }
 
-/// The landings of a tape.
+/// The landings on a tape.
 struct RecordedLandings {
     /// In the order of the tape.
     landings: Vec<RecordedLanding>,
-    /// The run that each undo took back.
+    /// The undone run, by the run that undid it.
     undos: BTreeMap<String, String>,
 }
 
-/// Reads every landing. One that was killed between its commit and its receipt is known by its intent and the trailer of
-/// its commit.
+/// Reads every landing. One that was killed between its commit and its receipt is recognised by its intent and the
+/// trailer of its commit.
 fn read_landings(
     tape: &dyn RecordReader,
     history: &dyn LandingHistory,
@@ -252,6 +252,7 @@ fn read_landings(
         }
     }
     intents.retain(|(_, intent)| landed.iter().all(|(_, landing)| landing.run != intent.run));
+    // Usually every intent has its receipt, and the history, which can be long, is not read.
     if !intents.is_empty() {
         let commits = history.landing_commits(MOST_SEARCHED)?;
         let made = intents
@@ -266,7 +267,7 @@ fn read_landings(
     })
 }
 
-/// Returns the run that an undo's task names. `None` if the record begins no undo.
+/// Returns the run that an undo's task names. `None` if the record is not the beginning of an undo.
 fn undone_by(record: &Record) -> Option<String> {
     let text = |name: &str| record.body.get(name)?.as_str();
     if record.kind != RecordKind::Task || text("verb") != Some("undo") {

@@ -8,17 +8,17 @@ use agentos_tool::{
     RunId, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
-/// What landing made of an answer, as far as the verdict needs it.
+/// The result of placing an answer, as far as the verdict needs it.
 pub(crate) enum Judged<'a> {
     /// There was no answer to judge.
     Nothing,
-    /// It lands.
+    /// The answer lands.
     Lands(&'a agentos_landing::LandedChange),
-    /// It does not.
+    /// The answer does not land.
     Refused(&'a LandingReport),
 }
 
-/// The fixed facts of a call.
+/// Facts of a call that its answer does not change.
 pub(crate) struct Call<'a> {
     pub tool: &'a str,
     pub mode: ExecutionMode,
@@ -29,7 +29,7 @@ pub(crate) struct Call<'a> {
     pub mock: Option<String>,
 }
 
-/// Puts the verdict together.
+/// Makes the verdict on a call from its answer, its placing and the measured boundary.
 pub(crate) fn verdict(
     call: &Call<'_>,
     answer: Result<&ToolOutput, &ToolError>,
@@ -72,6 +72,8 @@ pub(crate) fn verdict(
         Ok(output) => answered(&mut result, call, output, judged),
         Err(error) => unanswered(&mut result, error),
     }
+    // Last, so that it replaces every other result: a tool that wrote into the repository failed, however good its
+    // answer is.
     if !result.boundary.held() {
         let what = result.boundary.violations.join(", ");
         fail(
@@ -83,6 +85,7 @@ pub(crate) fn verdict(
     result
 }
 
+/// Adds what the answer says and how it was placed.
 fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judged: &Judged<'_>) {
     result.model_id.clone_from(&output.model_id);
     result.endpoint.clone_from(&output.endpoint);
@@ -112,6 +115,7 @@ fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judge
         }
         Judged::Refused(report) => refused(result, report),
     }
+    // After the placing: a cut answer may land by chance, and must not count as a success.
     match output.finish {
         FinishReason::Stop | FinishReason::Unknown => {}
         FinishReason::Length => {
@@ -132,23 +136,25 @@ fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judge
             fail(
                 result,
                 ErrorCategory::Runtime,
-                "the model asked for a tool instead of answering".to_owned(),
+                "the model called a tool instead of answering".to_owned(),
             );
         }
     }
 }
 
+/// Adds the reason for which landing refused the answer.
 fn refused(result: &mut ToolResult, report: &LandingReport) {
     describe(&mut result.diff_validation, report);
     let Some(refusal) = &report.refusal else { return };
     result.diff_validation.code = Some(refusal.code.to_string());
     result.diff_validation.errors.push(refusal.message.clone());
-    // Words are an answer of another kind; a diff that does not land is a failed one.
+    // An answer in words is a valid answer of another kind; a diff that does not land is a failed one.
     if refusal.code != RefusalCode::NoDiff {
         fail(result, ErrorCategory::Runtime, refusal.message.clone());
     }
 }
 
+/// Adds the hunks with their repairs and refusals.
 fn describe(validation: &mut DiffValidation, report: &LandingReport) {
     validation.hunks = report
         .files
@@ -175,6 +181,7 @@ fn describe(validation: &mut DiffValidation, report: &LandingReport) {
     }
 }
 
+/// Adds the failure of a call without an answer.
 fn unanswered(result: &mut ToolResult, error: &ToolError) {
     result.endpoint.clone_from(&error.endpoint);
     result.latency_ms = error.latency_ms;
@@ -186,7 +193,7 @@ fn unanswered(result: &mut ToolResult, error: &ToolError) {
     result.error_message = Some(error.message.clone());
 }
 
-/// A failed result carries no diff: its kind is only bound to one on success.
+/// Marks the result as failed and removes its diff: only a success may carry one.
 fn fail(result: &mut ToolResult, category: ErrorCategory, message: String) {
     match result.status {
         ResultStatus::Success | ResultStatus::PartialSuccess => result.status = ResultStatus::Failed,

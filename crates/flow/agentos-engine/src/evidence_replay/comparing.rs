@@ -1,4 +1,4 @@
-//! A station as it was recorded and as it came out now.
+//! Comparison of a recorded station with its replay.
 //!
 //! Owns: finding and wording the first difference. Never: decides which stations are compared.
 
@@ -6,17 +6,17 @@ use agentos_api::Difference;
 use serde::Serialize;
 use serde_json::Value;
 
-/// How far the replay of a run has come.
+/// Progress of the replay of a run.
 #[derive(Default)]
 pub(super) struct ReplayProgress {
     /// The stations that were derived again, in order.
     pub(super) stations: Vec<String>,
-    /// What came out otherwise.
+    /// Results that differ from the recorded ones.
     pub(super) differences: Vec<Difference>,
 }
 
 impl ReplayProgress {
-    /// Notes that something came out otherwise. `None` stands for nothing at all.
+    /// Notes a difference. `None` means that this side has no value.
     pub(super) fn note(
         &mut self,
         station: &str,
@@ -33,7 +33,10 @@ impl ReplayProgress {
         });
     }
 
-    /// Notes the first place where a recorded value and one made now differ.
+    /// Compares a recorded value with a new one, and notes the first difference.
+    ///
+    /// # Errors
+    /// If the new value cannot be written as JSON.
     pub(super) fn compare<T: Serialize>(
         &mut self,
         station: &str,
@@ -42,6 +45,7 @@ impl ReplayProgress {
         now: &T,
     ) -> Result<(), String> {
         let now = serde_json::to_value(now).map_err(|error| error.to_string())?;
+        // The tape keeps values without secrets, so the new value is compared in the same form.
         let now = agentos_evidence::remove_secrets(now).map_err(|error| error.to_string())?;
         let recorded = recorded.unwrap_or(&Value::Null);
         if let Some((at, recorded, now)) = first_difference(recorded, &now, name.to_owned()) {
@@ -51,7 +55,7 @@ impl ReplayProgress {
     }
 }
 
-/// Returns where two values differ first, and both sides. `None` if they are equal.
+/// Returns the first place where two values differ, and both sides. `None` if they are equal.
 fn first_difference(one: &Value, other: &Value, at: String) -> Option<(String, String, String)> {
     if one == other {
         return None;

@@ -179,7 +179,7 @@ fn a_request_that_was_answered_or_never_made_cannot_be_answered() {
     let cases = [
         ("asks", &now, "consent-answered", "was answered already"),
         ("asks", &late, "consent-expired", "has expired"),
-        ("denies", &now, "usage", "waits for nobody"),
+        ("denies", &now, "usage", "has no request for consent"),
         ("nobody", &now, "usage", "there is no run `nobody`"),
     ];
     for (run, when, code, words) in cases {

@@ -1,6 +1,6 @@
-//! Reading what earlier runs left, on the tape and in the repository.
+//! Ports for reading earlier runs, on the tape and in the repository.
 //!
-//! Owns: the traits and the shapes of what is read. Never: says what a record means; see [`recorded`](crate::recorded).
+//! Owns: the traits and the data types that they return. Never: interprets a record; see [`recorded`](crate::recorded).
 
 use agentos_evidence::Record;
 use agentos_landing::{Base, Change};
@@ -27,7 +27,7 @@ pub trait RecordReader {
     fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError>;
 }
 
-/// A landing as its receipt has it, or its intent.
+/// A landing as its receipt or its intent describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RecordedLanding {
     /// The run.
@@ -39,7 +39,7 @@ pub struct RecordedLanding {
     pub parent: String,
     /// The ref that moved, or would have.
     pub refname: String,
-    /// What was written.
+    /// Parts of the repository that were written.
     pub writes: Writes,
     /// The files with the ids of their contents, as the executor recorded them and reads them again.
     pub files: Value,
@@ -68,7 +68,7 @@ pub trait LandingHistory {
     /// If the landing was recorded in a form that cannot be read, or an object is missing.
     fn read_change(&self, landing: &RecordedLanding) -> Result<Change, EffectError>;
 
-    /// Is there a branch of this name?
+    /// Returns true if a branch of this name exists.
     ///
     /// # Errors
     /// If the repository is in no state to land there.
@@ -77,7 +77,7 @@ pub trait LandingHistory {
 
 /// The objects from which recorded runs are derived again. Nothing is written.
 pub trait ReplayObjects {
-    /// Gives read access to a target's base.
+    /// Opens a target's base for reading.
     ///
     /// # Errors
     /// If its tree cannot be read.

@@ -1,6 +1,6 @@
-//! A person's word on a change: asked for, recorded, and left open where nobody can be asked.
+//! A person's consent to a change: requested, recorded, and left open if nobody can be asked.
 //!
-//! Owns: what is recorded of it, and the request that another terminal may answer later. Never: takes silence for a
+//! Owns: the consent's record, and the request that another terminal may answer later. Never: takes silence for a
 //! yes, or lands by itself.
 
 use agentos_api::NextStep;
@@ -15,12 +15,14 @@ use crate::records::{self, ConsentBody, ConsentRequest};
 use crate::request::race;
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// How long a request stays open: a working week.
+/// Seconds for which a request stays open: one week.
 const OPEN_SECONDS: i64 = 7 * 24 * 3600;
 
-/// What came of asking.
+/// The result of asking for consent.
 pub(super) enum Consented {
+    /// Policy does not ask.
     NotNeeded,
+    /// A person said yes.
     Given(Consent),
     /// A person said no.
     Declined,
@@ -28,12 +30,15 @@ pub(super) enum Consented {
     Stopped,
     /// Nobody could be asked.
     Nobody {
-        /// Whether a person may still say yes.
+        /// True if the request stays open, so that a person may still answer.
         open: bool,
     },
 }
 
-/// Asks for consent where policy does, and records what was said.
+/// Asks for consent if policy requires it, and records the answer.
+///
+/// # Errors
+/// If the answer cannot be recorded.
 pub(super) async fn consent(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -59,7 +64,7 @@ pub(super) async fn consent(
         Answer::No | Answer::Nobody => (false, None),
     };
     let request = match (&answer, target.writes) {
-        // What writes nothing needs nobody's word.
+        // A run that writes nothing leaves no request: an answer to it would have no effect.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
         (Answer::Nobody, _) => Some(request(deps, proposal, change, target, &hashes)?),
     };
@@ -70,6 +75,7 @@ pub(super) async fn consent(
         request: request.as_ref(),
         answers: proposal.answers.as_deref(),
     };
+    // After a yes, the intent follows and makes this durable; after a no, the refusal does.
     records::record_with_next(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
@@ -81,7 +87,7 @@ pub(super) async fn consent(
     })
 }
 
-/// A person was asked and said no.
+/// Ends a run whose change a person declined.
 pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Consent;
@@ -107,6 +113,7 @@ pub(super) fn stopped(mut outcome: Outcome, decision: Decision, run: &RunId) -> 
     outcome
 }
 
+/// Makes the request that stays open, with everything that a later answer needs to land the change.
 fn request(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -131,7 +138,7 @@ fn request(
 /// Records a person's no to a request of an earlier run.
 ///
 /// # Errors
-/// When it cannot be made durable.
+/// If the record cannot be made durable.
 pub(crate) fn deny(
     deps: &mut Deps<'_>,
     request: &ConsentRequest,

@@ -1,6 +1,7 @@
-//! The executor's part, and what it records while it writes.
+//! The executor's part, and the records that it leaves while it writes.
 //!
-//! Owns: intent and receipt on the tape, and the sentence about what was landed. Never: takes a landing back because it could not be recorded; that is told.
+//! Owns: intent and receipt on the tape, and the sentence about the landed files. Never: rolls a landing back because it
+//! could not be recorded; the outcome reports that instead.
 
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::Change;
@@ -11,15 +12,15 @@ use super::proposal::{Deps, Proposal};
 use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, RunPhase, TargetInfo, Writes};
 use crate::records::{self, IntentBody};
 
-/// What the executor did.
+/// The result of the executor's work.
 pub(super) struct Written {
-    /// What was landed, and the hash of its receipt.
+    /// The landing, and the hash of its receipt or why there is none.
     pub landed: Result<(Landed, Result<String, EffectError>), EffectError>,
-    /// The hash of the intent, if it came to that.
+    /// The hash of the intent. `None` if no intent is durable.
     pub intent: Option<String>,
 }
 
-/// Has the change written.
+/// Has the executor write the change, with intent and receipt recorded on the way.
 pub(super) fn write(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -42,12 +43,15 @@ pub(super) fn write(
     let (mut intent, receipt) = (recorder.intent, recorder.receipt);
     let landed = match landed {
         Ok(landed) => {
+            // The executor may report the receipt while it still syncs, so that both share one wait for the disk. A
+            // landing that did not is recorded here.
             let receipt = receipt
                 .unwrap_or_else(|| end_run(deps.evidence, &landed.receipt, landed.recovered.as_ref(), None));
             Ok((landed, receipt))
         }
         Err(error) => {
-            // Nobody shall wait for the tape while this one lands again.
+            // The intent may hold the tape's lock until it is durable. The answer may be landed again now, which reads files
+            // and asks policy, and other runs must not wait for that.
             if deps.evidence.make_durable(RunPhase::Continues, None).is_err() {
                 intent = None;
             }
@@ -63,11 +67,13 @@ pub(super) fn write(
     Written { landed, intent }
 }
 
+/// Records what the executor reports, and keeps the hashes.
 struct Recorder<'a> {
     evidence: &'a mut dyn Evidence,
     hashes: ApprovalHashes,
+    /// The hash of the intent. `None` before it is recorded, or if it was lost.
     intent: Option<String>,
-    /// The hash of the receipt, once the change is made.
+    /// The hash of the receipt. `None` until the change is made.
     receipt: Option<Result<String, EffectError>>,
 }
 
@@ -84,6 +90,7 @@ impl LandingRecords for Recorder<'_> {
 
     fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
         let durable = self.evidence.make_durable(RunPhase::Continues, Some(sync));
+        // An intent that is not durable is not on the tape: nothing may refer to it.
         if durable.is_err() {
             self.intent = None;
         }
@@ -102,6 +109,7 @@ fn end_run(
     recovered: Option<&Value>,
     sync: Option<&mut SyncFile<'_>>,
 ) -> Result<String, EffectError> {
+    // The earlier landing ended before this one began, and the tape keeps that order.
     if let Some(recovered) = recovered {
         records::record_at_sync(evidence, RecordKind::Recovered, recovered)?;
     }
@@ -110,8 +118,8 @@ fn end_run(
     Ok(head)
 }
 
-/// What was landed, in words.
-pub(super) fn told(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
+/// Describes the landing in one sentence.
+pub(super) fn describe_landed(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
     let count = if files.len() == 1 {
         "1 file".to_owned()
     } else {
@@ -128,7 +136,7 @@ pub(super) fn told(target: &TargetInfo, landed: &Landed, files: &[String]) -> St
         .unwrap_or_default();
     match target.writes {
         Writes::CommitAndWorkTree | Writes::CommitOnly => format!("landed {count} on {branch} as {short}"),
-        Writes::WorkTreeOnly => format!("landed {count} in the work tree, without a commit"),
+        Writes::WorkTreeOnly => format!("landed {count} in the working tree, without a commit"),
         Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
     }
 }

@@ -1,6 +1,6 @@
-//! An answer on its way, and the effects that it may need.
+//! An answer on its way to a commit, and the effects that this needs.
 //!
-//! Owns: the shapes. Never: does a step of the way; `settle` does.
+//! Owns: the data types. Never: runs a station; `settle` does.
 
 use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
@@ -27,11 +27,11 @@ pub struct Proposal<'a> {
     pub run: &'a RunId,
     /// The answer's bytes.
     pub answer: &'a [u8],
-    /// What the tool was shown.
+    /// Files that the tool was shown.
     pub seen: Vec<SeenFile>,
-    /// Who made it.
+    /// Facts about the tool that answered, for policy.
     pub tool: ToolFacts,
-    /// The model that the answer itself names.
+    /// The model that the answer itself names. `None` if it names none.
     pub reported_model: Option<String>,
     /// Commit message without trailers.
     pub message: String,
@@ -39,15 +39,15 @@ pub struct Proposal<'a> {
     pub trailers: Vec<(String, String)>,
     /// 1 for the first answer of a run.
     pub attempt: u32,
-    /// Land what has one place although other parts have none; reported, never silent.
+    /// Land the edits that have one place, although others have none. The report names the parts left out.
     pub partial: bool,
-    /// The run whose request for consent this answers.
+    /// The run whose request for consent this answers. `None` if it answers none.
     pub answers: Option<String>,
-    /// The change that passed the check which was asked for: no other may land then.
+    /// The change that passed the user's check; only this one may land. `None` if nothing was checked.
     pub proved: Option<Proved>,
 }
 
-/// Returns what policy is told of an answer that a person brought: nobody's model, on this machine.
+/// Returns the facts for policy about an answer that a person brought: no model, on this machine.
 #[must_use]
 pub fn patch_facts(at: Timestamp) -> ToolFacts {
     ToolFacts {
@@ -63,10 +63,10 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
     }
 }
 
-/// Which change was tried, on which commit.
+/// A change that passed the user's check, and the commit it was checked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proved {
-    /// The commit it was tried on.
+    /// The commit it was checked on.
     pub base_commit: String,
     /// SHA-256 of its canonical diff.
     pub diff_sha256: String,
