@@ -1,6 +1,6 @@
-//! Who answers when policy asks for a person's consent.
+//! The approver: answers when policy asks for a person's consent.
 //!
-//! Owns: the answers that are known beforehand. Never: takes silence for a yes.
+//! Owns: answers that were given before the question. Never: takes silence for a yes.
 
 use std::future::ready;
 
@@ -8,13 +8,13 @@ use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion}
 
 use crate::consent::{PersonAsker, consent_of};
 
-/// Who can be asked for consent in one session.
+/// A source of consent for one session.
 pub enum Approver {
-    /// The caller consented beforehand to whatever is asked.
+    /// The caller consented beforehand to every question.
     Consenting {
-        /// Who that is.
+        /// Name of the person, for the record.
         who: String,
-        /// How, for the record.
+        /// Way of consenting, for the record, such as `--yes`.
         how: String,
     },
     /// A person whom the front end asks.

@@ -1,7 +1,7 @@
 //! `run --check`: the user's command on a copy with the candidate in it.
 //!
-//! Owns: what the command may see, and the change as files. Never: lands anything, or runs the command where the kernel
-//! does not hold it.
+//! Owns: the files that the command may see, and the change as files. Never: lands anything, or runs the command where the
+//! kernel does not confine it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::programs::{self, ExecutorCopies};
 use crate::session::Session;
 use crate::tools::Tool;
 
-/// A command that candidates are tried with.
+/// The user's check, ready to run on candidates.
 pub struct Checker {
     trial: Trial,
     copies: ExecutorCopies,
@@ -27,10 +27,11 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// The check of a call, where one is asked for. It sees what policy lets the tool see, since the tool is told its output.
+    /// Prepares the check of a run. `None` if the run has none. The check sees the same files as the tool, because the tool is
+    /// shown its output.
     ///
     /// # Errors
-    /// When the kernel cannot hold it, or what it shall see cannot be shown.
+    /// If the kernel cannot confine it, or a folder cannot be shared with it.
     pub fn asked(
         host: &Host,
         asked: Option<&CheckOptions>,
@@ -55,6 +56,7 @@ impl Checker {
             }
             Err(why) => Some(why.clone()),
         };
+        // Unlike a tool, a check without every layer is refused: it runs code that a model has just written.
         if let Some(why) = why {
             let message = format!("`{command}` cannot be run in a sandbox here: {why}");
             return Err(
@@ -109,7 +111,7 @@ impl Check for Checker {
     }
 }
 
-/// What the change leaves at each of its paths.
+/// Returns the change as files, with the content after it at each of its paths.
 fn files(change: &Change) -> Vec<Written> {
     let written = |file: &agentos_landing::FileChange| {
         let new = file.new.as_ref();
@@ -130,7 +132,7 @@ fn failed(error: &ToolError) -> EffectError {
     let message = format!("the change could not be checked: {}", error.message);
     let mut effect = EffectError::new(cause, &error.detail, message).caused_by(error.causes.clone());
     effect.hint.clone_from(&error.advice.fix);
-    // What the check may take is a limit of its own.
+    // The check has a time limit of its own, so the advice must not name the tool's.
     let steps = error.advice.next.iter().map(|step| match step {
         NextStep::RaiseLimit { .. } => NextStep::RaiseLimit {
             limit: RunLimit::CheckTime,

@@ -1,6 +1,6 @@
-//! The clock and the dice.
+//! The system's clock, and random run ids.
 //!
-//! Owns: reading the time and drawing a run's random part. Never: used below the host; both go down as values.
+//! Owns: reading the time and drawing a run's random part. Never: used below the host, which passes both on as values.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -31,13 +31,13 @@ pub fn now() -> Timestamp {
     SystemClock.now()
 }
 
-/// So long ago.
+/// Returns the time that lies `ago` in the past.
 pub fn before_now(ago: Duration) -> Timestamp {
     let now = SystemTime::now();
     Timestamp::from_system(now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
-/// A new run's id. The random part only keeps runs of the same second apart; the hasher's seed, which comes
+/// Makes the id of a new run. The random part only distinguishes runs of the same second; the hasher's seed, which comes
 /// from the operating system, is enough for that.
 pub fn new_run() -> RunId {
     let mut hasher = RandomState::new().build_hasher();

@@ -1,6 +1,6 @@
-//! The user's signing program behind the executor's door.
+//! The user's signing program as the executor's commit signer.
 //!
-//! Owns: what the wish for signed commits comes to here, and what is said when it is not followed. Never: reads git's
+//! Owns: whether commits are signed here, and the note if a configuration for it is not followed. Never: reads git's
 //! configuration or starts a program by itself.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::control::StopFlag;
 use crate::host::Host;
 use crate::repository::unusable;
 
-/// What the configuration comes to.
+/// The result of reading the configuration for signed commits.
 #[derive(Default)]
 pub struct Wish {
     signer: Option<Door>,
@@ -24,25 +24,26 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Ends the signing program when the run is asked to stop; the landing, which holds the index meanwhile, then takes itself back.
+    /// Ends the signing program when the run is asked to stop. The landing, which locks the index meanwhile, is then rolled
+    /// back.
     pub(crate) fn stop_by(&mut self, stop: &StopFlag) {
         if let Some(door) = &mut self.signer {
             door.stopped = Arc::clone(&stop.0);
         }
     }
 
-    /// Signs, if commits are to be signed.
+    /// Returns the signer. `None` if commits are not to be signed.
     pub fn signer(&self) -> Option<&dyn CommitSigner> {
         self.signer.as_ref().map(|door| door as &dyn CommitSigner)
     }
 
-    /// Why a commit is not signed although some configuration asks for it.
+    /// Returns why a commit is not signed although some configuration requests it. `None` if none does.
     pub fn note(&self) -> Option<&'static str> {
         self.note
     }
 }
 
-/// Where a signing program would be started for this repository.
+/// Returns the surroundings in which a signing program would be started for this repository.
 pub fn surroundings(host: &Host, repo: &Repository) -> SigningEnvironment {
     SigningEnvironment {
         vars: host.environment().vars().clone(),
@@ -52,10 +53,10 @@ pub fn surroundings(host: &Host, repo: &Repository) -> SigningEnvironment {
     }
 }
 
-/// What the configuration asks for; nothing is started.
+/// Reads whether commits are to be signed, and by which program. Starts nothing.
 ///
 /// # Errors
-/// When signatures are asked for and cannot be made: unknown format, no program, no key.
+/// If commits are to be signed and cannot be: unknown format, no program, no key.
 pub fn wish(
     repo: &Repository,
     identity: &Identity,
@@ -69,6 +70,7 @@ pub fn wish(
     };
     match repo.signing().map_err(|error| unusable(&error))? {
         Signing::NotAsked => Ok(Wish::default()),
+        // A repository may be somebody else's: its configuration alone must not start a program of the user's.
         Signing::AskedByRepositoryAlone => unsigned(
             "not signed: only this repository's own configuration asks for it; \
              `git config --global commit.gpgsign true` is followed",
@@ -102,7 +104,7 @@ pub fn wish(
 
 struct Door {
     signer: Signer,
-    /// The user has lost patience.
+    /// True once the run was asked to stop.
     stopped: Arc<AtomicBool>,
 }
 
@@ -127,6 +129,6 @@ impl CommitSigner for Door {
 }
 
 fn cannot(error: &SignError) -> EffectError {
-    let message = format!("commits are to be signed, and cannot be: {error}");
+    let message = format!("commits are to be signed, but cannot be: {error}");
     EffectError::from_source(Cause::Repository, "not-signed", message, error).hint(error.hint())
 }

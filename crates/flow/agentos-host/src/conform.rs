@@ -1,6 +1,6 @@
 //! `agentos tool conform`: does a program speak the tool protocol?
 //!
-//! Owns: the tasks that it is given, and what counts as passed. Never: lands anything, or needs a repository.
+//! Owns: the tasks of the test, and the rule for a pass. Never: lands anything, or needs a repository.
 
 use agentos_api::{ConformCheck, ToolConform};
 use agentos_engine::ports::EffectError;
@@ -10,11 +10,12 @@ use crate::host::Host;
 use crate::options::ProgramOptions;
 use crate::{clock, programs, runtime};
 
-/// Bytes of the large task's one file: more than a pipe holds.
+/// Bytes of the large task's one file. They are more than a pipe buffers, so a program that answers before it has read its
+/// task to the end is found out.
 const LARGE: usize = 1 << 20;
 
 impl Host {
-    /// Gives a program the tasks of the tool protocol, one after the other, and says what it made of them. No repository is needed.
+    /// Gives a program the tasks of the tool protocol, one after the other, and reports its answers. Needs no repository.
     ///
     /// # Errors
     /// If there is no place for the program's folders, or the system refuses a runtime.
@@ -70,7 +71,10 @@ fn tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
             "it reads a task of a megabyte to its end",
             task(vec![file("hello.txt", "hello\n"), file("large.txt", &large)]),
         ),
-        ("it answers a second try, told why the first did not land", again),
+        (
+            "it answers a second attempt that says why the first did not land",
+            again,
+        ),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A person's consent as a question and an answer between a run and its front end.
 //!
-//! Owns: both as values, and the wait between them. Never: takes an answer to another question for one to this.
+//! Owns: both as values, and the wait between them. Never: accepts an answer to another question.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use tokio::sync::mpsc;
 use crate::clock::SystemClock;
 use crate::events::{EventSender, RunEvent};
 
-/// What a person is asked to consent to.
+/// A question to a person: the change that needs consent.
 #[derive(Debug, Clone)]
 pub struct ConsentRequested {
     /// The change.
     pub change: Change,
-    /// Which rules ask, and why.
+    /// The decision, with the rules that ask and their reasons.
     pub decision: Decision,
-    /// What an answer is bound to.
+    /// The hashes to which an answer is bound.
     pub hashes: ApprovalHashes,
 }
 
 impl ConsentRequested {
-    /// Makes a yes to exactly this; `who` says so, and `how` is for the record, as in `terminal`.
+    /// Makes a yes of the person `who` to exactly this change. `how` is for the record, as in `terminal`.
     #[must_use]
     pub fn yes(&self, who: impl Into<String>, how: impl Into<String>) -> ConsentAnswer {
         ConsentAnswer::Yes {
@@ -34,7 +34,7 @@ impl ConsentRequested {
         }
     }
 
-    /// Makes a no to exactly this.
+    /// Makes a no to exactly this change.
     #[must_use]
     pub fn no(&self) -> ConsentAnswer {
         ConsentAnswer::No {
@@ -50,9 +50,9 @@ pub enum ConsentAnswer {
     Yes {
         /// The question's hashes.
         hashes: Box<ApprovalHashes>,
-        /// Who says so.
+        /// Name of the person.
         who: String,
-        /// How, for the record, as in `terminal`.
+        /// Way of answering, for the record, such as `terminal`.
         how: String,
     },
     /// No.
@@ -96,10 +96,11 @@ impl ConsentPort for PersonAsker {
             }
             loop {
                 let answer = match self.answers.recv().await {
-                    // Nobody is left who could answer.
+                    // Every control of the run was dropped, so nobody can answer any more.
                     None => return Answer::Nobody,
                     Some(answer) => answer,
                 };
+                // An answer to an earlier question, as when the change was placed again on a branch that moved.
                 if answer.hashes() != question.hashes {
                     continue;
                 }
@@ -114,7 +115,7 @@ impl ConsentPort for PersonAsker {
     }
 }
 
-/// Writes down a person's consent to exactly these hashes, given now.
+/// Makes a person's consent to exactly these hashes, with the current time.
 #[must_use]
 pub fn consent_of(who: &str, how: &str, hashes: &ApprovalHashes) -> Consent {
     Consent {

@@ -1,4 +1,4 @@
-//! What a caller can send to a run: stop, and a person's answer.
+//! Messages of a caller to its run: stop, and a person's answer.
 //!
 //! Owns: these two channels. Never: waits.
 
@@ -27,18 +27,18 @@ impl RunControl {
 
     /// Sends a person's answer. It counts if its hashes are those of the question that is open; any other is ignored.
     pub fn answer(&self, answer: ConsentAnswer) {
-        // A run that has ended has no question any more.
+        // The send fails only if the run has ended, which leaves nothing to answer.
         let _ = self.answers.send(answer);
     }
 }
 
-/// True once the run was asked to stop; read by work that cannot be awaited, as a signing program.
+/// A flag that is set once the run is asked to stop, for work that cannot be awaited, such as a signing program.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StopFlag(pub(crate) Arc<AtomicBool>);
 
 /// The run's side of stopping.
 pub(crate) struct Stopping {
-    /// For work that polls.
+    /// The same signal as a flag, for work that polls.
     pub(crate) flag: StopFlag,
     receiver: watch::Receiver<bool>,
 }
@@ -48,6 +48,7 @@ impl Stopping {
     pub(crate) fn cancel(&self) -> Cancel<'static> {
         let mut receiver = self.receiver.clone();
         Box::pin(async move {
+            // A dropped sender is not a wish to stop: the run goes on to its end.
             if receiver.wait_for(|is_stopped| *is_stopped).await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -55,7 +56,7 @@ impl Stopping {
     }
 }
 
-/// Makes both sides.
+/// Makes both sides of a run's control.
 pub(crate) fn channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
     let flag = StopFlag::default();
     let (stopped, receiver) = watch::channel(false);

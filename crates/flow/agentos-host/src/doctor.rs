@@ -1,6 +1,6 @@
-//! `agentos doctor`: everything that a landing and a tool need here, checked one after the other.
+//! `agentos doctor`: checks everything that a landing and a tool need here, one after the other.
 //!
-//! Owns: the order of the checks and the exit code. Never: mends anything, or stops at the first fault.
+//! Owns: the order of the checks. Never: changes anything, or stops at the first fault.
 
 mod machine;
 mod repository;
@@ -30,7 +30,7 @@ impl Host {
     }
 }
 
-/// Makes a check from the failure that it would be.
+/// Makes a failed check from an error.
 fn failed_check(name: &str, error: &EffectError) -> DoctorCheck {
     DoctorCheck {
         status: CheckStatus::Wrong,

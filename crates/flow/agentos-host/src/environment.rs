@@ -1,19 +1,20 @@
 //! The environment, read once.
 //!
-//! Owns: every variable name and place on disk that the host looks at. Never: writes the environment.
+//! Owns: every variable name and every location on disk that the host reads. Never: writes the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentos_executor::{ConfigEnv, FailPoints, IdentityEnv};
 
+/// Folder of the machine's policy.
 const MACHINE_POLICY: &str = "/etc/agentos/policy";
 
-/// What the process was started in.
+/// The variables and the folder of a process or a call.
 #[derive(Debug, Clone)]
 pub struct Environment {
     vars: BTreeMap<String, String>,
-    /// The folder it was started in.
+    /// The current folder, below which relative paths are.
     pub cwd: PathBuf,
 }
 
@@ -31,14 +32,15 @@ impl Environment {
     /// Reads the process's environment.
     ///
     /// # Errors
-    /// When the current folder is gone.
+    /// If the current folder no longer exists.
     pub fn read() -> std::io::Result<Self> {
+        // A variable that is not UTF-8 cannot be one of ours, and must not make every call fail.
         let vars = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Ok(Self::new(vars, std::env::current_dir()?))
     }
 
-    /// A variable; an empty one counts as unset.
+    /// Returns a variable. `None` if it is unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars
             .get(name)
@@ -46,7 +48,7 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// All variables, for the profile's own lookups.
+    /// Returns all variables, for the profile's own lookups.
     pub fn vars(&self) -> &BTreeMap<String, String> {
         &self.vars
     }
@@ -59,7 +61,7 @@ impl Environment {
         }
     }
 
-    /// Who git's variables name.
+    /// Returns the identities that git's variables name.
     pub fn identity(&self) -> IdentityEnv {
         let named = |name: &str| self.get(name).map(str::to_owned);
         IdentityEnv {
@@ -71,7 +73,7 @@ impl Environment {
         }
     }
 
-    /// Where git's variables say that its configuration is. An empty name is one: of no file.
+    /// Returns the locations of git's configuration according to its variables. An empty name means that there is no file.
     pub fn git_config(&self) -> ConfigEnv {
         let file = |name: &str| match self.vars.get(name).map(String::as_str) {
             None => None,
@@ -79,7 +81,7 @@ impl Environment {
             Some(path) => Some(self.cwd.join(path)),
         };
         let is_on = |value: &str| !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
-        // As libgit2 finds it, which does not mind a relative path.
+        // The same order as in libgit2, except that a relative path is refused below.
         let home = || self.get("HOME").map(|home| Path::new(home).join(".config"));
         let base = self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
         ConfigEnv {
@@ -92,8 +94,8 @@ impl Environment {
         }
     }
 
-    /// A place as a person would name it: below the folder they are in, below their home, or in full. What is shown or kept
-    /// says no more of a machine than it must.
+    /// Shortens a path as a person would write it: relative to the current folder or to their home, else in full. Messages and
+    /// evidence then reveal no more about the machine than they must.
     pub fn shown(&self, place: &Path) -> String {
         match place.strip_prefix(&self.cwd) {
             Ok(below) if below != Path::new("") => below.display().to_string(),
@@ -101,7 +103,7 @@ impl Environment {
         }
     }
 
-    /// The same wherever a person is: a place below their home, or in full.
+    /// Shortens a path relative to the user's home, else returns it in full. The result does not depend on the current folder.
     pub fn homely(&self, place: &Path) -> String {
         let below = self
             .home()
@@ -112,14 +114,15 @@ impl Environment {
         }
     }
 
-    /// The user's home folder.
+    /// Returns the user's home folder. `None` if no variable names it.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME")
             .or_else(|| self.get("USERPROFILE"))
             .map(PathBuf::from)
     }
 
-    /// The user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`.
+    /// Returns the folder of the user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`. `None` without a home
+    /// folder.
     pub fn config_dir(&self) -> Option<PathBuf> {
         let base = match self.get("XDG_CONFIG_HOME") {
             Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
@@ -128,7 +131,8 @@ impl Environment {
         Some(base.join("agentos"))
     }
 
-    /// What may be thrown away at any time: `$XDG_CACHE_HOME/agentos`, else `~/.cache/agentos`.
+    /// Returns the folder of files that may be deleted at any time: `$XDG_CACHE_HOME/agentos`, else `~/.cache/agentos`. `None`
+    /// without a home folder.
     pub fn cache_dir(&self) -> Option<PathBuf> {
         let base = match self.get("XDG_CACHE_HOME") {
             Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
@@ -137,8 +141,8 @@ impl Environment {
         Some(base.join("agentos"))
     }
 
-    /// The socket of the session's bus, through which a keyring is reached, as far as no variable gives it another address:
-    /// `$XDG_RUNTIME_DIR/bus`, which is `/run/user/UID/bus` where that is not set.
+    /// Returns the socket of the session's bus, through which a keyring is reached: `$XDG_RUNTIME_DIR/bus`, or
+    /// `/run/user/UID/bus` if that is not set. `None` if a variable gives the bus another address.
     #[cfg(target_os = "linux")]
     pub fn bus_socket(&self) -> Option<PathBuf> {
         use std::os::unix::fs::MetadataExt;
@@ -155,33 +159,33 @@ impl Environment {
         Some(folder.join("bus"))
     }
 
-    /// Elsewhere a keyring is reached through no socket.
+    /// Returns `None`: on this system, a keyring is not reached through a socket.
     #[cfg(not(target_os = "linux"))]
     pub fn bus_socket(&self) -> Option<PathBuf> {
         None
     }
 
-    /// The key file of the file store.
+    /// Returns the file in which keys are stored. `None` without a home folder.
     pub fn credentials_file(&self) -> Option<PathBuf> {
         Some(self.home()?.join(".agentos").join("credentials.json"))
     }
 
-    /// Where whole-machine policy is. A test may name another place.
+    /// Returns the folder of the machine's policy. A test may name another one.
     #[cfg(debug_assertions)]
     pub fn machine_policy_dir(&self) -> PathBuf {
         PathBuf::from(self.get("AGENTOS_TEST_MACHINE_POLICY").unwrap_or(MACHINE_POLICY))
     }
 
-    /// Where whole-machine policy is. Nothing in the environment moves it.
+    /// Returns the folder of the machine's policy. No variable can move it: a user could otherwise escape it.
     #[cfg(not(debug_assertions))]
     pub fn machine_policy_dir(&self) -> PathBuf {
         PathBuf::from(MACHINE_POLICY)
     }
 
-    /// The program that confines tools: this one. The test of the rogue gate names one that confines nothing.
+    /// Returns the program that confines tools: this one. The test of the rogue gate names one that confines nothing.
     ///
     /// # Errors
-    /// When this program's own file cannot be found.
+    /// If this program's own file cannot be found.
     #[cfg(debug_assertions)]
     pub fn helper(&self) -> std::io::Result<PathBuf> {
         match self.get("AGENTOS_TEST_HELPER") {
@@ -190,29 +194,29 @@ impl Environment {
         }
     }
 
-    /// The program that confines tools: this one. Nothing in the environment names another.
+    /// Returns the program that confines tools: this one. No variable can name another.
     ///
     /// # Errors
-    /// When this program's own file cannot be found.
+    /// If this program's own file cannot be found.
     #[cfg(not(debug_assertions))]
     pub fn helper(&self) -> std::io::Result<PathBuf> {
         std::env::current_exe()
     }
 
-    /// Where a process waits for a kill test to end it: `AGENTOS_FAIL_POINT` holds the number of the place.
+    /// Returns the point at which a process waits for a kill test to end it; `AGENTOS_FAIL_POINT` contains its number.
     #[cfg(debug_assertions)]
     pub fn fail_points(&self) -> FailPoints {
         let number = self.get("AGENTOS_FAIL_POINT").and_then(|text| text.parse().ok());
         number.map_or_else(FailPoints::default, FailPoints::at)
     }
 
-    /// A release build has no such places.
+    /// Returns no fail points: a release build has none.
     #[cfg(not(debug_assertions))]
     pub fn fail_points(&self) -> FailPoints {
         FailPoints::default()
     }
 
-    /// A name for the person at the terminal, for consent records.
+    /// Returns the name of the person at the terminal, for consent records.
     pub fn user(&self) -> String {
         self.get("USER")
             .or_else(|| self.get("LOGNAME"))

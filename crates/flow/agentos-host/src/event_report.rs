@@ -1,6 +1,6 @@
 //! Events and answers of runs in their published form.
 //!
-//! Owns: the way from a run's own values to the shapes of `agentos-api` and back. Never: sends one.
+//! Owns: the conversion of a run's own values to the types of `agentos-api` and back. Never: sends one.
 
 use agentos_api::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply, EventBody, EventReport};
 use agentos_policy::{ApprovalHashes, Reason};
@@ -59,7 +59,7 @@ impl ConsentRequested {
 }
 
 impl ConsentAnswer {
-    /// Makes an answer from its published form. `who` answered, as the caller knows, and `how` is for the record, as in `web form`.
+    /// Makes an answer from its published form. The caller knows `who` answered; `how` is for the record, as in `web form`.
     #[must_use]
     pub fn from_reply(reply: ConsentReply, who: impl Into<String>, how: impl Into<String>) -> Self {
         let hashes = Box::new(read_binding(reply.binding));
@@ -84,6 +84,7 @@ fn publish_reason(reason: &Reason) -> ConsentReason {
     }
 }
 
+// The fields are named one by one, so that a new hash in policy cannot be forgotten here.
 fn publish_hashes(hashes: &ApprovalHashes) -> ConsentBinding {
     let ApprovalHashes {
         diff_sha256,

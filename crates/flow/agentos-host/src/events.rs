@@ -1,6 +1,6 @@
-//! What a run tells its caller while it works.
+//! Events: a run's messages to its caller while it works.
 //!
-//! Owns: the events and their channel. Never: tells something of the record that is not on the tape.
+//! Owns: the events and their channel. Never: reports a record with content that the tape does not have.
 
 use std::sync::Arc;
 
@@ -12,35 +12,35 @@ use tokio::sync::mpsc;
 use crate::consent::ConsentRequested;
 use crate::notice::HostObserver;
 
-/// One thing that happened in a run, in the order in which it happened.
+/// An event of a run. Events arrive in the order in which they happened.
 #[derive(Debug, Clone)]
 pub enum RunEvent {
-    /// Something that takes a while has begun.
+    /// A longer activity has begun.
     Began(Activity),
-    /// Something worth telling, though nothing failed.
+    /// Something that a person should know, although nothing failed.
     Notice(Notice),
     /// The files that were found for the task.
     ContextFound(Arc<ContextReport>),
     /// A piece of the answer, or a note on the way to it.
     Progress(Progress),
-    /// A record, as it goes on the tape.
+    /// A record that goes on the tape.
     Record(Arc<RecordSeen>),
     /// A person is asked; [`RunControl::answer`](crate::RunControl::answer) answers.
     ConsentRequested(Arc<ConsentRequested>),
 }
 
-/// A record as it goes on the tape.
+/// A record that goes on the tape.
 #[derive(Debug, Clone)]
 pub struct RecordSeen {
-    /// Its kind.
+    /// Kind of the record.
     pub kind: RecordKind,
-    /// When it was made.
+    /// Time of the record.
     pub at: Timestamp,
-    /// Its body, without secrets; of a long one, what stands for it on the tape.
+    /// The body without secrets; if it is too long for the tape, the reference to its blob.
     pub body: serde_json::Value,
 }
 
-/// The events of one run. Without a bound: a run never waits for somebody who does not listen.
+/// The events of one run. The channel has no bound, so that a run never waits for a caller that does not listen.
 #[derive(Debug)]
 pub struct RunEvents(mpsc::UnboundedReceiver<RunEvent>);
 
@@ -59,7 +59,7 @@ pub(crate) struct EventSender {
 }
 
 impl EventSender {
-    /// Sends an event. False if nobody listens any more.
+    /// Sends an event. Returns false if nobody listens any more.
     pub(crate) fn send(&self, event: RunEvent) -> bool {
         self.sender.send(event).is_ok()
     }
@@ -91,7 +91,7 @@ impl ProgressSink for EventSender {
     }
 }
 
-/// Makes both sides.
+/// Makes both sides of a run's events.
 pub(crate) fn channel(sends_records: bool) -> (EventSender, RunEvents) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sender = EventSender {

@@ -1,6 +1,6 @@
-//! The evidence of a repository or of an exported copy, for reading.
+//! Reading the evidence of a repository or of an exported copy.
 //!
-//! Owns: which tape is opened, and by which keys and commits it is verified. Never: writes a record.
+//! Owns: which tape is opened, and against which keys and commits it is verified. Never: writes a record.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::tape::broken;
 use crate::{evidence_key, files, repository};
 
-/// `agentos evidence list --json`.
+/// The output of `agentos evidence list --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct RunList<'a> {
     /// Version of this shape: 1.
@@ -30,7 +30,7 @@ pub struct RunList<'a> {
     pub runs: &'a [RunSummary],
 }
 
-/// `agentos evidence stats --json`.
+/// The output of `agentos evidence stats --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct StatsReport {
     /// Version of this shape: 1.
@@ -39,27 +39,27 @@ pub struct StatsReport {
     pub providers: Vec<ProviderStats>,
 }
 
-/// `agentos evidence show --json`.
+/// The output of `agentos evidence show --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct RunRecords<'a> {
     /// Version of this shape: 1.
     pub version: u32,
     /// The run.
     pub run: &'a str,
-    /// Its records, in order.
+    /// Records of the run, in order.
     pub records: &'a [Record],
 }
 
-/// What is verified, and how strictly.
+/// The order to verify evidence, and how strictly.
 #[derive(Debug, Clone, Default)]
 pub struct VerifySpec {
-    /// An exported folder; the repository's own evidence if there is none.
+    /// An exported folder. `None` means the repository's own evidence.
     pub dir: Option<PathBuf>,
-    /// One commit or a range that must have evidence.
+    /// A commit or a range that must have evidence. `None` requires it of none.
     pub commits: Option<String>,
-    /// A file of keys, instead of those that the user trusts.
+    /// A file of keys. `None` means the keys that the user trusts.
     pub keys: Option<PathBuf>,
-    /// Missing signatures and missing evidence are faults.
+    /// True if missing signatures and missing evidence are faults.
     pub require: bool,
 }
 
@@ -72,7 +72,7 @@ impl Host {
         open_store(self)?.runs().map_err(|error| broken(&error))
     }
 
-    /// Lists the ids of the newest runs, the newest first; none where they cannot be read. No folder is made.
+    /// Lists the ids of the newest runs, the newest first. The list is empty if they cannot be read. Creates no folder.
     #[must_use]
     pub fn newest_runs(&self, most: usize) -> Vec<String> {
         let Ok(repo) = repository::open(self) else {
@@ -113,12 +113,12 @@ impl Host {
         open_store(self)?.stats().map_err(|error| broken(&error))
     }
 
-    /// Verifies the tape, its blobs, its signatures and the commits that name it.
+    /// Verifies the tape, its blobs, its signatures and the commits that name it. The report lists the faults of the evidence.
     ///
     /// # Errors
-    /// If there is nothing to verify, or it cannot be read. What is wrong with the evidence is in the report.
+    /// If there is nothing to verify, or it cannot be read.
     pub fn verify_evidence(&self, spec: &VerifySpec) -> Result<VerifyReport, EffectError> {
-        // An export can be verified where there is no repository at all.
+        // A reviewer has the export but not the repository.
         let repo = match (&spec.dir, self.named_repository(), &spec.commits) {
             (Some(_), None, None) => None,
             (Some(_) | None, _, _) => Some(repository::open(self)?),
@@ -138,14 +138,15 @@ impl Host {
             history: history.as_ref().map(|history| history as &dyn CommitLookup),
             keys: trusted(self, spec.keys.as_deref())?,
             require: spec.require,
-            // Only a copy may leave something out, and only a copy has a signed end.
+            // An export may leave content out and has a signed end. The repository's own evidence has neither, and must not
+            // pass as an export, or missing content would be accepted.
             export: spec.dir.is_some() && !is_own(&dir, repo.as_ref().map(|repo| repo.state_dir())),
         };
         store.verify(&checks).map_err(|error| broken(&error))
     }
 }
 
-/// True if a folder that was named is the evidence of a repository itself.
+/// Returns true if a named folder is the evidence of a repository itself.
 fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
     let same = |other: PathBuf| match (dir.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
@@ -164,7 +165,7 @@ fn exported(host: &Host, dir: &Path) -> Result<PathBuf, EffectError> {
     )
 }
 
-/// Returns the keys whose signatures count.
+/// Returns the keys whose signatures are trusted.
 fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
     let known = match file {
         Some(file) => {
@@ -186,7 +187,7 @@ fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectErr
     Ok(known.iter().map(|known| known.key).collect())
 }
 
-/// Opens the evidence of the repository that is meant.
+/// Opens the evidence of the host's repository.
 ///
 /// # Errors
 /// If there is no repository, or its evidence cannot be opened.

@@ -1,12 +1,11 @@
-//! The key that signs the end of a run, and the keys whose signatures count.
+//! The key that signs the end of a run, and the keys whose signatures are trusted.
 //!
-//! Owns: where they are kept, and making the first one. Never: signs, or lets a run fail for want of a key: a run
+//! Owns: where they are stored, and making the first one. Never: signs, or lets a run fail because there is no key: a run
 //! that cannot be signed says why.
 //!
-//! The key is looked for in the key file, then in the keyring. A run makes the first one in a keyring that is open, and
-//! nowhere else: no secret comes into a file that nobody asked for, so where there is no keyring runs end unsigned until
-//! `agentos evidence key rotate --store file` makes a key. A locked keyring may hold the key, so it is no reason to make
-//! another.
+//! The key is looked up in the key file, then in the keyring. A run makes the first one only in an open keyring: nobody
+//! agreed to a secret in a file. Without a keyring, runs end unsigned until `agentos evidence key rotate --store file`
+//! makes a key. A locked keyring may contain the key, so it is no reason to make another.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,12 +24,12 @@ use crate::tape::broken;
 
 /// The name of the key in either store.
 const NAME: &str = "evidence.signing_key";
-/// A keyring that wants to be unlocked first must not hold up a run.
+/// Longest wait for a keyring during a run: one that must be unlocked first must not delay the run.
 const LOOKING: Duration = Duration::from_secs(2);
-/// A person who makes a key may have to unlock it.
+/// Longest wait for a keyring when a person makes a key, and may have to unlock it.
 const STORING: Duration = Duration::from_secs(60);
 
-/// The user's key and where it is kept.
+/// The user's key, with the store that keeps it.
 pub struct Kept {
     /// The key.
     pub key: SigningKey,
@@ -38,17 +37,17 @@ pub struct Kept {
     pub store: &'static str,
 }
 
-/// Why a run is not signed.
+/// The reason why a run is not signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsigned {
-    /// The user has no key, and no keyring to make one in: as things are, not worth a word at every run.
+    /// The user has no key, and no keyring to make one in. This is usual on a server, so runs do not report it.
     NoKey,
-    /// There is a key or there may be one, and it cannot be had, in words.
+    /// There is or may be a key, and it cannot be read. Contains the reason in words.
     Failed(String),
 }
 
 impl Unsigned {
-    /// In words, for the record.
+    /// Returns the reason in words, for the record.
     pub fn words(&self) -> &str {
         match self {
             Self::NoKey => "there is no keyring, and no key in a file",
@@ -57,10 +56,10 @@ impl Unsigned {
     }
 }
 
-/// The user's key; the first call on a machine with a keyring makes it.
+/// Returns the user's key. The first call on a machine with a keyring makes it.
 ///
 /// # Errors
-/// Why there is none.
+/// If there is none, with the reason.
 pub fn signer(host: &Host) -> Result<Kept, Unsigned> {
     match find(host).map_err(Unsigned::Failed)? {
         Found::Key(kept) => Ok(*kept),
@@ -71,10 +70,10 @@ pub fn signer(host: &Host) -> Result<Kept, Unsigned> {
     }
 }
 
-/// The user's key if there is one.
+/// Returns the user's key. `None` if there is none.
 ///
 /// # Errors
-/// Why it cannot be had, in words.
+/// If it cannot be read, with the reason in words.
 pub fn existing(host: &Host) -> Result<Option<Kept>, String> {
     Ok(match find(host)? {
         Found::Key(kept) => Some(*kept),
@@ -82,10 +81,10 @@ pub fn existing(host: &Host) -> Result<Option<Kept>, String> {
     })
 }
 
-/// Makes a new key. The old one goes on counting for what it signed.
+/// Makes a new key. Signatures of the old one stay trusted.
 ///
 /// # Errors
-/// When it cannot be made or kept.
+/// If it cannot be made or stored.
 pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<Kept, EffectError> {
     let store = match store {
         Some(store) => store,
@@ -97,7 +96,7 @@ pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<Kept, EffectError>
     };
     let kept = make(host, store)?;
     if store == KeyStore::Keyring {
-        // The file is asked first: an older key there would hide this one.
+        // The file is read before the keyring, so an older key there would hide this one.
         let cleared = Store::File(key_file(host)?).clear(NAME);
         cleared.map_err(|error| not_kept(&error))?;
     }
@@ -107,13 +106,17 @@ pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<Kept, EffectError>
 const FILE: &str = "file";
 const KEYRING: &str = "keyring";
 
+/// The result of looking for the key.
 enum Found {
+    /// The key.
     Key(Box<Kept>),
     /// No key yet, and the store in which to make it.
     Nothing(KeyStore),
 }
 
+/// Looks the key up in the file, then in the keyring.
 fn find(host: &Host) -> Result<Found, String> {
+    // The file first: reading it takes no time, and a keyring may ask the user to unlock it.
     let file = Store::File(key_file(host).map_err(|error| error.message)?);
     if let Some(secret) = file.get(NAME).map_err(|error| error.to_string())? {
         let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
@@ -130,9 +133,10 @@ fn find(host: &Host) -> Result<Found, String> {
     }
 }
 
-/// Trusted before it is kept: a key that signs must never be unknown here.
+/// Makes a key, trusts it and stores it.
 fn make(host: &Host, store: KeyStore) -> Result<Kept, EffectError> {
     let (key, secret) = SigningKey::generate().map_err(|error| broken(&error))?;
+    // Trusted before it is stored: after a crash in between, no stored key may sign without being trusted.
     trust_key(&trust_file(host)?, &owner(host), &key.public()).map_err(|error| broken(&error))?;
     let (store, name) = match store {
         KeyStore::Keyring => {
@@ -163,19 +167,19 @@ fn no_home() -> EffectError {
     EffectError::new(Cause::Usage, "no-home", "there is no home folder to keep keys in").hint("set `HOME`")
 }
 
-/// The list of trusted keys: `allowed_signers` among the user's settings, in OpenSSH's form.
+/// Returns the file of trusted keys: `allowed_signers` among the user's settings, in OpenSSH's form.
 ///
 /// # Errors
-/// When there is no home folder.
+/// If there is no home folder.
 pub fn trust_file(host: &Host) -> Result<PathBuf, EffectError> {
     let dir = host.environment().config_dir().ok_or_else(no_home)?;
     Ok(dir.join("allowed_signers"))
 }
 
-/// The keys whose signatures count.
+/// Reads the keys whose signatures are trusted. Without a home folder, there are none.
 ///
 /// # Errors
-/// When the list cannot be read.
+/// If the list cannot be read.
 pub fn trusted(host: &Host) -> Result<Vec<TrustedKey>, EffectError> {
     match trust_file(host) {
         Ok(path) => trusted_keys(&path).map_err(|error| broken(&error)),
@@ -183,15 +187,15 @@ pub fn trusted(host: &Host) -> Result<Vec<TrustedKey>, EffectError> {
     }
 }
 
-/// Lets a key count from now on; false when it did already.
+/// Adds a key to the trusted ones. Returns false if it was trusted already.
 ///
 /// # Errors
-/// When the list cannot be written.
+/// If the list cannot be written.
 pub fn trust(host: &Host, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
     trust_key(&trust_file(host)?, name, key).map_err(|error| broken(&error))
 }
 
-/// The user's name in a form that the list takes.
+/// Returns the user's name with only the characters that the file of trusted keys allows.
 fn owner(host: &Host) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let name: String = host.environment().user().chars().filter(plain).take(60).collect();
@@ -211,17 +215,18 @@ impl Host {
         report(self, own.as_ref())
     }
 
-    /// Makes a new evidence key. True if it is the first one; older ones go on counting for what they signed.
+    /// Makes a new evidence key. Returns true with it if it is the first one. Signatures of older keys stay trusted.
     ///
     /// # Errors
-    /// If it cannot be made or kept.
+    /// If it cannot be made or stored.
     pub fn rotate_evidence_key(&self, store: Option<KeyStore>) -> Result<(KeyReport, bool), EffectError> {
         let is_first = trusted(self)?.is_empty();
         let kept = rotate(self, store)?;
         Ok((report(self, Some(&kept))?, is_first))
     }
 
-    /// Lets keys count from now on: a file with OpenSSH's lines, or such a line itself. Returns each with whether it is new.
+    /// Adds keys to the trusted ones, from a file with OpenSSH's lines or from such a line itself. Returns the id of each key,
+    /// with true if it is new.
     ///
     /// # Errors
     /// If there is no Ed25519 key, or the list cannot be written.

@@ -1,6 +1,6 @@
 //! An export of the evidence: a folder for a reviewer who has neither this repository nor this program.
 //!
-//! Owns: what lies in it next to the evidence itself. Never: puts a secret into it, or a script; lays out its page.
+//! Owns: its files next to the evidence itself. Never: puts a secret or a script into it, or lays out its page.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::tape::broken;
 use crate::{evidence_key, repository};
 
-/// Which parts an export has.
+/// The parts that an export has.
 struct ExportParts {
     /// Signed statements.
     attested: bool,
@@ -24,13 +24,14 @@ struct ExportParts {
     signed: bool,
     /// Keys that the exporter trusts.
     keys: bool,
-    /// Content was left out.
+    /// True if content was left out.
     redacted: bool,
     /// Runs that nobody signed.
     unsigned_runs: u64,
 }
 
-/// Writes what a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
+/// Writes the file that a reviewer reads first. It mentions only files that are in the folder, and only commands that can
+/// run with them.
 fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
     let line = |there: bool, text: &str| if there { format!("{text}\n") } else { String::new() };
     let attestations = line(
@@ -85,7 +86,7 @@ Check it with AgentOS:      {ours}
     )
 }
 
-/// Says what a check without a fault proves, and what it does not.
+/// Explains what a check without faults proves, and what it does not.
 fn proved(parts: &ExportParts) -> String {
     let mut text = "What that proves
     Each record is what was written: number, time, kind, run, content and the order. No record in between is missing.\n"
@@ -120,30 +121,30 @@ What it does not prove
     text
 }
 
-/// Runs shown on the page, the newest ones.
+/// Most runs shown on the page, the newest ones.
 const MOST_RUNS: usize = 500;
-/// Bytes of one diff shown on the page.
+/// Most bytes of one diff shown on the page.
 const LONGEST_DIFF: usize = 64 << 10;
 
-/// One run of an export, for its page.
+/// A run of an export, for its page.
 #[derive(Debug, Default)]
 pub struct ExportedRun {
-    /// Its id.
+    /// Id of the run.
     pub run: String,
-    /// Its records, in order.
+    /// Records of the run, in order.
     pub records: Vec<Record>,
-    /// The beginning of its last diff; untrusted text.
+    /// The beginning of the run's last diff; untrusted text. `None` if it has none.
     pub diff: Option<String>,
-    /// The diff is longer than what is shown.
+    /// True if the diff is longer than the part shown.
     pub is_diff_cut: bool,
 }
 
-/// The check that a reviewer can make of an export, with what lies in its folder.
+/// The check that a reviewer can run with the files of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyCheck {
-    /// The folder names keys whose signatures count.
+    /// True if the folder names trusted keys.
     pub names_keys: bool,
-    /// Everything is signed by one of them, so that a missing signature is a fault.
+    /// True if every run is signed by one of them, so that a missing signature is a fault.
     pub requires_signatures: bool,
 }
 
@@ -152,12 +153,12 @@ pub struct CopyCheck {
 pub struct ExportLayout<'a> {
     /// Lays out the page for a browser.
     pub page: &'a dyn Fn(&VerifyReport, &[ExportedRun]) -> String,
-    /// Words the command that makes the check, for a reader who is in the folder.
+    /// Words the command of the check, for a reader who is in the folder.
     pub check_command: &'a dyn Fn(CopyCheck) -> String,
 }
 
 impl Host {
-    /// Copies the evidence into a new or empty folder, with what `layout` words. `redacts` leaves content out.
+    /// Copies the evidence into a new or empty folder, with the texts of `layout`. `redacts` leaves content out.
     ///
     /// # Errors
     /// If the folder is not empty, or something cannot be read or written.
@@ -191,7 +192,7 @@ impl Host {
             "index.html",
             (layout.page)(&found, &newest_runs(&copied, redacts)?).as_bytes(),
         )?;
-        // Without a key, or where it cannot be had, the export is not signed and says so.
+        // Without a key, or if it cannot be read, the export is not signed and says so.
         let key = evidence_key::existing(self).ok().flatten().map(|kept| kept.key);
         let parts = ExportParts {
             attested: out.join("attestations").is_dir(),
@@ -204,7 +205,8 @@ impl Host {
         copy.seal(SystemClock.now().as_str(), key.as_ref())
             .map_err(|error| broken(&error))?;
         if !found.ok {
-            let message = "the evidence is not whole; the copy is what is there, and says so";
+            // Exported all the same: the damaged state is what a reviewer may have to see.
+            let message = "the evidence is damaged; the copy contains what is there, and says so";
             self.notify(Notice::new("evidence-broken", message));
         }
         Ok(ExportReport {
@@ -220,7 +222,7 @@ impl Host {
     }
 }
 
-/// The trusted keys as OpenSSH reads them.
+/// Writes the trusted keys in the form that OpenSSH reads.
 fn signers(trusted: &[TrustedKey]) -> String {
     let line = |known: &TrustedKey| {
         let (name, key) = (&known.name, known.key.line());
@@ -229,13 +231,13 @@ fn signers(trusted: &[TrustedKey]) -> String {
     trusted.iter().map(line).collect()
 }
 
-/// Reads the newest runs. A redacted copy shows none: what a station says was left out.
+/// Reads the newest runs. A redacted copy shows none, because their content was left out.
 fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, EffectError> {
     let mut runs: Vec<ExportedRun> = Vec::new();
     if redacted {
         return Ok(runs);
     }
-    // A tape that breaks off is shown as far as it can be read; the verification above says where it breaks.
+    // A damaged tape is shown as far as it can be read; the verification reports where the damage begins.
     for record in store
         .records()
         .map_err(|error| broken(&error))?
@@ -262,6 +264,7 @@ fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, Effect
     Ok(runs)
 }
 
+/// Adds a record to its run, with the beginning of its diff.
 fn take(run: &mut ExportedRun, store: &Store, record: Record) {
     let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
     if record.kind == RecordKind::Landing

@@ -1,6 +1,6 @@
-//! Files that come in, with a limit.
+//! Reading files with a size limit.
 //!
-//! Owns: reading a recording, a policy, a profile file, a key. Never: reads without a bound.
+//! Owns: reading a recording, a policy, a profile file, a key. Never: reads without a limit.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,13 +13,13 @@ use agentos_engine::ports::EffectError;
 use crate::environment::Environment;
 use crate::error::usage;
 
-/// An answer larger than this is not even read. Landing has the finer limits.
+/// Largest answer that is read, in bytes. Landing has the finer limits.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
 
 /// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
-/// When it cannot be read or is larger.
+/// If it cannot be read or is larger.
 pub fn file(environment: &Environment, path: &Path, limit: u64) -> Result<Vec<u8>, EffectError> {
     let path = environment.cwd.join(path);
     let name = environment.shown(&path);
@@ -30,7 +30,7 @@ pub fn file(environment: &Environment, path: &Path, limit: u64) -> Result<Vec<u8
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`file`], and when it is not UTF-8.
+/// As [`file`], and if it is not UTF-8.
 pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<String, EffectError> {
     let bytes = file(environment, path, limit)?;
     String::from_utf8(bytes).map_err(|_| {
@@ -39,11 +39,11 @@ pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<S
     })
 }
 
-/// Reads a text file that configures the program and that nobody named in this call: a file of the repository or the
-/// user. A FIFO or a device is refused, which a file named in the call may be, as in `<(...)`.
+/// Reads a settings file of the repository or the user, which nobody named in this call. Unlike a file named in the call,
+/// which may be a pipe as in `<(...)`, it must not be a FIFO or a device: opening one could block forever.
 ///
 /// # Errors
-/// As [`text_file`], and when it is not a regular file or a link that is refused.
+/// As [`text_file`], and if it is not a regular file, or a link that is refused.
 pub fn settings_file(
     environment: &Environment,
     path: &Path,
@@ -58,20 +58,20 @@ pub fn settings_file(
         .map_err(|_| usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
 }
 
-/// Something that is named cannot be read.
+/// Makes the error of a named file that cannot be read.
 pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "look at the name; a relative one is looked for in the folder you are in",
-        io::ErrorKind::PermissionDenied => "make it readable for you",
+        io::ErrorKind::NotFound => "check the name; a relative path starts in the current folder",
+        io::ErrorKind::PermissionDenied => "give your user the right to read it",
         io::ErrorKind::IsADirectory => "name a file",
-        io::ErrorKind::InvalidInput => "put a regular file there, or take away what is there",
-        _ => "look at the disk and at what the name leads to",
+        io::ErrorKind::InvalidInput => "put a regular file there, or remove what is there",
+        _ => "check the disk, and where the name leads",
     };
     let message = format!("cannot read `{name}`: {}", describe_cause(error));
     EffectError::from_source(Cause::Usage, "usage", message, error).hint(hint)
 }
 
-/// The system's words, without its number for them.
+/// Returns the system's description of an error, without its number.
 pub fn describe_cause(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
@@ -83,9 +83,10 @@ pub fn describe_cause(error: &io::Error) -> String {
 /// Reads from `from` to its end.
 ///
 /// # Errors
-/// When it cannot be read or holds more than `limit` bytes.
+/// If it cannot be read or has more than `limit` bytes.
 pub fn bounded(from: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, EffectError> {
     let mut bytes = Vec::new();
+    // One byte more than allowed, so that a longer file is noticed. Its stated size is not trusted: it may grow, or be a pipe.
     from.take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(name, &error))?;

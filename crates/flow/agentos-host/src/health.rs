@@ -1,6 +1,7 @@
-//! How providers are: every one asked at once.
+//! Health of providers: all are checked at once.
 //!
-//! Owns: which are asked, what is offered to them, and what their keys' checks say. Never: waits for one before asking the next.
+//! Owns: which providers are checked, the probes of connected ones, and remembering the checks of their keys. Never: waits
+//! for one provider before it checks the next.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -23,39 +24,39 @@ use crate::tool_calls::{self, ToolCallProbe};
 use crate::tools::{Tool, Tools};
 use crate::{key_checks, repository, runtime};
 
-/// Which providers are looked at, and what they are offered.
+/// The order to check providers, with the probes to make.
 #[derive(Debug, Clone, Default)]
 pub struct HealthSpec {
-    /// These providers; every one that has a profile if there is none.
+    /// Names of the providers. An empty list means every provider with a profile.
     pub providers: Vec<String>,
-    /// Settings that win over the profile.
+    /// Settings that override the profile.
     pub overrides: ProviderOverrides,
-    /// Have each connected tool make one tiny edit in each form.
+    /// Have each connected tool make one tiny edit in each edit format.
     pub probes_edits: bool,
     /// Offer each connected model one tool.
     pub probes_tools: bool,
-    /// Keep the best form in the user's profile.
+    /// Save the best edit format in the user's profile.
     pub saves: bool,
 }
 
-/// `agentos tool health --json`.
+/// The output of `agentos tool health --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct HealthReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// One for each provider asked.
+    /// The health of each provider that was checked.
     pub tools: Vec<ToolHealth>,
-    /// What connected ones made of a tiny edit, with `--probe`.
+    /// Results of the tiny edit by connected providers, with `--probe`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
-    /// What connected ones made of a tool that they were offered, with `--probe-tools`.
+    /// Results of the offered tool by connected providers, with `--probe-tools`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCallProbe>,
 }
 
 impl HealthReport {
-    /// True if what was asked for is there: every provider that was named, or one of all. A tool whose probe got no answer that can be
-    /// used is as good as none, and so is one whose tool calls do not work where that was asked.
+    /// Returns true if every named provider is usable, or any provider if none was named. A provider is not usable if its probe got
+    /// no usable answer, or if its tool calls were probed and do not work.
     #[must_use]
     pub fn is_good(&self, spec: &HealthSpec) -> bool {
         let no_use = |tool: &ToolHealth| {
@@ -73,7 +74,7 @@ impl HealthReport {
     }
 }
 
-/// Providers that can be looked at, again and again.
+/// Providers that can be checked repeatedly.
 pub struct HealthWatch {
     host: Host,
     tools: Tools,
@@ -82,7 +83,7 @@ pub struct HealthWatch {
 }
 
 impl Host {
-    /// Finds the providers that are meant; nothing is asked yet.
+    /// Finds the providers of a check, without contacting any.
     ///
     /// # Errors
     /// If there is no such provider, or a profile folder cannot be read.
@@ -99,16 +100,17 @@ impl Host {
 }
 
 impl HealthWatch {
-    /// Looks once. Must be awaited on a thread with a runtime that has timers and sockets; see [`crate::block_on`].
+    /// Checks the providers once. Must be awaited on a thread with a runtime that has timers and sockets; see
+    /// [`crate::block_on`].
     ///
     /// # Errors
-    /// If a form was to be saved and cannot be.
+    /// If an edit format was to be saved and cannot be.
     pub async fn look(&self) -> Result<HealthReport, EffectError> {
         look(&self.host, &self.spec, &self.tools, &self.kinds).await
     }
 }
 
-/// The providers that are meant, each once.
+/// Returns the providers of a check, each once.
 fn named(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectError> {
     let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in given {
@@ -124,7 +126,7 @@ fn named(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectErr
     Ok(kinds)
 }
 
-/// One look at all of them.
+/// Checks the providers once, with the probes that the order names.
 async fn look(
     host: &Host,
     spec: &HealthSpec,
@@ -143,6 +145,7 @@ async fn look(
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
         .collect();
+    // Before the probes, which take long: the checks are saved even if a person stops those.
     key_checks::remember(host, &answered);
     let connected = answered.iter().filter(|(health, _)| health.is_connected());
     let mut probes = Vec::new();
@@ -173,7 +176,7 @@ async fn look(
     })
 }
 
-/// Looks at these providers, all asked at once.
+/// Checks these providers, all at once.
 ///
 /// # Errors
 /// If the system refuses to wait for them.
@@ -190,7 +193,7 @@ pub(crate) fn asked(
     Ok(where_to_keep(host, found.collect()))
 }
 
-/// Where there is no keyring, what proposes to keep a key names the store that is there.
+/// Changes proposals to store a key: without a keyring, they name the file store.
 fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
     let is_proposal = |step: &NextStep| matches!(step, NextStep::SetKey { .. });
     let is_proposed = found.iter().any(|tool| tool.next.iter().any(is_proposal));
@@ -205,14 +208,14 @@ fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
     found
 }
 
-/// The tools known here: a repository's profiles count where there is one.
+/// Reads the known tools, with the repository's profiles if there is one.
 pub(crate) fn tools(host: &Host) -> Result<Tools, EffectError> {
     let repo = repository::open(host).ok();
     Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
 }
 
-/// The tools of these providers, all looked up at once: a keyring that does not answer holds up one limit, not one
-/// for each provider.
+/// Makes the tools of these providers, all at once. A keyring that does not answer then costs one timeout, not one for
+/// each provider.
 fn ready(
     host: &Host,
     tools: &Tools,
@@ -251,7 +254,7 @@ async fn probe_all(kinds: &[ProviderKind], ready: &[Result<Tool, EffectError>]) 
     together(probes.collect()).await
 }
 
-/// Says what only we know of a key that is refused: that the environment decides it.
+/// Adds to a refused key that it came from an environment variable: a stored key would have no effect.
 fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
     let key = tool.as_ref().ok().and_then(|tool| tool.key.as_ref());
     let variable = key.and_then(|key| key.variable.as_ref());
@@ -263,6 +266,7 @@ fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) ->
     health
 }
 
+/// Makes the health of a provider whose tool cannot be made.
 fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
     let health = ToolHealth::new(
         provider,
@@ -285,7 +289,7 @@ fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
     health
 }
 
-/// All futures at once, on this thread; results in the order given.
+/// Awaits all futures at once, on this thread. Returns the results in the given order.
 async fn together<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! The commits of a repository, as the verification of its evidence asks for them.
+//! The commits of a repository, for the verification of its evidence.
 //!
 //! Owns: which commits are read, and when. Never: writes.
 
@@ -16,7 +16,7 @@ pub struct History<'a> {
     repo: &'a Repository,
     pinned: Vec<CommitInfo>,
     bare: Vec<String>,
-    /// Everything that is reached; read when somebody asks for it, which is rare.
+    /// Every reachable commit. Read on first use, because a verification rarely needs it and a history can be long.
     reached: OnceCell<Reached>,
 }
 
@@ -24,11 +24,11 @@ pub struct History<'a> {
 #[derive(Default)]
 struct Reached {
     ids: BTreeSet<String>,
-    /// Those without evidence, by each of their marks.
+    /// Ids of the commits without evidence, by each of their marks.
     bare: BTreeMap<String, String>,
 }
 
-/// What an amended or rebased commit has in common with what it was.
+/// Returns the properties that an amended or rebased commit shares with the original.
 fn marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
     let (author, parents) = (&commit.author, commit.parents.join(" "));
     [
@@ -38,14 +38,14 @@ fn marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
     ]
 }
 
-/// Commits looked at when evidence is verified; far above what a repository of ours holds.
+/// Most commits that are read when evidence is verified, far above the length of a usual history.
 const MOST_COMMITS: usize = 1_000_000;
 
 impl<'a> History<'a> {
     /// Reads the commits that name evidence.
     ///
     /// # Errors
-    /// When the history cannot be read: then nothing can be said about it.
+    /// If the history cannot be read: a verification without it would prove too little.
     pub fn read(repo: &'a Repository) -> Result<Self, EffectError> {
         let commits = repo
             .agentos_commits(MOST_COMMITS)
@@ -61,7 +61,7 @@ impl<'a> History<'a> {
     /// Reads one commit or a range, with those that name no evidence.
     ///
     /// # Errors
-    /// When it means no commits, or the history cannot be read.
+    /// If the range names no commits, or the history cannot be read.
     pub fn of(repo: &'a Repository, range: &str) -> Result<Self, EffectError> {
         let commits = repo
             .commits_in(range, MOST_COMMITS)
@@ -80,7 +80,7 @@ impl<'a> History<'a> {
     fn reached(&self) -> &Reached {
         self.reached.get_or_init(|| {
             let mut reached = Reached::default();
-            // What cannot be read was said when the history was read first.
+            // An unreadable history was already reported when it was read first.
             for commit in self.repo.all_commits(MOST_COMMITS).unwrap_or_default() {
                 if commit.trailer(EVIDENCE_TRAILER).is_none() {
                     let marks = marks(&commit).map(|mark| (mark, commit.id.clone()));

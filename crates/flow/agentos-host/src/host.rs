@@ -1,6 +1,6 @@
-//! The host: the product without a screen, as every front end holds it.
+//! The host: the product without a screen, as every front end uses it.
 //!
-//! Owns: the environment of a call, the repository that is meant, and the door for notices. Never: prints, reads a terminal, or
+//! Owns: the environment of a call, the repository of a call, and the observer of notices. Never: prints, reads a terminal, or
 //! outlives its caller.
 
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use agentos_api::Notice;
 use crate::environment::Environment;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
 
-/// One place to work from: an environment, a folder, and somebody who hears notices.
+/// The context of calls: an environment, a repository folder, and an observer of notices.
 ///
-/// Cheap to clone; every clone means the same place.
+/// Cheap to clone; every clone has the same context.
 #[derive(Debug, Clone)]
 pub struct Host {
     environment: Arc<Environment>,
@@ -23,8 +23,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens a host in an environment, meaning the repository around its current folder. Notices are dropped until
-    /// [`Host::with_observer`] names who hears them.
+    /// Makes a host in an environment, for the repository around its current folder. Notices are dropped until
+    /// [`Host::with_observer`] sets an observer.
     #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Host {
         }
     }
 
-    /// Means the repository around this folder; a relative one is below the current folder. `None` keeps the current folder.
+    /// Chooses the repository around this folder; a relative path is below the current folder. `None` keeps the current folder.
     #[must_use]
     pub fn with_repository(mut self, folder: Option<PathBuf>) -> Self {
         self.repository = folder;
@@ -49,21 +49,21 @@ impl Host {
         self
     }
 
-    /// Says whether a person waits for each call. A repository that is locked by another landing is waited for in turn where
-    /// nobody does, and reported as locked where somebody could decide to try again.
+    /// Sets whether a person waits for each call. A repository that another landing locks is reported as locked to a person, who
+    /// can decide to try again; without a person, the call waits for its turn.
     #[must_use]
     pub fn with_person(mut self, is_attended: bool) -> Self {
         self.is_attended = is_attended;
         self
     }
 
-    /// Returns what the process was started in.
+    /// Returns the environment of the calls.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Returns the folder whose repository is meant.
+    /// Returns the folder in which the repository is looked up.
     #[must_use]
     pub fn repository_dir(&self) -> PathBuf {
         match &self.repository {
@@ -72,23 +72,23 @@ impl Host {
         }
     }
 
-    /// Returns the folder that the caller named as the repository's. `None` if it named none.
+    /// Returns the folder that the caller named. `None` if it named none.
     #[must_use]
     pub fn named_repository(&self) -> Option<&Path> {
         self.repository.as_deref()
     }
 
-    /// True if a person waits for each call.
+    /// Returns true if a person waits for each call.
     pub(crate) fn is_attended(&self) -> bool {
         self.is_attended
     }
 
-    /// Hands a notice to whoever listens.
+    /// Sends a notice to the observer.
     pub fn notify(&self, notice: Notice) {
         self.observer.0.notice(notice);
     }
 
-    /// Returns who hears of notices and records.
+    /// Returns the observer of notices and records.
     pub(crate) fn observer(&self) -> &dyn HostObserver {
         self.observer.0.as_ref()
     }

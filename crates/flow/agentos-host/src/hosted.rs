@@ -1,7 +1,7 @@
-//! The built-in adapters in the sandbox: this program as their host, and as the hosted.
+//! Built-in adapters in the sandbox: this program as their parent, and as the confined child.
 //!
-//! Owns: the hidden verb, what is written down for it and what it writes. Never: puts a key on a command line or into a
-//! variable; it goes over the pipe, with the task.
+//! Owns: the hidden verb, its input and its output. Never: puts a key on a command line or into a variable, where other
+//! processes could read it; the key goes over the pipe, with the task.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -23,14 +23,14 @@ use crate::tool_notices::tool_notice;
 use crate::tools::Tool;
 use crate::{programs, runtime};
 
-/// The hidden verb. Not for people: it reads a job on standard input.
+/// The hidden verb, which reads a job from standard input. It is not for people.
 const VERB: &str = "__tool";
-/// For the first connection to be made, as long as the adapters wait themselves.
+/// Longest wait for the first connection, the same as in the adapters themselves.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Where a user's own certificate authorities are, for servers that have a certificate of their own.
+/// Variables that name a user's own certificate authorities, for servers with a certificate of their own.
 const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// What a hosted adapter reads; no `Debug`, for it holds the key.
+/// The input of a hosted adapter. It has no `Debug`, because it contains the key.
 #[derive(Serialize, Deserialize)]
 struct Job {
     profile: Profile,
@@ -40,25 +40,25 @@ struct Job {
     task: ToolTask,
 }
 
-/// The same tool, hosted in the sandbox where it speaks to a server and the kernel can hold it.
+/// Moves a tool's adapter into the sandbox, if it talks to a server and the kernel can confine it.
 ///
 /// # Errors
-/// When this program's own file cannot be found.
+/// If this program's own file cannot be found.
 pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, EffectError> {
     let Some(hosting) = tool.hosting.take() else {
         return Ok(tool);
     };
     let url = hosting.profile.base_url.as_ref().map(ToString::to_string);
     let Some(url) = url.and_then(|url| HttpUrl::parse(&url).ok()) else {
-        // Nothing can be sent; the adapter says so.
+        // Without an address nothing can be sent, and the adapter reports that itself.
         return Ok(tool);
     };
     let (sandbox, held) = programs::sandbox(caller)?;
     if let Err(why) = held.get() {
-        let told = format!(
-            "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"
+        let message = format!(
+            "the kernel cannot confine this tool here ({why}): it runs in this process, and the boundary is observed"
         );
-        tool.notices.push(tool_notice(told));
+        tool.notices.push(tool_notice(message));
     }
     let program = std::env::current_exe().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
@@ -87,6 +87,7 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
     Ok(tool)
 }
 
+/// Writes the job for the child.
 fn written(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, String> {
     let job = Job {
         profile: hosting.profile.clone(),
@@ -98,7 +99,8 @@ fn written(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, 
     serde_json::to_vec(&job).map_err(|error| format!("its task cannot be written down: {error}"))
 }
 
-/// Runs as a hosted adapter if these arguments (without the program's name) ask for it; gives the exit code.
+/// Runs as a hosted adapter if these arguments (without the program's name) say so, and returns the exit code. `None` if they
+/// do not.
 pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if args.next()? != VERB || args.next().is_some() {
         return None;
@@ -115,6 +117,7 @@ pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     })
 }
 
+/// Reads the job and runs its adapter, in the child.
 fn answered() -> Result<HostedLine, String> {
     let mut text = Vec::new();
     std::io::stdin()
@@ -140,7 +143,7 @@ fn answered() -> Result<HostedLine, String> {
     })
 }
 
-/// What the adapter says on its way, as lines.
+/// A progress sink that writes the adapter's progress as lines.
 struct Lines;
 
 impl ProgressSink for Lines {
@@ -148,13 +151,13 @@ impl ProgressSink for Lines {
         match progress {
             Progress::Text(text) => say(&HostedLine::Text { text }),
             Progress::Note(note) => say(&HostedLine::Note { note }),
-            // Servers have no streams beside their answer.
+            // Only programs have output streams besides their answer.
             Progress::Transcript(_) => {}
         }
     }
 }
 
-/// Writes one line. If nobody reads it, this process is about to be ended.
+/// Writes one line. An error is ignored: if nobody reads it, the parent is about to end this process.
 fn say(line: &HostedLine) {
     let text = serde_json::to_string(line).unwrap_or_default();
     let mut out = std::io::stdout().lock();

@@ -1,7 +1,7 @@
-//! `agentos init`: what a repository begins with: a policy, and the profile of a provider that is there.
+//! `agentos init`: proposes a policy and the profile of a provider that was found.
 //!
-//! Owns: what is looked for and what is proposed. Never: writes by itself (the proposal goes the way of every change,
-//! so policy asks about it), overwrites a file, or reads a key: only the names of variables.
+//! Owns: the search and the proposal. Never: writes by itself (the proposal is judged and landed like every change, so
+//! policy asks about it), overwrites a file, or reads a key: only the names of variables.
 
 use std::path::Path;
 
@@ -28,9 +28,10 @@ use crate::tasks::AnswerSpec;
 use crate::tools::Tools;
 use crate::{health, keys};
 
+/// Folder of a repository's profiles.
 const PROFILE_DIR: &str = ".agentos/profiles";
 
-/// `agentos init --json`.
+/// The output of `agentos init --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InitReport {
     /// Version of this shape: 1.
@@ -39,27 +40,27 @@ pub struct InitReport {
     pub servers: Vec<FoundServer>,
     /// Keys in the environment, by the names of their variables.
     pub keys: Vec<FoundKey>,
-    /// What is to be written.
+    /// Files to write.
     pub files: Vec<ProposedFile>,
-    /// What is there already, and stays as it is.
+    /// Files that exist already and stay as they are.
     pub kept: Vec<String>,
-    /// What became of it; none when nothing was to be written, or it was only to be printed.
+    /// The outcome of the landing. `None` if nothing was to be written, or the proposal was only printed.
     pub outcome: Option<Outcome>,
 }
 
-/// What a repository is to begin with.
+/// The order to propose a policy and a profile.
 #[derive(Debug, Clone)]
 pub struct InitSpec {
     /// The policy that is proposed.
     pub preset: Preset,
-    /// The provider whose profile is proposed; found on the machine if there is none.
+    /// The provider whose profile is proposed. `None` means one that is found on the machine.
     pub provider: Option<String>,
-    /// Ask no server.
+    /// True if no server is contacted.
     pub is_offline: bool,
 }
 
 impl Host {
-    /// Looks at the machine and proposes a policy and a profile. Nothing is written.
+    /// Searches the machine and proposes a policy and a profile. Writes nothing.
     ///
     /// # Errors
     /// If there is no repository, or no such provider.
@@ -69,7 +70,8 @@ impl Host {
     }
 }
 
-/// Makes the run that writes proposed files into index and working tree, as a diff: they go the way of every change.
+/// Makes the run that writes proposed files into index and working tree. They are a diff, which is judged and landed like
+/// every change.
 #[must_use]
 pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
     let instruction = "Begin with a policy and a provider's profile".to_owned();
@@ -131,7 +133,7 @@ fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport
     Ok(report)
 }
 
-/// What is committed or lies in the work tree.
+/// The files that exist already, in the base commit or in the working tree.
 struct There<'a> {
     base: &'a dyn Base,
     work_dir: Option<&'a Path>,
@@ -163,8 +165,9 @@ fn unreadable(error: &agentos_landing::BaseError) -> EffectError {
     EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }
 
-/// The profiles that lead to this machine, all asked at once; each takes at most 5 seconds.
+/// Finds the servers on this machine that answer. All are contacted at once, and each takes at most 5 seconds.
 fn servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
+    // Only servers on this machine: a search must not send anything elsewhere.
     let local = |name: &&str| {
         let resolved = tools.resolved(host, name, &ProviderOverrides::default());
         let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
@@ -175,7 +178,7 @@ fn servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> 
     Ok(found.into_iter().filter_map(answering).collect())
 }
 
-/// A server that lists models is there, whichever model its profile names.
+/// Returns the server, if it lists models, whichever model its profile names. `None` if it does not answer.
 fn answering(tool: ToolHealth) -> Option<FoundServer> {
     let there = match tool.status {
         HealthStatus::Connected | HealthStatus::ModelMissing => true,
@@ -188,7 +191,7 @@ fn answering(tool: ToolHealth) -> Option<FoundServer> {
         provider: tool.provider,
         endpoint: tool.endpoint.map(|endpoint| endpoint.to_string()),
         models: match (tool.status, tool.model) {
-            // The configured one first: it is loaded.
+            // The configured model first: the server has it loaded.
             (HealthStatus::Connected, Some(model)) => {
                 let others = tool.models.into_iter().filter(|other| *other != model);
                 std::iter::once(model.clone()).chain(others).collect()
@@ -208,7 +211,7 @@ fn keys_found(host: &Host, tools: &Tools) -> Vec<FoundKey> {
     found.collect()
 }
 
-/// The one that was named, else the first local server, else the first key.
+/// Returns the named provider, else the first local server, else the first provider with a key. `None` if there is none.
 fn chosen(spec: &InitSpec, report: &InitReport) -> Option<String> {
     let server = report.servers.first().map(|server| server.provider.clone());
     let key = report.keys.first().map(|key| key.provider.clone());
@@ -221,7 +224,7 @@ struct NewProfile<'a> {
     model: Option<String>,
 }
 
-/// No more than what differs from the built-in profile: no address, so that the repository sends nothing anywhere.
+/// Makes a profile with only the model. It has no address: a profile in a repository must not decide where tasks are sent.
 fn profile_file(
     host: &Host,
     tools: &Tools,

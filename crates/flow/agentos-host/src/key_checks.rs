@@ -1,6 +1,6 @@
-//! What became of each provider's key at its last health check.
+//! The last health check of each provider's key.
 //!
-//! Owns: the small file that remembers it. Never: holds more of a key than its last four characters, or is believed for
+//! Owns: the small file that remembers it. Never: contains more of a key than its last four characters, or is used for
 //! another key than the one it was written for.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::files;
 use crate::host::Host;
 use crate::tools::Tool;
 
-/// A larger file is not ours.
+/// Largest file that is read. A larger one was not written by this program.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ struct Checks {
     keys: BTreeMap<String, KeyCheck>,
 }
 
-/// Remembers what these checks say of keys. It is a convenience: what goes wrong is logged and nothing more.
+/// Saves the results of these checks for keys. Errors are only logged: the file is a convenience for `auth status`.
 pub fn remember(host: &Host, found: &[(&ToolHealth, &Tool)]) {
     let news: Vec<(String, KeyCheck)> = found
         .iter()
@@ -45,7 +45,7 @@ pub fn remember(host: &Host, found: &[(&ToolHealth, &Tool)]) {
     }
 }
 
-/// The last check of a provider's key, if it was this one.
+/// Returns the last check of a provider's key. `None` if there is none, or it was of another key.
 pub fn last(host: &Host, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
     let mut checks = read(host);
     checks
@@ -54,12 +54,13 @@ pub fn last(host: &Host, provider: &str, ending: Option<&str>) -> Option<KeyChec
         .filter(|check| check.ending.as_deref() == ending)
 }
 
+/// Returns the check of a key. `None` if the health says nothing about it.
 fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
     let key = tool.key.as_ref()?;
     let accepted = match health.status {
         HealthStatus::Connected | HealthStatus::ModelMissing => true,
         HealthStatus::InvalidToken => false,
-        // They say nothing of the key.
+        // These states say nothing about the key.
         HealthStatus::NotConfigured | HealthStatus::Unreachable | HealthStatus::SchemaMismatch => {
             return None;
         }

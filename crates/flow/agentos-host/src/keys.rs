@@ -1,7 +1,7 @@
-//! Where a provider's key is looked for: flag, environment, keyring, file.
+//! Looking up a provider's key: flag, environment, keyring, file.
 //!
-//! Owns: that order, and how long the keyring may take. Never: shows a key, or asks a store for one that may not
-//! be sent anyway.
+//! Owns: that order, and the timeout of the keyring. Never: shows a key, or asks a store for a key that may not be sent
+//! anyway.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use agentos_tool::{KeyObstacle, Secret};
 use crate::host::Host;
 use crate::options::KeyStore;
 
-/// For looking: a keyring that wants to be unlocked first must not hold up a health check.
+/// Longest wait for reading a key: a keyring that must be unlocked first must not delay a health check.
 const LOOKING: Duration = Duration::from_secs(2);
-/// For storing: a person may have to unlock it.
+/// Longest wait for storing a key: a person may have to unlock the keyring.
 const STORING: Duration = Duration::from_secs(60);
 
-/// The user's stores, in the order in which they are asked.
+/// Returns the user's stores, in the order in which they are asked.
 fn stores(host: &Host) -> Vec<Store> {
     let mut stores = vec![Store::Keyring(KeyringStore::system(
         LOOKING,
@@ -32,18 +32,18 @@ fn stores(host: &Host) -> Vec<Store> {
     stores
 }
 
-/// The key that is sent, or why there is none.
+/// The key that may be sent, or the reason why there is none.
 #[derive(Debug, Default)]
 pub struct Usable {
-    /// The key.
+    /// The key. `None` if none may be sent.
     pub key: Option<Secret>,
-    /// The environment variable it came from, which wins over any store.
+    /// The environment variable of the key, which overrides every store. `None` if the key came from elsewhere.
     pub variable: Option<String>,
-    /// Why a key that may well be there is not sent.
+    /// The reason why a key that may exist is not sent. `None` if there is a key, or none to expect.
     pub obstacle: Option<KeyObstacle>,
 }
 
-/// The key that may be sent for this profile, if there is one.
+/// Looks up the key that may be sent for this profile.
 pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
     if let Some(given) = resolved
         .given_keys
@@ -82,7 +82,7 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
     }
 }
 
-/// Why a key is not sent: the one that is given, else one that may be stored.
+/// Returns why a key is not sent, first a given one, then a stored one. `None` if both may be sent.
 fn withheld(resolved: &Resolved) -> Option<KeyObstacle> {
     let given = resolved.given_keys.iter().map(|given| &given.key_use);
     given
@@ -93,8 +93,8 @@ fn withheld(resolved: &Resolved) -> Option<KeyObstacle> {
         })
 }
 
-/// Stores that may hold the key and could not be asked. No keyring at all is the usual state of a server; it is
-/// worth telling only to one who wants to use it.
+/// Returns the problems of stores that may contain the key and could not be asked. A missing keyring is not among them: it is
+/// the usual state of a server.
 fn problems(lookup: &Lookup) -> Vec<String> {
     let told = lookup
         .problems
@@ -107,13 +107,13 @@ fn is_no_keyring(problem: &CredentialError) -> bool {
     matches!(problem, CredentialError::NoKeyring { .. })
 }
 
-/// The environment variable that holds a provider's key, if one does.
+/// Returns the environment variable that contains a provider's key. `None` if none does.
 pub fn variable(host: &Host, provider: &str) -> Option<String> {
     let mut names = agentos_profile::env_names(provider).api_key.into_iter();
     names.find(|name| host.environment().get(name).is_some())
 }
 
-/// What may be shown of this profile's key.
+/// Returns the status of this profile's key, with nothing secret.
 pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
     let given = &resolved.given_keys;
     let sent = given.iter().find(|given| given.key_use.is_allowed());
@@ -126,7 +126,7 @@ pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
     }
     let lookup = find(&stores(host), &resolved.profile.api_key_ref);
     let problems = problems(&lookup);
-    // A stored key that may be sent wins over a variable that may not.
+    // The same order as in `usable`: a stored key that may be sent is used before a variable that may not.
     let stored = lookup
         .found
         .as_ref()
@@ -157,18 +157,18 @@ fn withheld_status(obstacle: Option<KeyObstacle>) -> KeyStatus {
     }
 }
 
-/// How the system's keyring is.
+/// The state of the system's keyring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keyring {
-    /// It answers.
+    /// The keyring answers.
     Usable,
-    /// There is none in this session.
+    /// There is no keyring in this session.
     None,
-    /// It does not answer, in words.
+    /// The keyring does not answer. Contains the reason in words.
     Failed(String),
 }
 
-/// Asks the keyring for a name that nothing is kept under.
+/// Checks the keyring by asking for a name under which nothing is stored.
 pub fn keyring(host: &Host) -> Keyring {
     match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get("agentos.doctor")
     {
@@ -178,10 +178,10 @@ pub fn keyring(host: &Host) -> Keyring {
     }
 }
 
-/// Keeps a key in the store that was named.
+/// Stores a key in the named store.
 ///
 /// # Errors
-/// When the store cannot be used.
+/// If the store cannot be used.
 pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
     let store = match store {
         KeyStore::Keyring => Store::Keyring(KeyringStore::system(STORING, host.environment().bus_socket())),
@@ -196,10 +196,10 @@ pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<()
     })
 }
 
-/// Forgets a key in every store; true when there was one.
+/// Removes a key from every store. Returns true if there was one.
 ///
 /// # Errors
-/// When a store cannot be asked: the key may still be there. No keyring is no error: there is nothing in it.
+/// If a store cannot be asked: the key may still be there. A missing keyring is no error: it contains nothing.
 pub fn forget(host: &Host, name: &str) -> Result<bool, EffectError> {
     let mut gone = false;
     for store in stores(host) {

@@ -1,7 +1,7 @@
-//! The product without a screen: what every front end does, it does through this crate.
+//! The product without a screen: every front end works through this crate.
 //!
-//! Owns: the composition of executor, evidence, credentials, network, signer and adapters behind the engine's ports, and the logic of
-//! the verbs that is not layout. Never: prints, reads a terminal, parses arguments or chooses words for one front end.
+//! Owns: the composition of executor, evidence, credentials, network, signer and adapters behind the engine's ports, and all logic
+//! of the verbs except layout. Never: prints, reads a terminal, parses arguments or chooses words for one front end.
 //!
 //! Start at [`Host`].
 

@@ -1,12 +1,12 @@
 //! The models that are known without asking a server.
 //!
-//! Owns: the list's published shape. Never: says that a server has a model; a health check asks it.
+//! Owns: the list's published shape. Never: claims that a server has a model; a health check asks the server.
 
 use agentos_profile::KnownModel;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `agentos models list --json`, and with one model `models show --json`.
+/// The output of `agentos models list --json`, and with one model of `models show --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct ModelList {
     /// Version of this shape: 1.

@@ -1,6 +1,6 @@
-//! Any dialect in, the canonical change out, without landing.
+//! Turning an answer of any dialect into the canonical change, without landing it.
 //!
-//! Owns: which commit an answer is placed in. Never: writes anything, not even evidence.
+//! Owns: the commit in which an answer is placed. Never: writes anything, not even evidence.
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;

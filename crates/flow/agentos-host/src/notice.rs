@@ -1,6 +1,6 @@
-//! Notices: what a person should hear of although nothing failed.
+//! Notices: messages for a person although nothing failed.
 //!
-//! Owns: the door through which a front end hears of notices and records. Never: prints.
+//! Owns: the observer through which a front end receives notices and records. Never: prints.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,42 +10,43 @@ use agentos_evidence::RecordKind;
 use agentos_executor::{Recovered, RecoveryOutcome};
 use agentos_tool::Timestamp;
 
-/// Reports what became of a landing that was cut short.
+/// Makes the notice about an interrupted landing that was finished or rolled back.
 pub(crate) fn recovered_notice(recovered: &Recovered) -> Notice {
     let what = match recovered.outcome {
-        RecoveryOutcome::RolledBack => {
-            "was cut short before its change was made; what it had prepared is gone"
-        }
+        RecoveryOutcome::RolledBack => "was interrupted before its change was written, and was rolled back",
         RecoveryOutcome::Finished if recovered.commit.is_some() => {
-            "was cut short after its commit; index and work tree now hold it"
+            "was interrupted after its commit; index and working tree now match it"
         }
-        RecoveryOutcome::Finished => "was cut short on its way; index and work tree now hold its change",
+        RecoveryOutcome::Finished => {
+            "was interrupted while it wrote; index and working tree now contain its change"
+        }
         RecoveryOutcome::Superseded => {
-            "was cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were"
+            "was interrupted, and its branch has moved or is no longer checked out; index and working tree were left as they are"
         }
     };
     let kept = recovered.kept.iter();
     Notice {
         details: kept
-            .map(|path| format!("kept {path}: it was edited meanwhile and left alone"))
+            .map(|path| format!("kept {path}: it was edited meanwhile and was not overwritten"))
             .collect(),
         ..Notice::new(Notice::RECOVERED, format!("run {} {what}", recovered.run))
     }
 }
 
-/// Hears what the host does. It is called on the thread that does the work, and must not wait.
+/// Receives notices and events of the host. Its methods are called on the thread that does the work, and must not block.
 pub trait HostObserver: Send + Sync {
-    /// Takes one notice.
+    /// Receives a notice.
     fn notice(&self, notice: Notice);
 
-    /// Hears that something has begun that takes a while.
+    /// Receives the beginning of a longer activity.
     fn began(&self, _activity: Activity) {}
 
-    /// Sees a record as it goes on the tape, its body without secrets. It is durable at the latest when its run has ended.
+    /// Receives a record that goes on the tape, its body without secrets. The record is durable at the latest when its run has
+    /// ended.
     fn record(&self, _kind: RecordKind, _at: &Timestamp, _body: &serde_json::Value) {}
 }
 
-/// Hears nothing.
+/// An observer that ignores everything.
 #[derive(Debug, Clone, Copy)]
 pub struct SilentObserver;
 
@@ -53,7 +54,7 @@ impl HostObserver for SilentObserver {
     fn notice(&self, _: Notice) {}
 }
 
-/// A shared observer that prints as a word in `Debug` output.
+/// A shared observer with a `Debug` output, which the trait object lacks.
 #[derive(Clone)]
 pub(crate) struct SharedObserver(pub(crate) Arc<dyn HostObserver>);
 

@@ -1,6 +1,6 @@
-//! What a caller may ask for, as plain values.
+//! Options of a call, as plain values.
 //!
-//! Owns: the options of sessions, providers and programs. Never: how a front end spells them.
+//! Owns: the options of sessions, providers and programs. Never: knows how a front end spells them.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use agentos_tool::EditFormat;
 
 use crate::provider_kind::ProviderKind;
 
-/// Where a change lands, and how little may be written.
+/// The target of a change, and limits on what may be written.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
-    /// Commit on this branch instead of the one that is checked out.
+    /// The branch to commit on. `None` means the checked-out one.
     pub branch: Option<String>,
-    /// Write index and work tree, and make no commit.
+    /// Write index and working tree, and make no commit.
     pub no_commit: bool,
     /// Write nothing but evidence.
     pub dry_run: bool,
-    /// Policy files that narrow what is allowed in this call.
+    /// Policy files that restrict this call further.
     pub policies: Vec<PathBuf>,
-    /// Only look at the change: whatever state the repository is in, nothing lands.
+    /// Only judge the change, in whatever state the repository is. Nothing lands.
     pub look_only: bool,
 }
 
 impl SessionOptions {
-    /// Options under which nothing is written.
+    /// Makes options under which nothing is written.
     #[must_use]
     pub fn looking() -> Self {
         Self {
@@ -49,18 +49,18 @@ impl SessionOptions {
     }
 }
 
-/// A provider and the settings that win over its profile for one call.
+/// A provider, and the settings that override its profile for one call.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderChoice {
     /// The provider.
     pub provider: ProviderKind,
-    /// The recording that the provider `replay` answers with.
+    /// The recording with which the provider `replay` answers. `None` if there is none.
     pub replay: Option<Recording>,
-    /// Settings that win over the profile.
+    /// Settings that override the profile.
     pub overrides: ProviderOverrides,
-    /// Most tokens that the answer may have; the profile's where there is none.
+    /// Most tokens of the answer. `None` means the profile's limit.
     pub max_output_tokens: Option<u64>,
-    /// The form in which edits are asked for; the profile's where there is none.
+    /// The edit format. `None` means the profile's format.
     pub edit_format: Option<EditFormat>,
 }
 
@@ -78,18 +78,18 @@ impl ProviderChoice {
 /// A recorded answer.
 #[derive(Debug, Clone)]
 pub enum Recording {
-    /// In a file.
+    /// The file that contains it.
     File(PathBuf),
-    /// At hand.
+    /// The answer itself.
     Text(String),
 }
 
-/// Settings that win over a profile.
+/// Settings that override a profile. `None` keeps the profile's value.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderOverrides {
     /// Address of the service.
     pub base_url: Option<String>,
-    /// Send the provider's key there although it is for another address.
+    /// Send the provider's key to this address, although it is for another one.
     pub send_key: bool,
     /// Model to use.
     pub model: Option<String>,
@@ -108,20 +108,20 @@ pub struct ProgramOptions {
     pub shared: Vec<PathBuf>,
     /// Refuse a tool that the kernel does not confine with every layer.
     pub require_sandbox: bool,
-    /// The call has a check, which may read what is named here whatever the provider is.
+    /// True if the call has a check, which may read the files named here whatever the provider is.
     pub for_check: bool,
 }
 
-/// A shell command that a change must pass before anybody is asked about it.
+/// A shell command that a change must pass before consent is requested.
 #[derive(Debug, Clone)]
 pub struct CheckOptions {
     /// The command, as the shell reads it.
     pub command: String,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     pub timeout_seconds: u64,
 }
 
-/// Where a secret is kept.
+/// A store for secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyStore {
     /// The system's keyring.

@@ -8,20 +8,21 @@ use agentos_engine::ports::EffectError;
 
 use crate::error::usage;
 
-/// Paths relative to `from`, made relative to the work tree.
+/// Turns paths relative to `from` into paths relative to the working tree.
 ///
 /// # Errors
-/// When a path leaves the repository.
+/// If a path leaves the repository.
 pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<String>, EffectError> {
-    // The repository's own path is the real one; the folder a person is in may be known by a link.
+    // The repository's path is resolved, but the current folder may be reached through a symbolic link.
     let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
     typed.iter().map(|path| one(&from, work_dir, path)).collect()
 }
 
+/// Turns one typed path into a path inside the repository.
 fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
     let outside = || {
         usage(format!("`{typed}` is outside the repository"))
-            .hint("name a path inside it; a relative one begins in the folder you are in")
+            .hint("name a path inside it; a relative path starts in the current folder")
     };
     let full = normal(&from.join(typed)).ok_or_else(outside)?;
     let inside = full
@@ -41,7 +42,7 @@ fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError>
     }
 }
 
-/// Without `.` and `..`; none when it climbs above the root.
+/// Removes `.` and `..` without reading the disk. `None` if the path leads above the root.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,6 +1,6 @@
 //! Policy from outside the repository: the machine's, the user's, and that of the command line.
 //!
-//! Owns: where these files are, and who may have written the machine's. Never: reads the repository's own; that comes
+//! Owns: where these files are, and who may write the machine's. Never: reads the repository's own policy, which comes
 //! from the base commit.
 
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::host::Host;
 
 /// The folder of a repository's rules.
 pub const POLICY_DIR: &str = ".agentos/policy";
-/// A policy file larger than this is not one.
+/// Largest policy file that is read, in bytes.
 const LARGEST_POLICY: u64 = 1 << 20;
 
-/// The sources around the repository's own. `given` are the files of the command line.
+/// Reads the sources of policy except the repository's own. `given` are the files of the command line.
 ///
 /// # Errors
-/// When one cannot be read, or the machine's could have been written by somebody else than root.
+/// If one cannot be read, or somebody other than root could have written the machine's.
 pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
     let mut layers = Vec::new();
     let machine = rule_files(host.environment(), &host.environment().machine_policy_dir())?;
@@ -52,11 +52,11 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
 /// Reads one file.
 ///
 /// # Errors
-/// When it cannot be read, or is too large.
+/// If it cannot be read, or is too large.
 pub fn source(environment: &Environment, layer: Layer, file: &Path) -> Result<PolicySource, EffectError> {
     Ok(PolicySource {
         layer,
-        // The name is part of the evidence, and the same in whatever folder the call is made.
+        // The name is part of the evidence, and must not depend on the current folder.
         name: environment.homely(file),
         text: match layer {
             Layer::CommandLine => files::text_file(environment, file, LARGEST_POLICY)?,
@@ -65,20 +65,20 @@ pub fn source(environment: &Environment, layer: Layer, file: &Path) -> Result<Po
     })
 }
 
-/// A policy that cannot be used.
+/// Makes the error of a policy that cannot be used.
 pub fn wrong(error: &PolicyError) -> EffectError {
-    let mend = "a policy that cannot be read allows nothing; mend the file or take it away";
+    let fix = "a policy that cannot be read allows nothing; correct the file or remove it";
     let hint = error.hint().map_or_else(
-        || mend.to_owned(),
-        |hint| format!("{hint}{}{mend}", if hint.ends_with('?') { " " } else { "; " }),
+        || fix.to_owned(),
+        |hint| format!("{hint}{}{fix}", if hint.ends_with('?') { " " } else { "; " }),
     );
     EffectError::from_error(Cause::Policy, "policy-error", error).hint(hint)
 }
 
-/// The rule files of a folder, sorted; none where there is no folder.
+/// Lists the rule files of a folder, sorted. `None` if there is no folder.
 ///
 /// # Errors
-/// When it cannot be read to its end.
+/// If it cannot be read completely.
 pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<PathBuf>>, EffectError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -89,7 +89,7 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
     };
     let mut files = Vec::new();
     for entry in entries {
-        // A folder that cannot be read to its end might hide a rule that denies.
+        // The entry that cannot be read may be a rule that denies, so it must not be skipped.
         let entry = entry.map_err(|error| files::unreadable(&environment.shown(dir), &error))?;
         if entry
             .path()
@@ -103,8 +103,10 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
     Ok(Some(files))
 }
 
-/// The machine's policy speaks for everybody: nobody but root may have written it, or be able to put another in its
-/// place.
+/// Checks that only root can write the machine's policy or replace it, because it applies to every user.
+///
+/// # Errors
+/// If a file, its folder or a folder above can be written by somebody else.
 fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = real(dir);
@@ -118,12 +120,13 @@ fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
         );
         checked.push(file);
     }
+    // Every folder above counts as well: whoever can write one can replace everything below it.
     checked.sort();
     checked.dedup();
     for path in checked {
         if let Some(fault) = distrust(&path) {
             let message = format!(
-                "the machine's policy is not to be trusted: `{}` {fault}",
+                "the machine's policy cannot be trusted: `{}` {fault}",
                 path.display()
             );
             return Err(EffectError::new(Cause::Policy, "policy-untrusted", message).hint(
@@ -140,21 +143,21 @@ fn distrust(path: &Path) -> Option<String> {
 
     match std::fs::symlink_metadata(path) {
         Ok(metadata) => fault(metadata.uid(), metadata.mode()),
-        Err(error) => Some(format!("cannot be looked at: {error}")),
+        Err(error) => Some(format!("cannot be examined: {error}")),
     }
 }
 
 #[cfg(not(unix))]
 fn distrust(_: &Path) -> Option<String> {
-    Some("has an owner that cannot be told on this system".to_owned())
+    Some("has an owner that cannot be determined on this system".to_owned())
 }
 
-/// What is wrong with an owner and a mode.
+/// Returns the fault of an owner and a mode. `None` if only root can write.
 #[cfg(unix)]
 fn fault(owner: u32, mode: u32) -> Option<String> {
-    /// Writable by the group or by everybody.
+    /// Write permission of the group or of everybody.
     const OTHERS_WRITE: u32 = 0o022;
-    /// In such a folder nobody can replace what is another's.
+    /// Sticky bit: in such a folder, nobody can replace a file of another user.
     const STICKY: u32 = 0o1000;
     if owner != 0 {
         return Some(format!("belongs to user {owner}, not to root"));

@@ -1,7 +1,7 @@
-//! `agentos tool health --probe`: one tiny edit in each form, to see which a model obeys.
+//! `agentos tool health --probe`: one tiny edit in each edit format, to find out which a model can write.
 //!
-//! Owns: the edit that is asked for, and the ranking. Never: asks a tool that is not connected, or a repository: the
-//! one file is made up.
+//! Owns: the task of the edit, and the ranking of the formats. Never: calls a tool that is not connected, or reads a
+//! repository: the one file is made up.
 
 use std::sync::Arc;
 
@@ -21,48 +21,48 @@ use crate::tools::Tool;
 const PATH: &str = "fruit.txt";
 const BEFORE: &str = "apple\nbanana\ncherry\n";
 const AFTER: &str = "apple\norange\ncherry\n";
-/// Of [`BEFORE`], as git counts it.
+/// Object id that git gives [`BEFORE`].
 const BLOB: &str = "fde8dcd0a3dba218d00cccb07b292d2a4be7041d";
 const INSTRUCTION: &str = "In fruit.txt, replace the line `banana` with `orange`. Change nothing else.";
-/// Enough for every form, and for a model that thinks a little first.
+/// Most tokens of an answer: enough for every edit format, and for a model that reasons a little first.
 const MOST_TOKENS: u64 = 512;
 const MOST_SECONDS: u64 = 60;
 
-/// What a provider's model made of the tiny edit.
+/// The results of the tiny edit by a provider's model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Probe {
     /// The provider.
     pub provider: String,
-    /// The forms that were tried, best first.
+    /// The edit formats that were tried, best first.
     pub formats: Vec<FormatProbe>,
-    /// The first that was obeyed; none when none was.
+    /// The best format that the model obeyed. `None` if it obeyed none.
     pub best: Option<EditFormat>,
-    /// The profile file that says so from now on.
+    /// The profile file in which the best format was saved. `None` if it was not.
     pub saved: Option<String>,
 }
 
-/// One generation.
+/// The result of one generation in one edit format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FormatProbe {
-    /// The form that was asked for.
+    /// The requested edit format.
     pub edit_format: EditFormat,
-    /// The answer came in that form and means the change that was asked for.
+    /// True if the answer has that format and means the requested change.
     pub obeyed: bool,
-    /// It means that change, in this form or another.
+    /// True if the answer means that change, in this format or another.
     pub lands: bool,
-    /// Nothing had to be repaired.
+    /// True if nothing had to be repaired.
     pub clean: bool,
-    /// What was seen, in one sentence.
+    /// The observation in one sentence.
     pub details: String,
-    /// Tokens, as far as reported.
+    /// Tokens. `None` if the server did not report them.
     pub usage: Option<Usage>,
-    /// What they cost by the profile's price, in millionths of a US dollar.
+    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is unknown.
     pub cost_micro_usd: Option<u64>,
-    /// From request to the last byte, in milliseconds.
+    /// Milliseconds from the request to the last byte.
     pub latency_ms: u64,
 }
 
-/// Has the tool make the edit once in each form that its profile leaves open.
+/// Has the tool make the edit once in each edit format that its profile allows.
 pub async fn probe(tool: &Tool) -> Probe {
     let all = [
         EditFormat::SearchReplace,
@@ -82,7 +82,7 @@ pub async fn probe(tool: &Tool) -> Probe {
         let found = once(tool, edit_format).await;
         let gave_answer = found.is_ok();
         formats.push(found.unwrap_or_else(|failed| failed));
-        // A service that fails once is not paid for failing again.
+        // A call that failed would probably fail again, and each call may cost money.
         if !gave_answer {
             break;
         }
@@ -107,7 +107,7 @@ pub async fn probe(tool: &Tool) -> Probe {
     }
 }
 
-/// One generation; the error is one that gave no answer.
+/// Makes one generation. The error is the result of a call that gave no answer.
 async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, FormatProbe> {
     let task = ToolTask {
         task_id: new_run(),
@@ -139,6 +139,7 @@ async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, Forma
     }
 }
 
+/// Places the answer and compares the change with the requested one.
 fn judged(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
     let mut found = FormatProbe {
         usage: output.usage,
@@ -164,8 +165,8 @@ fn judged(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
     found.obeyed = found.lands && dialects.iter().all(|dialect| is_form(*dialect, edit_format));
     found.clean = found.obeyed && is_clean(&landed);
     found.details = match (found.lands, found.obeyed, found.clean) {
-        (false, _, _) => "it means another change than was asked for",
-        (true, false, _) => "the right change, in another form than was asked for",
+        (false, _, _) => "it means another change than the requested one",
+        (true, false, _) => "the right change, in another format than the requested one",
         (true, true, false) => "obeyed, after repairs",
         (true, true, true) => "obeyed",
     }
@@ -205,7 +206,7 @@ fn is_form(dialect: Dialect, edit_format: EditFormat) -> bool {
     }
 }
 
-/// Every edit where it says it is, with nothing put right.
+/// Returns true if every edit was found where it says it is, without repairs.
 fn is_clean(landed: &LandedChange) -> bool {
     landed.report.files.iter().all(|file| {
         let hunks = file.hunks.iter().all(|hunk| {
@@ -219,7 +220,7 @@ fn is_clean(landed: &LandedChange) -> bool {
     })
 }
 
-/// A state of one made-up file.
+/// A base with one made-up file.
 struct OneFile;
 
 impl OneFile {

@@ -1,6 +1,6 @@
 //! Profile files in the user's settings.
 //!
-//! Owns: what they hold and where they lie. Never: asks a person or a server, or writes a key.
+//! Owns: their content and their location. Never: asks a person or a server, or writes a key.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use crate::host::Host;
 use crate::schema_text::{generate, printed};
 use crate::tools::bad_profile;
 
-/// The schema next to the profiles, for editors.
+/// File name of the schema next to the profiles, for editors.
 const SCHEMA: &str = "profile.schema.json";
 
-/// A profile that is to be made.
+/// The values of a new profile.
 #[derive(Debug, Clone, Default)]
 pub struct NewProfile {
     /// The provider: small letters, digits and `-`.
@@ -28,13 +28,13 @@ pub struct NewProfile {
     pub base_url: Option<String>,
     /// Model to use.
     pub model: Option<String>,
-    /// The wire it speaks; the provider's own where there is none, `openai` for a new provider.
+    /// The wire. `None` means the provider's own, or `openai` for a new provider.
     pub adapter: Option<AdapterKind>,
-    /// The name of a stored key that it shares with another profile.
+    /// The name of a stored key that the profile shares with another. `None` if it has its own.
     pub api_key_ref: Option<String>,
 }
 
-/// What is built in for a provider.
+/// The built-in values of a provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProfileDefaults {
     /// Address of the service.
@@ -44,7 +44,7 @@ pub struct ProfileDefaults {
 }
 
 impl Host {
-    /// Returns what is built in for a provider; nothing for a new one.
+    /// Returns the built-in values of a provider; there are none for a new one.
     ///
     /// # Errors
     /// If the built-in profiles cannot be read.
@@ -57,7 +57,7 @@ impl Host {
         })
     }
 
-    /// Returns where a provider's profile is to be made.
+    /// Returns the path of a provider's new profile.
     ///
     /// # Errors
     /// If the name cannot be a provider's, there is no home folder, or a profile is there and `may_replace` is false.
@@ -81,7 +81,7 @@ impl Host {
         Ok(path)
     }
 
-    /// Writes down a profile. What is returned can be read again.
+    /// Composes the text of a profile, and checks that it can be read back.
     ///
     /// # Errors
     /// If it has no address, or a value is wrong.
@@ -129,7 +129,7 @@ impl Host {
     }
 }
 
-/// Keeps the form that a model obeys best, in the user's own profile.
+/// Saves the best edit format of a model in the user's own profile.
 pub(crate) fn save_edit_format(
     host: &Host,
     provider: &str,
@@ -151,12 +151,14 @@ pub(crate) fn save_edit_format(
     Ok(path)
 }
 
+/// Replaces a file of the user's settings.
 fn write(path: &Path, text: &str) -> Result<(), EffectError> {
     replace_own_file(path, text)
         .map_err(|error| EffectError::from_error(Cause::Usage, "profile-not-written", &error))
 }
 
-/// The name of a key for another place than the built-in profile's: the vendor's own key must not go there.
+/// Returns the name of a separate key for an address other than the built-in one, so that the vendor's key is not sent there.
+/// `None` if the address is the built-in one.
 fn own_key_name(provider: &str, url: &str, usual: Option<&str>) -> Option<String> {
     let (url, usual) = (BaseUrl::parse(url).ok()?, BaseUrl::parse(usual?).ok()?);
     let place = url

@@ -1,4 +1,4 @@
-//! Programs as tools: which one is meant, where it gets its copy, what holds it.
+//! Programs as tools: finding the program, its copy and its sandbox.
 //!
 //! Owns: the providers `command` and `tool`, and programs of profiles. Never: starts a program by itself.
 
@@ -26,12 +26,12 @@ mod copies;
 pub(crate) use copies::ExecutorCopies;
 use copies::NoCopies;
 
-/// Stands for the model in a profile's arguments, and for `model_args` among them.
+/// Placeholder for the model in a profile's arguments, and for `model_args` among them.
 const MODEL: &str = "{model}";
-/// Stands for the server's address, as the program sees it, in a profile's variables.
+/// Placeholder for the server's address, as the program sees it, in a profile's variables.
 const BASE_URL: &str = "{base_url}";
 
-/// Seconds that a program may take when nothing else is said.
+/// Default time limit of a program, in seconds.
 const TIMEOUT: u64 = 600;
 
 /// Makes a tool of the command line's program, which works in a copy.
@@ -88,7 +88,7 @@ pub fn make_profiled(
     Ok(told(made, tool))
 }
 
-/// Refuses a program for a provider that is none or has its own.
+/// Refuses a program on the command line for a provider that takes none.
 ///
 /// # Errors
 /// If a program is named.
@@ -101,7 +101,7 @@ pub fn refuse_command(flags: &ProgramOptions) -> Result<(), EffectError> {
     ))
 }
 
-/// Refuses files to be read by a program where neither the tool nor a check is one.
+/// Refuses files and folders to share if neither the tool nor a check is a program.
 ///
 /// # Errors
 /// If such files or folders are named.
@@ -111,19 +111,19 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
     }
     let option = RunOption::Reading;
     Err(
-        usage("only a program or a check is shown files and folders of this machine")
+        usage("only a program or a check can be given files and folders of this machine")
             .suggest_steps([NextStep::LeaveOut { option }]),
     )
 }
 
-/// The tool of a profile that names a program, for health: it cannot be given a task.
+/// Makes the tool of a profile that names a program, for a health check. It cannot be given a task.
 ///
 /// # Errors
-/// When the profile is wrong.
+/// If the profile is wrong.
 pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (program, tool) = profiled(host, resolved)?;
     let (places, sandbox) = (places(host), helper(host)?);
-    // What would hold a program that is not there need not be found out.
+    // The probe of the sandbox starts a process, which is not worth it for a program that is not installed.
     let held = match program.installed(&places) {
         Some(_) => sandbox.start_probe(),
         None => SandboxProbe::known(Err("it is not installed".to_owned())),
@@ -132,22 +132,22 @@ pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     Ok(told(bare(Box::new(agent), false), tool))
 }
 
-/// The providers `command` and `tool` without a program: what would hold one.
+/// Makes the tool of the providers `command` and `tool` without a program, to report how one would be confined.
 ///
 /// # Errors
-/// When this program's own file cannot be found.
+/// If this program's own file cannot be found.
 pub fn any_program(host: &Host, provider: &ProviderKind) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(host)?;
-    // A program that is there wherever one can be confined at all.
+    // Any installed program will do, and `sh` is installed wherever a program can be confined.
     let program = Program::new(provider.name(), "sh", &[]);
     let agent = Agent::new(program, places(host), sandbox, held, Box::new(NoCopies));
     Ok(bare(Box::new(agent), false))
 }
 
-/// The tool of `tool conform`, which needs no repository.
+/// Makes the tool of `tool conform`, which needs no repository.
 ///
 /// # Errors
-/// When this program's own file cannot be found, or there is no place for the tool's folders.
+/// If this program's own file cannot be found, or there is no place for the tool's folders.
 pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
     let mut program = typed(host, &ProviderKind::ToolProgram, flags)?;
     name_files(host, &mut program);
@@ -158,7 +158,7 @@ pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectErr
     speaker(host, program, cache.join("tools"))
 }
 
-/// The program of the command line.
+/// Makes the program that the command line names.
 fn typed(host: &Host, provider: &ProviderKind, flags: &ProgramOptions) -> Result<Program, EffectError> {
     let Some((name, args)) = flags.command.split_first() else {
         let provider = provider.name().to_owned();
@@ -170,6 +170,7 @@ fn typed(host: &Host, provider: &ProviderKind, flags: &ProgramOptions) -> Result
     Ok(program)
 }
 
+/// Returns the files and folders that a program may read, as absolute paths.
 pub(crate) fn readable(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
     flags
         .readable
@@ -178,7 +179,7 @@ pub(crate) fn readable(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A tool has no copy to find its files in: those that its command line names it may read where they are.
+/// Lets a tool program read the files that its command line names. It has no copy in which it could find them.
 fn name_files(host: &Host, program: &mut Program) {
     let mut named = Vec::new();
     for word in program.args.iter_mut().chain([&mut program.name]) {
@@ -195,7 +196,7 @@ fn is_on_path(host: &Host, word: &str) -> bool {
     places(host).find(word).is_some()
 }
 
-/// Folders that are shown read-only: where they lie, and their name in the work tree.
+/// Returns the folders that are shown read-only: their path, and their name in the working tree.
 pub(crate) fn shared(
     host: &Host,
     flags: &ProgramOptions,
@@ -207,9 +208,10 @@ pub(crate) fn shared(
         let names = paths::inside(&host.repository_dir(), session.work_dir(), &typed)?;
         for name in names {
             let place = session.work_dir().join(&name);
+            // The link itself is examined: a link could lead out of the repository.
             if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                return Err(usage(format!("`{name}` is no folder that could be shared"))
-                    .hint("name one that git ignores, as `target`"));
+                return Err(usage(format!("`{name}` is not a folder that can be shared"))
+                    .hint("name one that git ignores, such as `target`"));
             }
             all.push((place, name));
         }
@@ -217,7 +219,7 @@ pub(crate) fn shared(
     Ok(all)
 }
 
-/// The program of a profile, and the tool's other settings.
+/// Makes the program of a profile, and the tool's other settings.
 fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), EffectError> {
     let profile = &resolved.profile;
     let file = profile
@@ -245,7 +247,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), Eff
             let hosts = file.hosts.iter().filter_map(|host| address(host));
             program.hosts = hosts.map(|(host, port)| (host.to_owned(), port)).collect();
         }
-        // A server of the user's own: nothing of the vendor's is shown to the program, and nothing else reached.
+        // A server of the user's own: the program gets none of the vendor's sign-in files, and reaches no other host.
         Some(url) => {
             let inside = reach(&mut program, &url.to_string())?;
             let model = profile.model.as_deref().unwrap_or_default();
@@ -258,7 +260,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), Eff
             program
                 .env
                 .extend(variable.map(|name| (name.clone(), inside.clone())));
-            // Local servers want any key, and the programs do not start without one.
+            // The programs do not start without a key, and local servers accept any.
             key = key.or_else(|| Some(Secret::new("none")));
         }
     }
@@ -275,21 +277,23 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), Eff
     Ok((program, settings))
 }
 
-/// Gives a program the way to one server; gives the server's address as the program sees it.
+/// Gives a program access to one server, and returns the server's address as the program sees it.
 fn reach(program: &mut Program, text: &str) -> Result<String, EffectError> {
-    let wrong = |_| usage(format!("`{text}` is no address of a server"));
+    let wrong = |_| usage(format!("`{text}` is not the address of a server"));
     let url = HttpUrl::parse(text).map_err(wrong)?;
     let (host, port) = (url.host(), url.port());
     if url.is_tls() {
         program.hosts = vec![(host.to_owned(), port)];
         return Ok(text.to_owned());
     }
+    // Without TLS, the program talks to a port of its own loopback, which leads to the server.
     program.server = Some((host.trim_matches(['[', ']']).to_owned(), port));
     let (_, place) = text.split_once("://").unwrap_or_default();
     let path = place.split_once('/').map(|(_, path)| format!("/{path}"));
     Ok(format!("http://127.0.0.1:{port}{}", path.unwrap_or_default()))
 }
 
+/// Returns a program's arguments, with the model in its place. Without a model, they are left out.
 fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
     let mut all = Vec::new();
     for arg in &file.args {
@@ -302,7 +306,7 @@ fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
     all
 }
 
-/// What a profile says of a tool beside its program.
+/// The settings of a profile besides its program.
 struct Settings {
     model: Option<String>,
     timeout_seconds: u64,
@@ -327,10 +331,10 @@ fn timed(tool: Tool, timeout_seconds: u64) -> Tool {
     }
 }
 
-/// Refuses a tool that is not held, where that is demanded.
+/// Refuses a tool that the kernel does not confine, if the run requires that.
 ///
 /// # Errors
-/// When the kernel does not hold it.
+/// If the kernel does not confine it.
 pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
     if !flags.require_sandbox || tool.adapter.confinement().enforcement == Enforcement::Kernel {
         return Ok(());
@@ -339,14 +343,14 @@ pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
     Err(EffectError::new(
         Cause::Tool,
         "not-confined",
-        format!("`{provider}` is not confined by the kernel here, and this run demands it"),
+        format!("`{provider}` is not confined by the kernel here, and this run requires it"),
     )
     .suggest_steps([NextStep::LeaveOut {
         option: RunOption::Sandbox,
     }]))
 }
 
-/// The task in words: the user's own, or the command line.
+/// Returns the task in words: the user's own, or the command line.
 pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
     match words {
         Some(words) => words.to_owned(),
@@ -354,19 +358,20 @@ pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
     }
 }
 
-/// This same program as the helper, and what would hold a program: policy may depend on it. Both are begun, and the caller
-/// need not wait before it wants to know.
+/// Makes a sandbox with this program as its helper, and a probe of what it can confine, on which policy may depend. Both
+/// start in the background, and the caller waits only when it reads the result.
 ///
 /// # Errors
-/// When this program's own file cannot be found.
+/// If this program's own file cannot be found.
 pub fn sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
     let sandbox = helper(host)?;
-    // Beside the probe; where nothing confines, it ends with `sandbox`.
+    // At the same time as the probe. If nothing can be confined, the prepared helper ends when `sandbox` is dropped.
     sandbox.prepare();
     let held = sandbox.start_probe();
     Ok((sandbox, held))
 }
 
+/// Makes a sandbox whose helper is this program.
 fn helper(host: &Host) -> Result<Sandbox, EffectError> {
     let helper = host.environment().helper().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
@@ -375,6 +380,7 @@ fn helper(host: &Host) -> Result<Sandbox, EffectError> {
     Ok(Sandbox::new(helper))
 }
 
+/// Makes a tool of a program that works in a copy.
 fn in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(host)?;
     let copies = ExecutorCopies::new(session, &program, held.clone())?;
@@ -382,13 +388,14 @@ fn in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, Eff
     Ok(bare(Box::new(agent), true))
 }
 
-/// A program that speaks the tool protocol; `folder` is where its runs may have folders of their own.
+/// Makes a tool of a program that speaks the tool protocol. `folder` is where its runs may have folders of their own.
 fn speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(host)?;
     let speaker = Speaker::new(program, places(host), sandbox, held, folder);
     Ok(bare(Box::new(speaker), false))
 }
 
+/// Makes a tool with default settings.
 fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
     Tool {
         adapter,
@@ -404,15 +411,17 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
     }
 }
 
-/// Where programs lie, as the user's environment says.
+/// Returns the folders in which programs are found, according to the user's environment.
 pub(crate) fn places(host: &Host) -> Places {
     let path = host.environment().get("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
     let from = host.repository_dir();
     let from = from.canonicalize().unwrap_or(from);
+    // The top of the repository, not the current folder below it.
     let top = from.ancestors().find(|folder| folder.join(".git").exists());
     Places {
         repository: top.map(Path::to_owned),
+        // A relative folder would mean another program in every folder, as one that a repository provides.
         path: folders.filter(|folder| folder.is_absolute()).collect(),
         home: host.environment().home(),
         rustup_home: host.environment().get("RUSTUP_HOME").map(PathBuf::from),

@@ -1,8 +1,8 @@
 //! Providers as typed values: a name is parsed once, where it enters the host.
 //!
-//! Owns: the names of the providers that have no profile. Never: looks whether a profile exists.
+//! Owns: the names of the providers that have no profile. Never: checks whether a profile exists.
 
-/// A provider, by what answers in its name.
+/// A provider, by the kind of tool that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderKind {
     /// Any program, started in a copy of the files: `command`.
@@ -31,7 +31,7 @@ impl ProviderKind {
     }
 }
 
-/// Names no provider, so that a choice without a name is refused by name.
+/// Names a provider with an empty name, so that a choice without a provider is refused like any unknown name.
 impl Default for ProviderKind {
     fn default() -> Self {
         Self::Profile(String::new())

@@ -1,4 +1,4 @@
-//! The providers known here: their addresses, their keys as far as those may be shown, and their profiles.
+//! The known providers: their addresses, their profiles, and what may be shown of their keys.
 //!
 //! Owns: these lists. Never: asks a provider anything, or shows a key.
 
@@ -21,26 +21,26 @@ use crate::tool_notices::ignored_program;
 use crate::tools::{Tools, bad_profile};
 use crate::{files, key_checks, keys};
 
-/// One provider.
+/// A provider in the list.
 #[derive(Serialize, JsonSchema)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the provider.
     pub provider: String,
-    /// Where its work is done.
+    /// Local or cloud. `None` if the profile cannot be used.
     pub execution_mode: Option<ExecutionMode>,
-    /// Its address.
+    /// Address of the server. `None` if there is none.
     pub base_url: Option<String>,
-    /// The program that it is, where it is one.
+    /// The program. `None` if the provider is a server.
     pub program: Option<String>,
-    /// Its model.
+    /// The configured model. `None` if none is.
     pub model: Option<String>,
-    /// Where its key comes from, in words.
+    /// Source of the key, in words.
     pub key: String,
-    /// Why its profile cannot be used.
+    /// The reason why the profile cannot be used. `None` if it can.
     pub problem: Option<String>,
 }
 
-/// `agentos tool list --json` and `agentos profile list --json`.
+/// The output of `agentos tool list --json` and `agentos profile list --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct ToolList {
     /// Version of this shape: 1.
@@ -50,7 +50,7 @@ pub struct ToolList {
 }
 
 impl Host {
-    /// Lists the providers known here.
+    /// Lists the known providers.
     ///
     /// # Errors
     /// If a profile folder cannot be read.
@@ -63,7 +63,7 @@ impl Host {
         })
     }
 
-    /// Lists the names of the providers known here, sorted.
+    /// Lists the names of the known providers, sorted.
     ///
     /// # Errors
     /// If a profile folder cannot be read.
@@ -71,7 +71,7 @@ impl Host {
         Ok(tools(self)?.providers().map(str::to_owned).collect())
     }
 
-    /// Says where each provider's key comes from.
+    /// Returns the source of each provider's key.
     ///
     /// # Errors
     /// If a profile folder cannot be read.
@@ -108,7 +108,7 @@ impl Host {
         key_name(self, &tools(self)?, provider).map(drop)
     }
 
-    /// Keeps a provider's key. Returns where, in words.
+    /// Stores a provider's key. Returns the store, in words.
     ///
     /// # Errors
     /// If there is no such provider, the key is empty, or the store cannot be used.
@@ -128,7 +128,7 @@ impl Host {
         })
     }
 
-    /// Forgets a provider's key in every store. False if there was none.
+    /// Removes a provider's key from every store. Returns false if there was none.
     ///
     /// # Errors
     /// If there is no such provider, or a store cannot be asked.
@@ -140,7 +140,7 @@ impl Host {
     /// Shows every value of a provider's profile with its origin.
     ///
     /// # Errors
-    /// If there is no such provider, or a layer of its profile is wrong.
+    /// If there is no such provider, or a layer of its profile is invalid.
     pub fn show_profile(&self, provider: &str) -> Result<ProfileReport, EffectError> {
         let resolved = tools(self)?.resolved(self, provider, &ProviderOverrides::default())?;
         if let Some(notice) = ignored_program(&resolved) {
@@ -149,10 +149,10 @@ impl Host {
         Ok(shown(provider, &resolved))
     }
 
-    /// Checks a profile: a file, or all that is known of a provider. Returns the provider's name and whether it was a file.
+    /// Checks a profile: a file, or all layers of a provider. Returns the provider's name, and true if it was a file.
     ///
     /// # Errors
-    /// If it is wrong, or not there.
+    /// If it is invalid, or does not exist.
     pub fn validate_profile(&self, file: &Path) -> Result<(String, bool), EffectError> {
         let name = file.display().to_string();
         let is_there = self.environment().cwd.join(file).exists();
@@ -166,13 +166,13 @@ impl Host {
     }
 }
 
-/// Returns the variables in which a provider's key is looked for first.
+/// Returns the variables in which a provider's key is looked up first.
 #[must_use]
 pub fn key_variables(provider: &str) -> Vec<String> {
     env_names(provider).api_key
 }
 
-/// Returns the name under which a provider's key is kept.
+/// Returns the name under which a provider's key is stored.
 fn key_name(host: &Host, tools: &Tools, provider: &str) -> Result<String, EffectError> {
     tools.known(provider)?;
     if !tools.has_profile(provider) {

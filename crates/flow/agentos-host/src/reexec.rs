@@ -1,6 +1,6 @@
-//! The first line of every `main`: this program as a helper that confines another, or as a confined adapter.
+//! The first call of every `main`: this program may have been started as a sandbox helper, or as a confined adapter.
 //!
-//! Owns: the order in which both are looked for. Never: returns once it was one of them.
+//! Owns: the order in which both are checked. Never: lets a program that was started as one go on as an ordinary one.
 
 use std::process::ExitCode;
 
@@ -13,6 +13,7 @@ use crate::hosted;
 /// else, while the process has one thread and has read no settings. `None` means that this is an ordinary start.
 #[must_use]
 pub fn reexec_hook() -> Option<ExitCode> {
+    // The helper first: it must confine itself before anything else runs in this process.
     if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
         return Some(ExitCode::from(code));
     }

@@ -1,4 +1,4 @@
-//! `agentos evidence replay`: landing, decision and tree once more, from what the evidence kept.
+//! `agentos evidence replay`: derives landing, decision and tree again from the evidence.
 //!
 //! Owns: the objects of the repository, as the executor reads them. Never: compares anything; see [`evidence_replay`].
 
@@ -15,7 +15,7 @@ use crate::repository::{self, failed, unusable};
 use crate::tape::{TapeReader, broken};
 
 impl Host {
-    /// Derives landing, decision and tree of recorded runs once more. `None` replays all; `on_run` is called after each.
+    /// Derives landing, decision and tree of recorded runs again. `None` replays all runs; `on_run` is called after each.
     ///
     /// # Errors
     /// If there is no such run, or the tape cannot be read.

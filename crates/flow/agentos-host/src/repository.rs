@@ -29,7 +29,10 @@ use crate::control::StopFlag;
 use crate::host::Host;
 use crate::tape::{TapeReader, broken};
 
-/// Finds the repository that is meant.
+/// Opens the host's repository.
+///
+/// # Errors
+/// If there is none, or its configuration cannot be read.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
     let found = Repository::discover(&host.repository_dir()).map_err(|error| unusable(&error))?;
     let found = found
@@ -43,11 +46,11 @@ pub fn open(host: &Host) -> Result<Repository, EffectError> {
     })
 }
 
-/// A repository that cannot be read or landed on.
+/// Makes the error of a repository that cannot be read or landed on.
 pub fn unusable(error: &RepoError) -> EffectError {
     let cause = match error {
         RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
-        // What cannot be read denies.
+        // Rules that cannot be read count as a deny.
         RepoError::UnreadablePolicy { .. } => Cause::Policy,
         _ => Cause::Repository,
     };
@@ -62,18 +65,18 @@ pub struct RepositoryPort {
     repo: Repository,
     spec: RefCell<TargetSpec>,
     identity: IdentityEnv,
-    /// Where a signing program would be started.
+    /// The environment of a signing program, if one is started.
     surroundings: SigningEnvironment,
     host: Host,
-    /// Set when the run is asked to stop.
+    /// The flag that is set when the run is asked to stop.
     stop: StopFlag,
     layers: Vec<PolicySource>,
-    /// The last policy loaded, with the base commit it belongs to.
+    /// The last policy that was loaded, with its base commit. `None` before the first.
     policy: RefCell<Option<(String, Rc<PolicyInForce>)>>,
 }
 
 impl RepositoryPort {
-    /// A port for this target, with the policy of these layers around the repository's own.
+    /// Makes a port for this target. `layers` are the sources of policy besides the repository's own.
     pub fn new(host: &Host, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
         Self {
             surroundings: commit_signing::surroundings(host, &repo),
@@ -93,7 +96,7 @@ impl RepositoryPort {
         self
     }
 
-    /// The repository behind it.
+    /// Returns the repository behind the port.
     pub fn repo(&self) -> &Repository {
         &self.repo
     }
@@ -117,7 +120,8 @@ impl ports::Repository for RepositoryPort {
         let target = self.repo.resolve(&spec).map_err(|error| unusable(&error))?;
         let info = info(&target);
         if spec.commits() {
-            // Said now, before a model is asked for nothing.
+            // Author and signature are needed only for the commit, but a fault is reported now: a model's answer could
+            // not be committed either, and the call would be paid for nothing.
             let by = self
                 .repo
                 .authorship(&self.identity)
@@ -165,7 +169,8 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
-        // Read before anything is measured: a landing that ends meanwhile is looked at, and one too many does no harm.
+        // Read before the measurement, so that the receipt of a landing that ends in between is considered later. One
+        // receipt too many does no harm.
         let tape_end = self.store()?.tape_end();
         let measured = self.repo.measure().map_err(|error| unusable(&error))?;
         Ok(Box::new(MeasuredState { measured, tape_end }))
@@ -191,7 +196,8 @@ impl ports::Repository for RepositoryPort {
         order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
-        // The policy in force now, not the one the approval names: the executor compares the two.
+        // The hash of the policy that is active now, not the approval's: the executor compares the two, and refuses a
+        // change that was approved by other rules.
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
         let target = back(target);
         let mut wish = Wish::default();
@@ -228,7 +234,8 @@ impl ports::Repository for RepositoryPort {
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
             (Err(error), from_sink) => {
-                // The record fails as well where its file waits for the disk with those that cannot be written.
+                // The tape's error is the cause only if the executor says so. If the repository's files cannot be written, the
+                // tape fails as well, because it is synced in the same call.
                 let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
                 let mut error = from_sink.unwrap_or_else(|| failed(&error));
                 let recovered = self.repo.take_recovered();
@@ -251,7 +258,7 @@ impl ports::Repository for RepositoryPort {
     }
 }
 
-/// Nothing was written, and why.
+/// Makes the error of an executor that wrote nothing, or could not finish.
 pub fn failed(error: &ExecError) -> EffectError {
     let cause = match error {
         ExecError::EvidenceNotDurable(_) => Cause::Evidence,
@@ -267,13 +274,15 @@ pub fn failed(error: &ExecError) -> EffectError {
     effect
 }
 
+/// Passes the executor's records on to the flow.
 struct Sink<'a> {
     records: &'a mut dyn LandingRecords,
+    /// The flow's own error. `None` if nothing failed.
     failed: Option<EffectError>,
 }
 
 impl Sink<'_> {
-    /// In words for the executor; whole for the flow.
+    /// Reduces an error to its message for the executor, and keeps it complete for the flow.
     fn told<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
         result.map_err(|error| {
             let message = error.message.clone();
@@ -297,20 +306,21 @@ impl IntentSink for Sink<'_> {
 
     fn receipt(&mut self, receipt: &Receipt, sync: &mut SyncFile<'_>) {
         let recovered = receipt.recovered.as_ref().map(told_as_json).transpose();
-        // What is no JSON is told by the landing's own answer.
+        // A receipt that is no JSON is reported when the landing returns.
         if let (Ok(json), Ok(recovered)) = (told_as_json(receipt), recovered) {
             self.records.receipt(json, recovered, sync);
         }
     }
 }
 
+/// A measurement, with the end of the tape before it.
 struct MeasuredState {
     measured: Measurement,
-    /// Where the tape ended before.
+    /// End of the tape before the measurement.
     tape_end: TapeEnd,
 }
 
-/// Reads the receipts of landings that were recorded after this place on the tape; none where the place is not known.
+/// Reads the receipts that were recorded after this position on the tape. There are none if the position is unknown.
 fn receipts_since(store: &Store, tape_end: TapeEnd) -> Result<Vec<Receipt>, EffectError> {
     let is_later = |record: &Record| match tape_end {
         TapeEnd::Empty => true,
@@ -350,14 +360,17 @@ fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, Eff
 }
 
 /// Reads the files of a landing as the executor recorded them.
+///
+/// # Errors
+/// If they have another form.
 pub fn receipt_files(recorded: &serde_json::Value) -> Result<Vec<ReceiptFile>, EffectError> {
     serde::Deserialize::deserialize(recorded).map_err(|error| {
-        let message = format!("the files of a landing are not what they should be: {error}");
+        let message = format!("the files of a landing have an unexpected form: {error}");
         EffectError::new(Cause::Evidence, "evidence-invalid-record", message)
     })
 }
 
-/// Returns the executor's name of a place.
+/// Converts a place to the executor's type.
 fn spec_of(place: &LandingPlace) -> Result<TargetSpec, EffectError> {
     Ok(match place {
         LandingPlace::CheckedOut => TargetSpec::CurrentBranch,
@@ -371,7 +384,7 @@ fn spec_of(place: &LandingPlace) -> Result<TargetSpec, EffectError> {
     })
 }
 
-/// A target in the flow's words.
+/// Converts a target to the flow's type.
 pub fn info(target: &Target) -> TargetInfo {
     TargetInfo {
         refname: target.refname.clone(),
@@ -387,7 +400,7 @@ pub fn info(target: &Target) -> TargetInfo {
     }
 }
 
-/// A target as the executor knows it.
+/// Converts a target to the executor's type.
 pub fn back(target: &TargetInfo) -> Target {
     Target {
         refname: target.refname.clone(),

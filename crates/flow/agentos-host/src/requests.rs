@@ -1,4 +1,4 @@
-//! `agentos approve` and `agentos deny`: a person's answer to a run that nobody could be asked about.
+//! `agentos approve` and `agentos deny`: a person's answer to an open request of an earlier run.
 //!
 //! Owns: the sessions for these answers, and their reports. Never: decides which requests are open; see
 //! [`open_requests`].
@@ -19,31 +19,31 @@ use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::tape::TapeReader;
 
-/// What `agentos approve --json` prints without a run.
+/// The output of `agentos approve --json` without a run.
 #[derive(Serialize, JsonSchema)]
 pub struct OpenRequests {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The oldest first.
+    /// The open requests, the oldest first.
     pub requests: Vec<OpenRequest>,
 }
 
-/// What `agentos deny --json` prints.
+/// The output of `agentos deny --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct DeniedRequest {
     /// Version of this shape: 1.
     pub version: u32,
     /// The run whose request is closed.
     pub run: String,
-    /// Who said no.
+    /// The person who declined.
     pub who: String,
-    /// When.
+    /// Time of the answer.
     pub when: Timestamp,
 }
 
-/// Lands what an earlier run asked for.
+/// Lands the change for which an earlier run requested consent.
 ///
-/// `consents` says that naming the request is the consent; otherwise the session's approver is asked.
+/// With `consents`, naming the request is the consent; otherwise the session's approver is asked.
 ///
 /// # Errors
 /// If the request is not open, or its change is not on the tape.
@@ -79,7 +79,7 @@ impl Host {
         open_requests::read_open(&TapeReader(&open_store(self)?), run, &clock::now())
     }
 
-    /// Closes a request for good; `who` says no.
+    /// Closes a request for good, because the person `who` declines it.
     ///
     /// # Errors
     /// If it is not open, or the answer cannot be recorded.

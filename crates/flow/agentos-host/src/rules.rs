@@ -1,6 +1,6 @@
-//! Policy without a landing: what the rules are, and what they answer.
+//! Policy without a landing: listing the rules, and asking them about a change.
 //!
-//! Owns: which rules are asked, and about what. Never: lands a change.
+//! Owns: which rules are asked, and about which subject. Never: lands a change.
 
 use std::path::{Path, PathBuf};
 
@@ -27,109 +27,109 @@ use crate::repository::{self, RepositoryPort};
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::{AnswerSpec, patch_facts};
 
-/// What `policy check --json` prints.
+/// The output of `policy check --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct PolicyCheck {
     /// Version of this shape: 1.
     pub version: u32,
     /// SHA-256 of the policy set.
     pub policy_sha256: String,
-    /// How many rules are in force.
+    /// Number of active rules.
     pub rules: usize,
-    /// The answer; none when nothing was to be judged.
+    /// The decision. `None` if nothing was to be judged.
     pub decision: Option<Decision>,
 }
 
-/// What `policy explain --json` prints.
+/// The output of `policy explain --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct PolicyExplain {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The decision and the way to it.
+    /// The decision, with the rules that led to it.
     pub explanation: Explanation,
 }
 
-/// What `policy show --json` prints.
+/// The output of `policy show --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct PolicyShow {
     /// Version of this shape: 1.
     pub version: u32,
     /// SHA-256 of the policy set.
     pub policy_sha256: String,
-    /// The layers that must themselves allow what is to go ahead.
+    /// The layers that must each allow a change, with their presets.
     pub stands: Vec<LayerPreset>,
     /// Every rule.
     pub rules: Vec<ShownRule>,
 }
 
-/// A rule, and whether it has a say.
+/// A rule, with whether it can affect a decision.
 #[derive(Serialize, JsonSchema)]
 pub struct ShownRule {
-    /// Which rule.
+    /// The rule.
     pub rule: RuleRef,
     /// False for an allow in a layer that names no preset.
     pub counts: bool,
 }
 
-/// What `policy lint --json` prints.
+/// The output of `policy lint --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct PolicyLint {
     /// Version of this shape: 1.
     pub version: u32,
-    /// What to look at.
+    /// Findings about the rules.
     pub advice: Vec<LintAdvice>,
 }
 
-/// Which rules are asked.
+/// The choice of rules.
 #[derive(Debug, Clone, Default)]
 pub struct RulesSpec {
-    /// Policy files that narrow what is allowed in this call.
+    /// Policy files that restrict this call further.
     pub policies: Vec<PathBuf>,
-    /// A folder whose files are tried as the repository's own.
+    /// A folder whose files replace the repository's own. `None` keeps those.
     pub folder: Option<PathBuf>,
 }
 
-/// What the rules are asked about, and as whom.
+/// A question to the rules: its subject, and the tool in whose name it is asked.
 #[derive(Debug, Clone, Default)]
 pub struct JudgeSpec {
-    /// Which rules are asked.
+    /// The rules to ask.
     pub rules: RulesSpec,
-    /// What is judged. `None` only loads the rules.
+    /// The subject. `None` only loads the rules.
     pub subject: Option<JudgeSubject>,
-    /// The provider that is asked as.
+    /// The tool's provider.
     pub provider: String,
-    /// Its model.
+    /// The tool's model. `None` if it has none.
     pub model: Option<String>,
-    /// It works in the cloud.
+    /// True if the tool works in the cloud.
     pub is_cloud: bool,
-    /// The branch that it would land on; the target's where there is none.
+    /// The branch to land on. `None` means the target's.
     pub branch: Option<String>,
-    /// The change has passed a check.
+    /// True if the change has passed the user's check.
     pub is_checked: bool,
 }
 
-/// What the rules are asked about.
+/// The subject of a question to the rules.
 #[derive(Debug, Clone)]
 pub enum JudgeSubject {
     /// A diff, or a model's whole answer.
     Answer(Vec<u8>),
-    /// A commit that is there.
+    /// An existing commit.
     Commit(String),
-    /// A path that is to be shown to a tool.
+    /// A path that a tool wants to read.
     Reading(String),
 }
 
-/// What the rules answered.
+/// The answer of the rules.
 #[derive(Debug)]
 pub struct Judgement {
     /// The rules.
     pub set: PolicySet,
-    /// The answer and the way to it. `None` where nothing was to be judged.
+    /// The decision, with the rules that led to it. `None` if nothing was to be judged.
     pub explanation: Option<Explanation>,
 }
 
 impl Judgement {
-    /// Writes the answer as it is published.
+    /// Returns the answer in its published form.
     #[must_use]
     pub fn to_check(&self) -> PolicyCheck {
         PolicyCheck {
@@ -145,7 +145,7 @@ impl Judgement {
 }
 
 impl Host {
-    /// Lists the policy files of the repository and of the user, as far as they can be listed.
+    /// Lists the policy files of the repository and of the user. Folders that cannot be read are left out.
     #[must_use]
     pub fn policy_files(&self) -> Vec<PathBuf> {
         let repo = repository::open(self).ok();
@@ -161,7 +161,7 @@ impl Host {
 }
 
 impl Host {
-    /// Asks the rules.
+    /// Asks the rules about a subject.
     ///
     /// # Errors
     /// If the rules cannot be read, the answer does not land, or the commit is not there.
@@ -169,7 +169,7 @@ impl Host {
         judge(self, spec)
     }
 
-    /// Returns the rules in force for HEAD, or those that would be with the files of a folder.
+    /// Returns the rules that are active for HEAD, or would be with the files of a folder.
     ///
     /// # Errors
     /// If the rules cannot be read.
@@ -220,7 +220,8 @@ pub fn preset_file(preset: Preset) -> ProposedFile {
     }
 }
 
-/// Makes the run that writes a preset's file into index and working tree. Whoever asks for a policy has agreed to having one.
+/// Makes the run that writes a preset's file into index and working tree. It consents beforehand: policy asks about changes
+/// of policy, and the user has just requested this one.
 #[must_use]
 pub fn preset_run(preset: Preset, who: String) -> RunSpec {
     let instruction = format!("Begin with the policy preset {}", preset.as_str());
@@ -279,7 +280,7 @@ fn judge(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
     Ok(Judgement { set, explanation })
 }
 
-/// Returns the facts of the tool and the branch that are asked as.
+/// Returns the facts about the tool and the branch of a question.
 fn as_if(spec: &JudgeSpec, target: &TargetInfo) -> ToolFacts {
     let branch = spec.branch.as_ref().map(|name| format!("refs/heads/{name}"));
     ToolFacts {
@@ -296,7 +297,7 @@ fn as_if(spec: &JudgeSpec, target: &TargetInfo) -> ToolFacts {
     }
 }
 
-/// Reads what is there; a file that is not there is judged by its name.
+/// Explains a read of the base's file. A file that does not exist is judged by its name.
 fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) -> Explanation {
     let content = match base.entry(path) {
         Ok(Some(entry)) if matches!(entry.kind, EntryKind::File(_)) => base.read(&entry.id).ok(),
@@ -310,6 +311,7 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
     set.explain_read(path, content, &tool)
 }
 
+/// Places an answer, for its change.
 fn landed(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
     match land(answer, base, &LandOptions::default()) {
         Ok(found) => Ok(found),
@@ -340,7 +342,7 @@ fn port(host: &Host, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {
     Ok(RepositoryPort::new(host, repo, TargetSpec::AtHead, layers))
 }
 
-/// The rules in force, or those that would be if a folder's files were committed.
+/// Returns the active rules, or those that would be active if a folder's files were committed.
 fn in_force(
     host: &Host,
     spec: &RulesSpec,
@@ -356,11 +358,11 @@ fn in_force(
     Ok(set.with_hooks_path(port.repo().hooks_path().as_deref()))
 }
 
-/// A folder's files, as the repository's.
+/// Reads a folder's files as if they were the repository's.
 fn tried(environment: &Environment, folder: &Path) -> Result<Vec<PolicySource>, EffectError> {
     let missing = || {
         usage(format!("there is no folder `{}`", environment.shown(folder)))
-            .hint("name a folder with rule files, as `.agentos/policy`")
+            .hint("name a folder with rule files, such as `.agentos/policy`")
     };
     policy::rule_files(environment, folder)?
         .ok_or_else(missing)?

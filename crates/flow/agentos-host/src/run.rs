@@ -1,12 +1,12 @@
-//! Runs as objects: a run is started, heard, asked, stopped and waited for through one handle.
+//! Runs as objects: one handle starts a run, receives its events, answers, stops and awaits it.
 //!
-//! Owns: the thread of a run, what its caller can send it, and its end. Never: what a run does; see `run/worker.rs`.
+//! Owns: the thread of a run, its channels to the caller, and its end. Never: does the work; see `run/worker.rs`.
 //!
 //! | the caller | the run's own thread |
 //! |---|---|
-//! | [`Host::start_run`] returns a [`RunHandle`] | opens repository and tape, finishes what a killed run left |
-//! | [`RunEvents::next`] | sends [`RunEvent`]s: notices, progress, records as they go on the tape |
-//! | [`RunControl::answer`] | waits where policy asks for a person: an answer counts for exactly what was asked |
+//! | [`Host::start_run`] returns a [`RunHandle`] | opens repository and tape, finishes or rolls back an interrupted landing |
+//! | [`RunEvents::next`] | sends [`RunEvent`]s: notices, progress, records of the tape |
+//! | [`RunControl::answer`] | waits if policy asks for a person: an answer counts only for the change of its question |
 //! | [`RunControl::cancel`] | closes the connection or ends the program; an open question stays open in the queue of requests |
 //! | [`RunHandle::outcome`] | records the end, signs it, and sends the outcome |
 //!
@@ -35,18 +35,18 @@ use crate::tasks::{AnswerSpec, TaskSpec};
 
 mod worker;
 
-/// What a run is asked to do, and by whose consent.
+/// The order for a run: its work, its target and its consent.
 #[derive(Debug, Clone)]
 pub struct RunSpec {
-    /// The run's id; a new one if there is none.
+    /// The run's id. `None` means a new one.
     pub id: Option<RunId>,
-    /// Where it lands.
+    /// The target and the limits of the run.
     pub session: SessionOptions,
-    /// Who consents where policy asks.
+    /// The source of consent if policy asks.
     pub consent: ConsentMode,
     /// The work.
     pub work: RunWork,
-    /// Send every record as an event, too.
+    /// True if every record is also sent as an event.
     pub sends_records: bool,
 }
 
@@ -64,19 +64,19 @@ impl RunSpec {
     }
 }
 
-/// Who consents where policy asks for a person.
+/// The source of consent if policy asks for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConsentMode {
-    /// The caller, beforehand, to whatever is asked.
+    /// The caller consents beforehand to every question.
     Beforehand {
-        /// Who that is.
+        /// Name of the person, for the record.
         who: String,
-        /// How, for the record, as in `--yes`.
+        /// Way of consenting, for the record, such as `--yes`.
         how: String,
     },
     /// A person, through [`RunEvent::ConsentRequested`] and [`RunControl::answer`].
     Person,
-    /// Nobody: what is asked waits in the queue of open requests.
+    /// Nobody: a question waits in the queue of open requests.
     Nobody,
 }
 
@@ -89,16 +89,16 @@ pub enum RunWork {
     Question(TaskSpec),
     /// Land an answer that the caller brings.
     Answer(AnswerSpec),
-    /// Land what an earlier run asked for.
+    /// Land the change for which an earlier run requested consent.
     Approval {
-        /// The run that asked.
+        /// The run that requested consent.
         request: String,
-        /// The caller has seen the change: naming the request is the consent.
+        /// True if naming the request is the consent, because the caller has seen the change.
         consents: bool,
     },
-    /// Take back what an earlier run landed.
+    /// Undo the landing of an earlier run.
     Undo {
-        /// That run; the last one that landed if there is none.
+        /// The run to undo. `None` means the last one that landed.
         run: Option<String>,
     },
 }
@@ -113,7 +113,7 @@ pub struct RunHandle {
 }
 
 impl RunHandle {
-    /// Returns the run's id, under which its records stand on the tape.
+    /// Returns the run's id, which its records on the tape have.
     #[must_use]
     pub fn id(&self) -> &RunId {
         &self.id
@@ -124,7 +124,7 @@ impl RunHandle {
         &mut self.events
     }
 
-    /// Returns what stops the run and answers it. It can be cloned and sent elsewhere.
+    /// Returns the control that stops the run and answers it. It can be cloned and sent elsewhere.
     #[must_use]
     pub fn control(&self) -> RunControl {
         self.control.clone()
@@ -133,13 +133,13 @@ impl RunHandle {
     /// Waits for the end of the run.
     ///
     /// # Errors
-    /// If the run could not begin: no repository, a wrong profile, a policy that cannot be read.
+    /// If the run could not begin: no repository, an invalid profile, a policy that cannot be read.
     pub async fn outcome(self) -> Result<RunEnd, EffectError> {
         self.end.await.unwrap_or_else(|_| Err(lost()))
     }
 }
 
-/// A run that its caller does on its own thread, for work that is over in milliseconds: a thread costs a fifth of a small landing.
+/// A run on its caller's own thread, for work that takes milliseconds: starting a thread costs a fifth of a small landing.
 pub struct InlineRun {
     host: Host,
     id: RunId,
@@ -149,13 +149,13 @@ pub struct InlineRun {
 }
 
 impl InlineRun {
-    /// Does the run's work and returns its end. `observer` hears of it at once; nobody is asked for consent.
+    /// Does the run's work and returns its end. `observer` receives its notices and records directly; nobody is asked for consent.
     ///
     /// # Errors
     /// As [`RunHandle::outcome`].
     pub fn finish(self, observer: Arc<dyn HostObserver>) -> Result<RunEnd, EffectError> {
         let host = self.host.with_observer(observer);
-        // Nobody listens, so that a question is answered by nobody.
+        // The receiver is dropped, so that a question finds nobody and its request stays open.
         let (sender, _) = events::channel(false);
         worker::work(&host, &self.id, self.spec, &sender, self.stopping, self.answers)
     }
@@ -189,9 +189,9 @@ impl Host {
         let run = id.clone();
         let work = move || {
             let done = worker::work(&host, &run, spec, &sender, stopping, answers);
-            // Whoever waits for the end has read every event before it.
+            // The events end before the outcome is sent, so that a caller that has the outcome can read all of them.
             drop((host, sender));
-            // A caller that does not wait for the end need not be told.
+            // The send fails if the caller dropped its handle, and then nobody waits for the end.
             let _ = end.send(done);
         };
         let started = thread::Builder::new().name("agentos-run".to_owned()).spawn(work);
@@ -208,7 +208,7 @@ impl Host {
     }
 }
 
-/// The run's thread ended without an outcome, which only a panic can do.
+/// Makes the error of a run whose thread ended without an outcome, which only a panic can do.
 fn lost() -> EffectError {
     EffectError::new(Cause::Internal, "run-lost", "the run ended without an outcome")
 }

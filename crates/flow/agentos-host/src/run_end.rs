@@ -1,6 +1,6 @@
-//! What a run ends with.
+//! The end of a run, as a value.
 //!
-//! Owns: the value. Never: how it comes about.
+//! Owns: the type. Never: decides how a run ends.
 
 use agentos_engine::Outcome;
 use agentos_engine::run::Proposed;
@@ -8,14 +8,14 @@ use agentos_engine::run::Proposed;
 /// The end of a run.
 #[derive(Debug)]
 pub enum RunEnd {
-    /// What became of a change.
+    /// The outcome of a change.
     Outcome(Box<RunOutcome>),
     /// The answer to a question and the verdict on it.
     Verdict(Box<Proposed>),
 }
 
 impl RunEnd {
-    /// Returns the outcome. A question that was answered has none: nothing was to land.
+    /// Returns the outcome. `None` for the answer to a question, because nothing was to land.
     #[must_use]
     pub fn into_outcome(self) -> Option<Outcome> {
         match self {
@@ -25,12 +25,12 @@ impl RunEnd {
     }
 }
 
-/// What became of a change.
+/// The outcome of a change, with its diff.
 #[derive(Debug)]
 pub struct RunOutcome {
     /// The outcome, as it is published.
     pub outcome: Outcome,
-    /// The canonical diff of an answer that lands. `None` if none was found, or a tool made it.
+    /// The canonical diff of an answer that lands. `None` if it does not land, or a tool made it.
     pub diff: Option<Vec<u8>>,
 }
 

@@ -1,6 +1,6 @@
-//! Futures driven to their end on the calling thread.
+//! Running futures to their end on the calling thread.
 //!
-//! Owns: the runtime of one thread. Never: watches signals; a front end owns those and cancels the run.
+//! Owns: the runtime of one thread. Never: handles signals; a front end does, and cancels the run.
 
 use std::future::Future;
 
@@ -8,7 +8,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use tokio::runtime::Builder;
 
-/// Runs a future that may reach a network or wait for a time.
+/// Runs a future that may use the network or timers.
 ///
 /// # Errors
 /// If the system refuses a runtime.
@@ -16,8 +16,8 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     drive(Builder::new_current_thread().enable_all(), future)
 }
 
-/// Runs a future that waits for nothing but channels: a landing needs no timers and no sockets, and starting them costs more than
-/// a small one.
+/// Runs a future that waits only for channels. A landing needs no timers and no sockets, and starting their drivers costs more
+/// than a small landing.
 ///
 /// # Errors
 /// If the system refuses a runtime.
@@ -31,7 +31,8 @@ fn drive<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T,
         EffectError::from_source(Cause::Internal, "runtime", message, &error)
     })?;
     let value = runtime.block_on(future);
-    // A name look-up may still block a thread of the runtime; nobody needs its answer any more.
+    // A name lookup may still block a thread of the runtime. Dropping the runtime would wait for it, and nobody needs its
+    // result any more.
     runtime.shutdown_background();
     Ok(value)
 }

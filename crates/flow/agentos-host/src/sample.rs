@@ -1,6 +1,6 @@
-//! A small repository made on the spot, for a demonstration.
+//! A small sample repository for a demonstration.
 //!
-//! Owns: making it, and a drill on a copy of its evidence. Never: touches a folder that is there already.
+//! Owns: creating it, and a drill on a copy of its evidence. Never: changes a folder that exists already.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use crate::host::Host;
 use crate::repository::{self, failed};
 use crate::tape::broken;
 
-/// Who a sample repository's commits are by.
+/// Author of a sample repository's commits.
 pub const SAMPLE_NAME: &str = "AgentOS demo";
 /// The address of [`SAMPLE_NAME`].
 pub const SAMPLE_EMAIL: &str = "demo@agentos.invalid";
 
-/// Makes a repository with one commit of these files.
+/// Creates a repository with one commit of these files.
 ///
 /// # Errors
-/// If the folder cannot be made or written.
+/// If the folder cannot be created or written.
 pub fn create_sample(dir: &Path, files: &[(&str, &[u8])], message: &str) -> Result<(), EffectError> {
     let identity = Identity {
         name: SAMPLE_NAME.to_owned(),
@@ -38,7 +38,7 @@ impl Host {
     /// Verifies the evidence, then flips one bit of a byte in a copy and verifies that. Returns both reports.
     ///
     /// # Errors
-    /// If the evidence cannot be read, or the copy not be made.
+    /// If the evidence cannot be read, or the copy cannot be made.
     pub fn drill_evidence(&self, byte: usize) -> Result<[VerifyReport; 2], EffectError> {
         let repo = repository::open(self)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;

@@ -1,11 +1,11 @@
-//! One JSON Schema as text.
+//! A JSON Schema as text.
 //!
 //! Owns: the draft and the form. Never: knows which shapes are published.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-/// Writes a schema as it is committed and printed.
+/// Writes a schema in the form that is committed and printed.
 pub fn printed(schema: &Schema) -> String {
     serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }

@@ -31,28 +31,28 @@ use crate::status::StatusReport;
 #[serde(untagged)]
 #[expect(dead_code, reason = "it is there for its schema alone")]
 enum RecordBody {
-    /// Of what the flow says.
+    /// A record of the flow.
     Flow(FlowBody),
-    /// Of what the executor did, and of a run's end.
+    /// A record of the executor, or of a run's end.
     Effect(EffectBody),
 }
 
-/// The bodies of records that say what was written.
+/// The bodies of records about writes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "it is there for its schema alone")]
 enum EffectBody {
-    /// What is about to be written; its hash is in the commit.
+    /// The plan before anything is written; the commit contains the record's hash.
     Intent(Kept<IntentBody>),
-    /// What was written.
+    /// The receipt of a landing.
     Receipt(Kept<Receipt>),
-    /// What a crash left behind, and what became of it.
+    /// An interrupted landing that was finished or rolled back.
     Recovered(Kept<Recovered>),
     /// The head of the tape at the end of a run, signed.
     Checkpoint(Checkpoint),
 }
 
-/// What is about to be written, and what consent to it is bound to.
+/// The plan of a landing, and the hashes to which its consent is bound.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is there for its schema alone")]
 struct IntentBody {
@@ -117,7 +117,7 @@ pub fn schema_text(name: &str) -> Option<String> {
     shape.map(|(_, generator)| printed(&generator()))
 }
 
-/// Returns the name of a published shape that is nearly this one.
+/// Returns the name of a published shape that is similar to this one. `None` if none is.
 #[must_use]
 pub fn nearest_schema(name: &str) -> Option<String> {
     nearest(name, SHAPES.iter().map(|(known, _)| *known)).map(Into::into)

@@ -1,6 +1,6 @@
 //! Adapters for servers, made from a profile and a key.
 //!
-//! Owns: the one place that turns a wire into its adapter. Never: finds a key, or sends anything.
+//! Owns: the only function that turns a wire into its adapter. Never: looks up a key, or sends anything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,22 +20,22 @@ use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
 use crate::error::usage;
 
-/// What an adapter is made of, here or where it is hosted.
+/// The ingredients of a server's adapter, here or in the sandbox.
 #[derive(Clone)]
 pub struct Hosting {
     /// The profile.
     pub profile: Profile,
-    /// The key.
+    /// The key. `None` if none is sent.
     pub key: Option<Secret>,
-    /// Why no key is sent although there may be one.
+    /// The reason why no key is sent although there may be one. `None` if there is no such reason.
     pub key_obstacle: Option<KeyObstacle>,
 }
 
 impl Hosting {
-    /// The adapter. A new wire is one crate and one line here.
+    /// Makes the adapter. A new wire is one crate and one line here.
     ///
     /// # Errors
-    /// When the profile is of no server, or its wire is wrong.
+    /// If the profile names a program, or its wire is invalid.
     pub fn adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
         let config = NetConfig {
             names,
@@ -135,7 +135,8 @@ fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<KeyObst
     }
 }
 
-/// The window of a vendor's own model. A local server decides by itself how much of a model's window it loads.
+/// Returns the context window of a vendor's own model. `None` for other servers: a local server decides by itself how much of a
+/// model's window it loads.
 fn known_window(profile: &Profile) -> Option<u64> {
     let model = known_model(profile.model.as_deref()?)?;
     let is_its_own = model.provider == profile.provider && profile.execution_mode() == ExecutionMode::Cloud;

@@ -1,6 +1,6 @@
-//! One run with its repository, tape, person and clock.
+//! A session: one run with its repository, tape, approver and clock.
 //!
-//! Owns: opening them in the right order, and taking up what a killed process left. Never: outlives the verb.
+//! Owns: opening them in the right order, and recovering an interrupted landing first. Never: outlives the verb.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -28,9 +28,9 @@ use crate::policy;
 use crate::repository::{self, RepositoryPort};
 use crate::tape::{Tape, TapeReader, broken};
 
-/// The effects of a run that goes back to an earlier one.
+/// The effects of a run that works on an earlier one.
 pub struct RevisitPorts<'a> {
-    /// What every run needs.
+    /// The effects that every run needs.
     pub deps: Deps<'a>,
     /// The tape of every run, for reading.
     pub tape: &'a dyn RecordReader,
@@ -38,12 +38,12 @@ pub struct RevisitPorts<'a> {
     pub history: &'a dyn LandingHistory,
 }
 
-/// One run's effects.
+/// The effects of one run.
 pub struct Session {
     port: RepositoryPort,
     work_dir: PathBuf,
     cache: Option<PathBuf>,
-    /// Opened when the first run needs it, and kept until the last has ended.
+    /// The folder of copies, opened on first use and kept until the session ends.
     copies: OnceCell<Arc<CopyFolder>>,
     tape: Tape,
     reader: TapeReader<Rc<Store>>,
@@ -54,7 +54,7 @@ impl Session {
     /// Opens the repository and its tape.
     ///
     /// # Errors
-    /// When there is no repository, or its evidence cannot be opened.
+    /// If there is no repository, or its evidence cannot be opened.
     pub fn open(
         host: &Host,
         options: &SessionOptions,
@@ -70,9 +70,10 @@ impl Session {
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
         let store = Rc::new(Store::open(&dir).map_err(|error| broken(&error))?);
         let mut tape = Tape::new(host, Rc::clone(&store), run);
+        // Before anything else: an interrupted landing may have left the index and the working tree half written.
         match recover(host, &repo, &mut tape) {
             Ok(_) => {}
-            // A look changes nothing, and need not wait for what stands in the way.
+            // A run that only looks changes nothing, so an unfinished landing need not stop it.
             Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
             Err(error) => return Err(error),
         }
@@ -87,7 +88,7 @@ impl Session {
         })
     }
 
-    /// The effects, for the engine.
+    /// Returns the effects, for the engine.
     pub fn deps(&mut self) -> Deps<'_> {
         Deps {
             repo: &self.port,
@@ -97,7 +98,7 @@ impl Session {
         }
     }
 
-    /// Returns the effects for a run that goes back to an earlier one.
+    /// Returns the effects for a run that works on an earlier one.
     pub fn revisit(&mut self) -> RevisitPorts<'_> {
         RevisitPorts {
             tape: &self.reader,
@@ -111,8 +112,8 @@ impl Session {
         }
     }
 
-    /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
-    /// done is recorded.
+    /// Ends the run on the tape with a signed checkpoint, unless its last record did. A failure is only reported: the records
+    /// of the run are on the tape.
     pub fn seal(&mut self, host: &Host) {
         if let Err(error) = self.tape.make_durable(RunPhase::Ends, None) {
             let message = format!("the end of this run is not signed: {}", error.message);
@@ -125,12 +126,12 @@ impl Session {
         &self.reader.0
     }
 
-    /// The repository with its target.
+    /// Returns the repository with its target.
     pub fn port(&self) -> &RepositoryPort {
         &self.port
     }
 
-    /// The repository.
+    /// Returns the repository.
     pub fn repo(&self) -> &Repository {
         self.port.repo()
     }
@@ -138,7 +139,7 @@ impl Session {
     /// Opens the folder of the repository's copies and of its runs.
     ///
     /// # Errors
-    /// When there is none and none can be made.
+    /// If there is none and none can be made.
     pub fn open_copies(&self) -> Result<Arc<CopyFolder>, EffectError> {
         if let Some(opened) = self.copies.get() {
             return Ok(Arc::clone(opened));
@@ -148,23 +149,23 @@ impl Session {
         Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
     }
 
-    /// The work tree; of a bare repository, its own folder.
+    /// Returns the working tree, or the folder of a bare repository.
     pub fn work_dir(&self) -> &Path {
         &self.work_dir
     }
 }
 
-/// `agentos recover --json`.
+/// The output of `agentos recover --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RecoverReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// What was finished or taken back; none when there was nothing to do.
+    /// The landing that was finished or rolled back. `None` if there was nothing to do.
     pub recovered: Option<Recovered>,
 }
 
 impl Host {
-    /// Brings a landing that was cut short to its end, as every run does at its start.
+    /// Finishes or rolls back an interrupted landing, as every run does at its start.
     ///
     /// # Errors
     /// If there is no repository, its evidence cannot be opened, or the landing cannot be finished now.
@@ -179,7 +180,7 @@ impl Host {
     }
 }
 
-/// Finishes or rolls back what a killed process left, says so, and records it.
+/// Finishes or rolls back an interrupted landing, notifies the observer, and records it.
 fn recover(host: &Host, repo: &Repository, tape: &mut Tape) -> Result<Option<Recovered>, EffectError> {
     let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! `agentos` without a verb: where you are, what is in force, what you can do next.
+//! `agentos` without a verb: the repository, its active rules, and possible next steps.
 //!
-//! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
-//! folder of evidence.
+//! Owns: the sources of the status, all of them local: no network, no keyring. Never: writes, finishes a landing, or
+//! creates the folder of evidence.
 
 use agentos_api::{NextStep, Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};
 use agentos_engine::open_requests;
@@ -19,51 +19,49 @@ use crate::tape::{TapeReader, broken};
 use crate::tools::Tools;
 use crate::{clock, keys, policy};
 
-/// `agentos --json`.
+/// The output of `agentos --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The repository you are in; none outside of one.
+    /// The current repository. `None` outside of one.
     pub repository: Option<RepositoryStatus>,
-    /// The rules in force there.
+    /// The active rules. `None` outside of a repository.
     pub policy: Option<PolicyStatus>,
-    /// The providers that something is known of here: a profile of your own or of the repository, or a key in the
-    /// environment.
+    /// The providers with a profile of the user's own or of the repository, or with a key in the environment.
     pub providers: Vec<ProviderStatus>,
-    /// The newest run.
+    /// The newest run. `None` if there are no runs.
     pub last_run: Option<RunSummary>,
-    /// Runs that wait for a person.
+    /// Number of runs that wait for a person.
     pub waiting: usize,
-    /// What can be done next, the most useful first.
+    /// Possible next steps, the most useful first.
     pub next: Vec<ProposedStep>,
 }
 
-/// The rules in force.
+/// The active rules.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PolicyStatus {
-    /// How many rules; 0 when they cannot be read.
+    /// Number of rules; 0 if they cannot be read.
     pub rules: usize,
-    /// The layers that must allow a change, and the preset each stands on.
+    /// The layers that must each allow a change, with their presets.
     pub stands: Vec<LayerPreset>,
-    /// The files that hold them, beside what is built in.
+    /// The files that contain them, besides the built-in rules.
     pub files: Vec<PolicyFileStatus>,
-    /// Rules lie in the work tree that are in force once they are committed.
+    /// True if the working tree has rules that become active once they are committed.
     pub uncommitted: bool,
-    /// Why they cannot be used: then nothing may land.
+    /// The reason why they cannot be used, so that nothing may land. `None` if they can.
     pub obstacle: Option<Obstacle>,
 }
 
 impl Host {
-    /// Looks where the caller is, what is in force there and what can be done next. Nothing is asked of a server or a keyring, and nothing
-    /// is written.
+    /// Reports the repository, its active rules and possible next steps. Contacts no server and no keyring, and writes nothing.
     ///
     /// # Errors
     /// If the named repository cannot be used, or its evidence cannot be read.
     pub fn status(&self) -> Result<StatusReport, EffectError> {
         let repo = match repository::open(self) {
             Ok(repo) => Some(repo),
-            // Where nobody said that there is a repository, not being in one is no failure.
+            // Unless the caller named a repository, being outside of one is no failure.
             Err(error) if error.code == "not-a-repository" && self.named_repository().is_none() => None,
             Err(error) => return Err(error),
         };
@@ -91,7 +89,7 @@ impl Host {
     }
 }
 
-/// A repository at a glance.
+/// Returns the status of a repository.
 fn of_repository(repo: &Repository) -> RepositoryStatus {
     let head = repo.resolve(&TargetSpec::AtHead);
     let landing = repo.resolve(&TargetSpec::CurrentBranch);
@@ -115,7 +113,7 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
     }
 }
 
-/// The work tree, or the folder of a bare repository, without the last slash.
+/// Returns the path of the working tree, or of a bare repository, without the last slash.
 pub(crate) fn place(repo: &Repository) -> String {
     let place = repo
         .work_dir()
@@ -128,7 +126,7 @@ pub(crate) fn place(repo: &Repository) -> String {
     }
 }
 
-/// Makes an obstacle from the failure that it would be.
+/// Makes an obstacle from an error.
 fn obstacle_of(error: &EffectError) -> Obstacle {
     Obstacle {
         code: error.code.clone(),
@@ -138,7 +136,7 @@ fn obstacle_of(error: &EffectError) -> Obstacle {
     }
 }
 
-/// The rules that a landing on HEAD would be judged by.
+/// Returns the status of the rules by which a landing on HEAD would be judged.
 pub(crate) fn of_policy(host: &Host, repo: Repository) -> PolicyStatus {
     let mut status = PolicyStatus {
         rules: 0,
@@ -153,6 +151,7 @@ pub(crate) fn of_policy(host: &Host, repo: Repository) -> PolicyStatus {
     status
 }
 
+/// Fills in the rules and their files.
 fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
     let layers = policy::outer_layers(host, &[])?;
     let mut files: Vec<PolicyFileStatus> = layers
@@ -189,7 +188,7 @@ fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), 
     Ok(())
 }
 
-/// What is known without asking anybody: the keyring could take seconds, and a server even longer.
+/// Lists the providers that are set up, without asking a keyring, which could take seconds, or a server.
 fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     let mut known = Vec::new();
@@ -214,7 +213,7 @@ fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatu
     Ok(known)
 }
 
-/// What is in the way comes first, then what was begun, then what is new.
+/// Returns the next steps: obstacles first, then unfinished work, then new work.
 fn next(report: &StatusReport) -> Vec<ProposedStep> {
     let mut steps = Vec::new();
     let mut step = |action: NextStep, why: &str| {
@@ -227,16 +226,13 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
     let Some(repository) = &report.repository else {
         step(
             NextStep::StartDemo,
-            "see the whole way of a change, without model, key or network",
+            "see the way of a change from task to commit, without model, key or network",
         );
         step(NextStep::CheckHealth, "see which providers answer");
         return steps;
     };
     if repository.unfinished.is_some() {
-        step(
-            NextStep::Recover,
-            "finish or take back the landing that was cut short",
-        );
+        step(NextStep::Recover, "finish or roll back the interrupted landing");
     }
     if repository.obstacle.is_some()
         || report
@@ -244,7 +240,7 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
             .as_ref()
             .is_some_and(|policy| policy.obstacle.is_some())
     {
-        step(NextStep::Diagnose, "see what is in the way, and how to mend it");
+        step(NextStep::Diagnose, "see what is wrong, and how to fix it");
     }
     if report.waiting > 0 {
         step(NextStep::ListRequests, "see what waits for a person");
@@ -257,7 +253,7 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
         let command = "git commit .agentos".to_owned();
         step(
             NextStep::RunGit { command },
-            "put the rules of the work tree in force",
+            "make the rules of the working tree active",
         );
     }
     if !begun {

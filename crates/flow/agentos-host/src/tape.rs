@@ -1,6 +1,6 @@
 //! The evidence store as the engine's port.
 //!
-//! Owns: one run's view of the tape, and the tape for reading. Never: goes on when a record is not durable.
+//! Owns: one run's view of the tape, and the tape for reading. Never: continues if a record is not durable.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -15,22 +15,22 @@ use crate::clock::SystemClock;
 use crate::evidence_key::{self, Kept, Unsigned};
 use crate::host::Host;
 
-/// One run on the tape.
+/// The tape of one run, for writing.
 pub struct Tape {
     host: Host,
     store: Rc<Store>,
     run: RunId,
     facts: RunFacts,
-    /// The facts of what is durable, while something is not.
+    /// The facts of the durable records. `None` if every record is durable.
     durable: Option<RunFacts>,
-    /// Whether the run left a record since its last checkpoint.
+    /// True if the run has left a record since its last checkpoint.
     begun: bool,
-    /// The key that signs the run's end, once it was looked up.
+    /// The key that signs the run's end. `None` until it is looked up.
     key: Option<Result<Kept, Unsigned>>,
 }
 
 impl Tape {
-    /// A run on this store's tape.
+    /// Begins a run on this store's tape. Writes nothing yet.
     pub fn new(host: &Host, store: Rc<Store>, run: &RunId) -> Self {
         Self {
             host: host.clone(),
@@ -53,7 +53,7 @@ impl Tape {
         Ok((SystemClock.now(), body))
     }
 
-    /// Looks up the key that signs the run's end, while no lock is held yet.
+    /// Looks up the key that signs the run's end. Called before any lock is taken, because a keyring can take seconds.
     fn look_up_key(&mut self) {
         let host = &self.host;
         self.key.get_or_insert_with(|| evidence_key::signer(host));
@@ -67,7 +67,8 @@ impl Tape {
             .write(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| broken(&error))?;
         self.host.observer().record(kind, &now, &body);
-        // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
+        // The facts before this record are kept, to return to them if it does not become durable: the checkpoint must
+        // describe only what is on the tape.
         self.durable.get_or_insert_with(|| self.facts.clone());
         self.facts.add_record(kind, &body, now.as_str());
         Ok(record.hash)
@@ -84,8 +85,8 @@ impl Tape {
         Ok(())
     }
 
-    /// A checkpoint, if the run left any record since the last. What could not be signed is told and stands: what was
-    /// done is recorded.
+    /// Writes a checkpoint, if the run has left any record since the last. A checkpoint that cannot be signed or written is only
+    /// reported: the records of the run are on the tape.
     fn write_checkpoint(&mut self) {
         if !std::mem::take(&mut self.begun) {
             return;
@@ -143,7 +144,7 @@ impl Evidence for Tape {
             Some(sync) => self.store.sync_with(sync),
             None => self.store.sync(),
         };
-        // What is not on the tape is no fact.
+        // The records are not on the tape, so the facts go back to those before them.
         if let Some(facts) = self.durable.take()
             && synced.is_err()
         {
@@ -157,7 +158,7 @@ impl Evidence for Tape {
     }
 }
 
-/// A store as the engine's port for reading.
+/// The evidence store as the engine's port for reading.
 pub struct TapeReader<S>(pub S);
 
 impl<S: Deref<Target = Store>> RecordReader for TapeReader<S> {
@@ -173,7 +174,7 @@ impl<S: Deref<Target = Store>> RecordReader for TapeReader<S> {
     }
 }
 
-/// A tape that cannot be read or written.
+/// Makes the error of a tape that cannot be read or written.
 pub fn broken(error: &EvidenceError) -> EffectError {
     if let EvidenceError::Io { source, .. } = error
         && let Some(code) = agentos_executor::unwritable_code(source.kind())

@@ -1,7 +1,7 @@
-//! A task's way to a tool and back, and an answer's way to a commit.
+//! Tasks and answers: preparing the tool, the files and the limits, and handing them to the engine.
 //!
-//! Owns: which tool, which files and which limits a task gets, and the commit message. Never: picks a model or a provider, or looks
-//! inside an answer.
+//! Owns: which tool, which files and which limits a task gets, and the commit message. Never: chooses a model or a provider, or
+//! looks inside an answer.
 
 use std::path::Path;
 
@@ -28,50 +28,50 @@ use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
 use crate::{hosted, paths, programs};
 
-/// A task, the tool that shall do it, and what the tool is given.
+/// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
 pub struct TaskSpec {
-    /// What to do, in the user's words. `None` for a program whose command line is its task.
+    /// The task in the user's words. `None` for a program whose command line is its task.
     pub task: Option<String>,
     /// The provider and its settings.
     pub provider: ProviderChoice,
-    /// What a program is given, and what it must be confined by.
+    /// Files that a program may read, and its confinement.
     pub program: ProgramOptions,
     /// Files to show, as a person types them: relative to the repository folder of the host.
     pub files: Vec<String>,
-    /// How files to show are found beside those.
+    /// Search for more files to show. `None` searches if no files are named.
     pub context: Option<ContextMode>,
-    /// The command that a change must pass.
+    /// The command that a change must pass. `None` if there is none.
     pub check: Option<CheckOptions>,
-    /// How often the tool may try; 0 counts as 1.
+    /// Most calls of the tool; 0 counts as 1.
     pub attempts: u32,
-    /// The commit message; made from the task if there is none.
+    /// The commit message. `None` makes one from the task.
     pub message: Option<String>,
-    /// Land what has one place although other parts have none.
+    /// Land the edits that have one place, although others have none.
     pub partial: bool,
 }
 
-/// How files to show to a tool are found.
+/// The choice of files that a tool is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextMode {
-    /// Those the task names, then those its words lead to, as many as fit.
+    /// Files that the task names, then files that match its words, as many as fit.
     Auto,
-    /// No others than those that are named.
+    /// Only the files that the caller names.
     Named,
 }
 
 /// An answer that the caller brings.
 #[derive(Debug, Clone)]
 pub struct AnswerSpec {
-    /// The verb that the record names, as in `apply`.
+    /// The verb that the record names, such as `apply`.
     pub verb: String,
     /// The answer's bytes.
     pub answer: Vec<u8>,
-    /// What the answer is, for the record: never more than a file name.
+    /// Description of the answer for the record: never more than a file name.
     pub instruction: String,
     /// The commit message.
     pub message: String,
-    /// Land what has one place although other parts have none.
+    /// Land the edits that have one place, although others have none.
     pub partial: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) async fn land_answer(
         cancel,
     )
     .await;
-    // Where it lands, its diff was recorded before anything else.
+    // An answer that lands has its diff among the blobs of the tape.
     let landed = outcome
         .diff_sha256
         .as_ref()
@@ -183,7 +183,7 @@ pub(crate) async fn land_answer(
 }
 
 impl Host {
-    /// Finds the files that a task's tool would be shown beside those that are named, and sends nothing.
+    /// Finds the files that a task's tool would be shown besides the named ones. Sends nothing.
     ///
     /// # Errors
     /// If the provider or the repository cannot be used, or the provider is a program, which sees a copy of all files.
@@ -198,12 +198,12 @@ impl Host {
     }
 }
 
-/// Returns what policy is told of an answer that a person brought: nobody's model, on this machine.
+/// Returns the facts for policy about an answer that a person brought: no model, on this machine.
 pub(crate) fn patch_facts() -> ToolFacts {
     settle::patch_facts(SystemClock.now())
 }
 
-/// Finds the tool and the task in words, and tells what is worth knowing before anything is sent.
+/// Makes the tool and the task in words, and sends the notices about the tool before anything leaves.
 fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool, String), EffectError> {
     let tool = make_tool(host, session, spec)?;
     programs::held(&tool, &spec.program)?;
@@ -213,7 +213,7 @@ fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool
     Ok((tool, programs::task(spec.task.as_deref(), &spec.program)))
 }
 
-/// Makes the tool that the provider's kind stands for. The flags that belong to other kinds are refused.
+/// Makes the tool of a provider. Options that only other kinds of providers have are refused.
 fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, EffectError> {
     let tools = Tools::read(host, Some(session.work_dir()))?;
     let choice = &spec.provider;
@@ -251,6 +251,7 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
     }
 }
 
+/// Makes the engine's request, for one attempt without a check.
 fn request<'a>(
     run: &'a RunId,
     spec: &'a TaskSpec,
@@ -278,7 +279,8 @@ fn request<'a>(
     })
 }
 
-/// Files are searched for a model that was given none. A program has a copy of all files, and a recording was made already.
+/// Returns true if files are searched for the task: by default, for a model that was given none. A program has a copy of all
+/// files, and a recording exists already.
 fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
     match spec.context {
         Some(ContextMode::Auto) => refuse_program(tool).map(|()| true),
@@ -287,6 +289,7 @@ fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
     }
 }
 
+/// Searches the files for a task.
 fn find_context(
     session: &Session,
     spec: &TaskSpec,
@@ -302,16 +305,18 @@ fn find_context(
     context_search::find_context(session.port(), &SystemClock, &query)
 }
 
+/// Refuses a search for a tool that has a copy of all files.
 fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
     if tool.in_copy {
-        let message = "a program sees a copy of all files: none need be found for it";
+        let message = "a program sees a copy of all files, so none are searched for it";
         let option = RunOption::Context;
         return Err(usage(message).suggest_steps([NextStep::LeaveOut { option }]));
     }
     Ok(())
 }
 
-/// A recording is what it is, and a program without a task of its own has no words that a failure could be added to.
+/// Returns true if another call would give the same answer: for a recording, and for a program without a task, which has no
+/// text to which feedback could be added.
 fn answers_once(spec: &TaskSpec) -> bool {
     match &spec.provider.provider {
         ProviderKind::Replay => true,
@@ -320,20 +325,20 @@ fn answers_once(spec: &TaskSpec) -> bool {
     }
 }
 
-/// Names an answer without an edit as what it is where the answer is a difference of trees.
+/// Rewords the outcome of a program that changed nothing: "no diff" would not make sense for it.
 fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
     if tool.in_copy && matches!(outcome.code.as_deref(), Some("no-diff" | "empty")) {
         outcome.message = "the program changed nothing".to_owned();
-        outcome.hint = Some("look at what it wants".to_owned());
+        outcome.hint = Some("look at its output".to_owned());
         outcome.next = vec![NextStep::ShowTranscript];
     }
     outcome
 }
 
-/// Chooses the form of edits: the one that was asked for, else the profile's.
+/// Chooses the edit format: the requested one, else the profile's.
 ///
 /// # Errors
-/// If the profile holds answers to another form.
+/// If the profile constrains answers to another format.
 fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, EffectError> {
     let Some(format) = asked else {
         return Ok(tool.edit_format);
@@ -342,7 +347,7 @@ fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, E
         return Ok(format);
     }
     Err(usage(format!(
-        "the profile's `constrain` is `{}`, which holds answers to another form of edits than this run asks for",
+        "the profile's `constrain` is `{}`, which forces another edit format than this run requests",
         tool.constrain.as_str()
     ))
     .hint("set `constrain` to `off` in the profile")
@@ -374,7 +379,8 @@ fn commit_message(task: &str) -> String {
     format!("{subject}…\n\n{task}")
 }
 
-/// Names an answer that lies in a file, for the commit message and the record: never more than a file name.
+/// Describes an answer from a file, for the commit message and the record. Only the file name is used: the folder would reveal
+/// more of the machine than the commit needs.
 #[must_use]
 pub fn describe_answer(file: &Path) -> String {
     match file.file_name() {

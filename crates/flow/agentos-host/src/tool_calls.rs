@@ -1,6 +1,7 @@
-//! `agentos tool health --probe-tools`: one tool offered to each connected model, to see if it calls it.
+//! `agentos tool health --probe-tools`: offers each connected model one tool, to find out whether it calls it.
 //!
-//! Owns: the verdict, and how it stands to what is declared. Never: asks a tool that is not connected, or acts on a call.
+//! Owns: the verdict, and its comparison with the declared ability. Never: contacts a provider that is not connected, or acts
+//! on a call.
 
 use agentos_engine::ports::EffectError;
 use agentos_generic_http::{OfferOutcome, OfferSeen};
@@ -15,20 +16,20 @@ use crate::tools::Tool;
 
 const MOST_SECONDS: u64 = 60;
 
-/// Do tool calls work?
+/// The result of a probe of tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// They do.
+    /// Tool calls work.
     Pass,
-    /// They do not.
+    /// Tool calls do not work.
     Fail,
-    /// Nothing was offered: there is no way to.
+    /// No tool was offered, because the provider's wire has no way to.
     Skip,
 }
 
 impl Verdict {
-    /// The word on the screen.
+    /// Returns the word on the screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -38,27 +39,27 @@ impl Verdict {
     }
 }
 
-/// What a provider's model made of a tool that it was offered.
+/// The result of offering a tool to a provider's model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ToolCallProbe {
     /// The provider.
     pub provider: String,
-    /// Do tool calls work?
+    /// The result of the probe.
     pub verdict: Verdict,
-    /// What the profile says of them, else what the vendor says of a known model.
+    /// The ability that the profile declares, else the one that the vendor states for a known model.
     pub declared: Ability,
-    /// What was seen, in one sentence.
+    /// The observation in one sentence.
     pub details: String,
-    /// Tokens, as far as reported.
+    /// Tokens. `None` if the server did not report them.
     pub usage: Option<Usage>,
-    /// What they cost by the profile's price, in millionths of a US dollar.
+    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is unknown.
     pub cost_micro_usd: Option<u64>,
-    /// From request to the last byte, in milliseconds.
+    /// Milliseconds from the request to the last byte.
     pub latency_ms: u64,
 }
 
 impl ToolCallProbe {
-    /// What was asked for did not happen: calls fail, or could not be tried although they are declared.
+    /// Returns true if tool calls fail, or could not be probed although they are declared.
     pub fn is_bad(&self) -> bool {
         match self.verdict {
             Verdict::Pass => false,
@@ -82,7 +83,7 @@ pub async fn probe(tool: &Tool) -> ToolCallProbe {
         latency_ms: 0,
     };
     let Some(hosting) = &tool.hosting else {
-        found.details = "it is no server, so no tool was offered".to_owned();
+        found.details = "it is not a server, so no tool was offered".to_owned();
         return found;
     };
     let (verdict, details) = match offered(hosting, tool.timeout_seconds.min(MOST_SECONDS)).await {
@@ -103,11 +104,11 @@ pub async fn probe(tool: &Tool) -> ToolCallProbe {
         }
     };
     found.verdict = verdict;
-    found.details = details + beside(declared, verdict);
+    found.details = details + compare_declared(declared, verdict);
     found
 }
 
-/// The offer as it went; an error with the time that it took.
+/// Offers the tool. The error has the time that the call took, and a message.
 async fn offered(hosting: &Hosting, seconds: u64) -> Result<Option<OfferSeen>, (u64, String)> {
     let made = hosting.adapter(Names::System);
     let adapter = made.map_err(|error: EffectError| (0, error.message))?;
@@ -135,7 +136,7 @@ fn judged(outcome: OfferOutcome) -> (Verdict, &'static str) {
             "its answer was cut before a call of the offered tool",
         ),
         OfferOutcome::OtherTool => (Verdict::Fail, "it called a tool that was not offered"),
-        OfferOutcome::TooOften => (Verdict::Fail, "it called more often than it was told to"),
+        OfferOutcome::TooOften => (Verdict::Fail, "it called the tool more often than instructed"),
         OfferOutcome::WrongArguments => (
             Verdict::Fail,
             "it called the offered tool with arguments that are not valid",
@@ -143,8 +144,8 @@ fn judged(outcome: OfferOutcome) -> (Verdict, &'static str) {
     }
 }
 
-/// How the verdict stands to what is declared, where the two differ.
-fn beside(declared: Ability, verdict: Verdict) -> &'static str {
+/// Returns a remark if the verdict differs from the declared ability, else nothing.
+fn compare_declared(declared: Ability, verdict: Verdict) -> &'static str {
     match (declared, verdict) {
         (Ability::Yes, Verdict::Fail | Verdict::Skip) => "; `capabilities.tools` is declared as true",
         (Ability::No, Verdict::Pass) => "; `capabilities.tools` is declared as false",

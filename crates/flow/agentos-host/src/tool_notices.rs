@@ -1,6 +1,6 @@
-//! What a person should know of a tool before a task leaves.
+//! Notices about a tool, for a person to see before a task is sent.
 //!
-//! Owns: these notices. Never: keeps a task from leaving.
+//! Owns: these notices. Never: stops a task from being sent.
 
 use agentos_api::Notice;
 use agentos_net::HttpUrl;
@@ -8,7 +8,7 @@ use agentos_profile::{Origin, Resolved};
 
 use crate::keys::Usable;
 
-/// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
+/// Makes the notices of a tool: a repository chooses the task's destination, a key is not sent, or is sent unencrypted.
 pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<Notice> {
     let ignored = ignored_program(resolved).into_iter();
     let mut notices: Vec<Notice> = ignored.map(tool_notice).collect();
@@ -47,9 +47,10 @@ pub fn tool_notice(message: String) -> Notice {
     Notice::new("tool", message)
 }
 
-/// What a person should see where a repository names a program to start.
+/// Returns the notice about a repository that names a program to start. `None` if it names none.
 pub fn ignored_program(resolved: &Resolved) -> Option<String> {
     resolved.ignores_program.then(|| {
-        "this repository's profile names a program, and that is ignored: only your own profile may".to_owned()
+        "this repository's profile names a program, which is ignored: only your own profile may name one"
+            .to_owned()
     })
 }

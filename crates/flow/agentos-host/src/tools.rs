@@ -1,7 +1,7 @@
 //! Tools made from profiles and keys.
 //!
-//! Owns: which layers a profile has, where a key is looked for, and what a person is told before a task leaves.
-//! Never: sends anything by itself, or gives a key to an address the user did not choose.
+//! Owns: the layers of a profile, and the tool that is made of them. Never: sends anything by itself, or gives a key to an
+//! address the user did not choose.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,56 +25,56 @@ use crate::provider_kind::ProviderKind;
 use crate::servers::Hosting;
 use crate::tool_notices;
 
-/// A profile file larger than this is not one.
+/// Largest profile file that is read, in bytes.
 const LARGEST_PROFILE: u64 = 1 << 20;
 
-/// A tool that is ready to be asked.
+/// A tool that is ready to be called.
 pub struct Tool {
     /// The adapter.
     pub adapter: Box<dyn Adapter>,
-    /// The model that is configured.
+    /// The configured model. `None` if there is none.
     pub model: Option<String>,
-    /// What its tokens cost.
+    /// Price of tokens.
     pub price: Price,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
-    /// The form in which edits are asked for.
+    /// The edit format in which the tool is asked to answer.
     pub edit_format: EditFormat,
-    /// What an answer is held to.
+    /// The format to which the server constrains the answer.
     pub constrain: Constrain,
-    /// Worth telling before anything is sent.
+    /// Notices for a person before anything is sent.
     pub notices: Vec<Notice>,
-    /// What may be known of the key that is sent; none when none is.
+    /// Facts about the key that is sent. `None` if none is sent.
     pub key: Option<KeySent>,
-    /// It works on a copy of all files, and needs none of them in its task.
+    /// True if the tool works on a copy of all files, and needs none of them in its task.
     pub in_copy: bool,
-    /// What it is made of, where it speaks to a server.
+    /// The ingredients of its adapter. `None` if the tool is not a server.
     pub hosting: Option<Hosting>,
 }
 
-/// What may be known of a key.
+/// Facts about a key that may be shown.
 #[derive(Debug, Clone)]
 pub struct KeySent {
-    /// The environment variable it came from.
+    /// The environment variable of the key. `None` if it came from elsewhere.
     pub variable: Option<String>,
-    /// Its last four characters, where it is long enough to show them.
+    /// The last four characters. `None` if the key is too short to show them.
     pub ending: Option<String>,
 }
 
-/// Every provider that is known here.
+/// All known providers and their profile folders.
 pub struct Tools {
     user_dir: Option<PathBuf>,
     project_dir: Option<PathBuf>,
     providers: BTreeMap<String, ProviderKind>,
-    /// To name files as a person would.
+    /// The environment, for naming files in messages.
     environment: Environment,
 }
 
 impl Tools {
-    /// Looks which profiles there are.
+    /// Lists the profiles: built-in, the user's, and the repository's.
     ///
     /// # Errors
-    /// When a profile folder cannot be read.
+    /// If a profile folder cannot be read.
     pub fn read(host: &Host, work_dir: Option<&Path>) -> Result<Self, EffectError> {
         let mut providers: BTreeMap<String, ProviderKind> = ProviderKind::WITHOUT_PROFILE
             .map(|kind| (kind.name().to_owned(), kind))
@@ -100,13 +100,13 @@ impl Tools {
         })
     }
 
-    /// The providers, sorted.
+    /// Returns the providers, sorted.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// The providers that have a profile, sorted: all but a recording, which is named with the task that it answers, and
-    /// the programs that a command line names.
+    /// Returns the providers that have a profile, sorted: all except a recording, which is named with its task, and the programs
+    /// of a command line.
     pub fn profiled(&self) -> impl Iterator<Item = &str> {
         self.providers().filter(|name| self.has_profile(name))
     }
@@ -116,10 +116,10 @@ impl Tools {
         matches!(self.providers.get(provider), Some(ProviderKind::Profile(_)))
     }
 
-    /// Makes the tool of a provider, for health.
+    /// Makes the tool of a provider, for a health check.
     ///
     /// # Errors
-    /// If there is no such provider, or its profile is wrong.
+    /// If there is no such provider, or its profile is invalid.
     pub fn probe(
         &self,
         host: &Host,
@@ -139,10 +139,10 @@ impl Tools {
         }
     }
 
-    /// The profile of a provider, with where each value came from.
+    /// Resolves the profile of a provider from its layers, with the origin of each value.
     ///
     /// # Errors
-    /// When there is no such provider, or a layer of its profile is wrong.
+    /// If there is no such provider, or a layer of its profile is invalid.
     pub fn resolved(
         &self,
         host: &Host,
@@ -175,7 +175,7 @@ impl Tools {
         resolve(provider, &layers).map_err(|error| bad_profile(&error))
     }
 
-    /// Which own file says something of a provider, in words; none where only what is built in does.
+    /// Returns the layer with a file for a provider, in words. `None` if only built-in values exist.
     pub fn own_layer(&self, provider: &str) -> Option<&'static str> {
         let has = |dir: &Option<PathBuf>| {
             let file = dir.as_ref().map(|dir| dir.join(format!("{provider}.json")));
@@ -188,10 +188,10 @@ impl Tools {
         }
     }
 
-    /// The user's own file for a provider.
+    /// Reads the user's own profile of a provider. `None` if there is none.
     ///
     /// # Errors
-    /// When it is wrong.
+    /// If it is invalid.
     pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
         layer(
             &self.environment,
@@ -204,7 +204,7 @@ impl Tools {
     /// Checks that a provider is known.
     ///
     /// # Errors
-    /// When it is not; the known ones are named.
+    /// If it is not. The error names the known ones.
     pub fn known(&self, provider: &str) -> Result<(), EffectError> {
         if self.providers.contains_key(provider) {
             return Ok(());
@@ -217,7 +217,7 @@ impl Tools {
             provider: provider.to_owned(),
         };
         Err(usage(format!("there is no provider `{provider}`"))
-            .hint(format!("{meant}known are: {}", known.join(", ")))
+            .hint(format!("{meant}known providers: {}", known.join(", ")))
             .suggest_steps([make]))
     }
 }
@@ -225,7 +225,7 @@ impl Tools {
 /// Makes the tool of a profile that names a server.
 ///
 /// # Errors
-/// If the profile names a program, or its wire is wrong.
+/// If the profile names a program, or its wire is invalid.
 pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
     let usable = keys::usable(host, resolved);
@@ -283,9 +283,9 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
     })
 }
 
-/// Reads one layer of a provider's profile; `None` if there is no file. A user's own file may be a link, as those who keep
-/// their settings in one place have it. A link in the repository is whoever wrote the repository's, and could lead to any
-/// file of the user's.
+/// Reads one layer of a provider's profile. `None` if there is no file. A user's own file may be a link, because some users keep
+/// their settings in another place. A link in the repository is refused: whoever wrote it could make it lead to any file of
+/// the user's.
 fn layer(
     environment: &Environment,
     dir: Option<&Path>,
@@ -316,7 +316,7 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
         let is_profile = path.extension().is_some_and(|extension| extension == "json");
         is_profile.then(|| path.file_stem()?.to_str().map(str::to_owned))?
     });
-    // A file name that no provider can have is not offered; naming it says why.
+    // A file name that no provider can have is left out of the list. Naming it gives an error with the reason.
     Ok(names
         .filter(|name| {
             name.bytes()
@@ -325,7 +325,7 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
         .collect())
 }
 
-/// A profile that cannot be used.
+/// Makes the error of a profile that cannot be used.
 pub fn bad_profile(error: &ProfileError) -> EffectError {
     let mut effect = match error {
         ProfileError::BaseUrl { .. } => EffectError::from_error(Cause::Tool, "bad-url", error),

@@ -1,6 +1,6 @@
-//! `agentos undo`: the inverse of a landed run, through the same door.
+//! `agentos undo`: the inverse of a landed run, landed like every change.
 //!
-//! Owns: the earlier landings, as the executor has them. Never: chooses what is taken back; see [`undo`].
+//! Owns: reading the earlier landings from the executor. Never: chooses the run to undo; see [`undo`].
 
 use agentos_engine::ports::{Cancel, EffectError, LandingCommit, LandingHistory, RecordedLanding};
 use agentos_engine::undo::{self, UndoOrder};
@@ -12,7 +12,7 @@ use crate::repository::{RepositoryPort, failed, receipt_files, unusable};
 use crate::run_end::RunEnd;
 use crate::session::Session;
 
-/// Takes back what the named run landed, or the last one that wrote something.
+/// Undoes the landing of the named run, or of the last one that wrote something.
 ///
 /// # Errors
 /// If no such run landed anything, or its change has no inverse.

@@ -1,4 +1,4 @@
-//! Words that several sentences need.
+//! Wording that several messages share.
 //!
 //! Owns: numbers with their nouns. Never: layout.
 

@@ -135,10 +135,10 @@ fn every_failure_says_what_where_and_what_next() {
         next: did you mean `agentos tool auth status`?
     apply no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     apply ../no-such-file
       error [usage] cannot read `../no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     apply src
       error [usage] cannot read `src`: Is a directory
         next: name a file
@@ -147,10 +147,10 @@ fn every_failure_says_what_where_and_what_next() {
         next: answer with a unified diff, or with search/replace blocks under the file's path
     apply fix.md --policy no-such-policy.toml
       error [usage] cannot read `no-such-policy.toml`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     apply fix.md --policy bad.toml
       denied [policy-error] [REPO]/bad.toml:2:1: unknown field `rul`
-        next: did you mean `rule`? a policy that cannot be read allows nothing; mend the file or take it away
+        next: did you mean `rule`? a policy that cannot be read allows nothing; correct the file or remove it
     apply fix.md --branch no..branch
       failed [bad-branch-name] `no..branch` is not a valid branch name
         next: choose another name
@@ -174,7 +174,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: name a folder that is not there yet, or an empty one
     evidence key trust no-such-file --name anna
       error [usage] cannot read `no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     evidence key trust fix.md --name anna
       error [usage] there is no Ed25519 key in what was given
         next: give a file with lines as `ssh-[ID] AAAA…`, or such a line itself
@@ -195,10 +195,10 @@ fn every_failure_says_what_where_and_what_next() {
         next: write lines as `NAME ssh-[ID] AAAA…`, as OpenSSH's `allowed_signers` has them
     evidence verify --keys no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     init --provider olama
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
+        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
     man tool helth
       error [usage] there is no verb `tool helth`
         next: did you mean `tool health`? `agentos man --list` names them all
@@ -225,7 +225,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: write something like `http://localhost:[PORT]/v1`
     profile show opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
+        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
     profile show mine
       error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
         next: did you mean `model`?
@@ -234,19 +234,19 @@ fn every_failure_says_what_where_and_what_next() {
         next: did you mean `model`?
     profile validate no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     run -p command --share no-such-folder -- true
-      error [usage] `no-such-folder` is no folder that could be shared
-        next: name one that git ignores, as `target`
+      error [usage] `no-such-folder` is not a folder that can be shared
+        next: name one that git ignores, such as `target`
     run -p command task
       error [usage] the provider `command` needs a program
         next: give the program after --: agentos run -p command -- COMMAND
     run -p olama task
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
+        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
     run -p openai task --file ../elsewhere
       error [usage] `../elsewhere` is outside the repository
-        next: name a path inside it; a relative one begins in the folder you are in
+        next: name a path inside it; a relative path starts in the current folder
     run -p openai task --file src
       failed [no-such-file] `src` is a folder
         next: name its files one by one
@@ -258,18 +258,18 @@ fn every_failure_says_what_where_and_what_next() {
         next: leave `--replay` out
     run -p replay task --replay no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
-        next: look at the name; a relative one is looked for in the folder you are in
+        next: check the name; a relative path starts in the current folder
     schema outcom
       error [usage] there is no schema `outcom`
         next: did you mean `outcome`? `agentos schema --list` names them all
     tool auth clear --provider opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
+        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
     tool health --base-url http://localhost:[PORT]
       error [usage] `--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`
         next: as in `agentos tool health -p ollama --base-url http://localhost:[PORT]`
     tool run -p openai task --read src
-      error [usage] only a program or a check is shown files and folders of this machine
+      error [usage] only a program or a check can be given files and folders of this machine
         next: leave `--read` and `--share` out
     undo
       error [nothing-to-undo] no run has landed anything here yet

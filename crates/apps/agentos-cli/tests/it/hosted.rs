@@ -167,7 +167,10 @@ fn where_nothing_confines_an_adapter_is_observed_and_a_demand_for_more_refuses()
     assert!(server.requests().is_empty(), "the task was sent");
     let (code, outcome, told) = run(&[]);
     assert_eq!(code, Some(0), "{outcome}");
-    assert!(told.contains("the kernel cannot hold this tool here"), "{told}");
+    assert!(
+        told.contains("the kernel cannot confine this tool here"),
+        "{told}"
+    );
     assert_eq!(outcome["result"]["boundary"]["enforcement"], "observed");
     assert_eq!(outcome["result"]["boundary"]["layers"], Value::Null);
 }

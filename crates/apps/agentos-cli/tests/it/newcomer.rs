@@ -195,7 +195,7 @@ fn nothing_is_called_nothing() {
         --- stdout
         --- stderr
         nothing to do [empty] the program changed nothing
-          next: look at what it wants; `agentos evidence show` has its output
+          next: look at its output; `agentos evidence show` has its output
           run [RUN]  command, [DURATION]
         ");
     }

@@ -80,7 +80,7 @@ fn the_command_line_only_narrows() {
     --- stdout
     --- stderr
     denied [policy-error] [REPO]/wide.toml:2:10: a policy file on the command line names a preset, but it may only add rules that ask or deny
-      next: remove `preset`; the rules of the file that ask or deny still apply; a policy that cannot be read allows nothing; mend the file or take it away
+      next: remove `preset`; the rules of the file that ask or deny still apply; a policy that cannot be read allows nothing; correct the file or remove it
       run [RUN]
     ");
 }

@@ -37,9 +37,9 @@ fn a_probe_ranks_the_edit_formats_and_keeps_the_best_in_the_profile() {
 
     openai  obeys `search-replace`, kept in [TMP]/.config/agentos/profiles/openai.json
       search-replace  obeyed ([DURATION], 7 tokens, less than $0.0001)
-      unified-diff    the right change, in another form than was asked for ([DURATION], 7 tokens, less than $0.0001)
-      json-edits      the right change, in another form than was asked for ([DURATION], 7 tokens, less than $0.0001)
-      whole-file      the right change, in another form than was asked for ([DURATION], 7 tokens, less than $0.0001)
+      unified-diff    the right change, in another format than the requested one ([DURATION], 7 tokens, less than $0.0001)
+      json-edits      the right change, in another format than the requested one ([DURATION], 7 tokens, less than $0.0001)
+      whole-file      the right change, in another format than the requested one ([DURATION], 7 tokens, less than $0.0001)
     --- stderr
     ");
     let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

@@ -108,7 +108,7 @@ fn what_cannot_be_finished_now_stops_every_verb_that_lands_and_is_named() {
     exit: 0
     --- stdout
     --- stderr
-    recovered: run [RUN] was cut short after its commit; index and work tree now hold it
+    recovered: run [RUN] was interrupted after its commit; index and working tree now match it
     ");
     assert_eq!(
         (repo.status(), repo.read("src/lib.rs")),
@@ -146,9 +146,9 @@ fn what_a_user_did_meanwhile_is_told_as_it_is() {
         .map(|action| format!("git {}: {}", action.join(" "), told(action)))
         .into();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    git branch -m main trunk: cut short after its commit; index and work tree now hold it []
-    git checkout --quiet -b own: cut short after its commit; index and work tree now hold it []
-    git commit --quiet --amend --allow-empty -m in my words: cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were []
-    git reset --quiet --soft HEAD^: cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were []
+    git branch -m main trunk: interrupted after its commit; index and working tree now match it []
+    git checkout --quiet -b own: interrupted after its commit; index and working tree now match it []
+    git commit --quiet --amend --allow-empty -m in my words: interrupted, and its branch has moved or is no longer checked out; index and working tree were left as they are []
+    git reset --quiet --soft HEAD^: interrupted, and its branch has moved or is no longer checked out; index and working tree were left as they are []
     ");
 }

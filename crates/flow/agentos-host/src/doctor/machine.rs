@@ -17,10 +17,10 @@ use crate::options::ProviderOverrides;
 use crate::provider_kind::ProviderKind;
 use crate::tools::Tools;
 
-/// The checks of the machine, as a repository sees it where there is one.
+/// Adds the checks of the machine. A repository's profiles count if there is one.
 ///
 /// # Errors
-/// When a profile folder cannot be read, or the system refuses to wait for providers.
+/// If a profile folder cannot be read, or the system refuses to wait for providers.
 pub fn checks(
     host: &Host,
     repo: Option<&Repository>,
@@ -45,6 +45,7 @@ pub fn checks(
     Ok(())
 }
 
+/// Checks that the system's keyring answers.
 fn keyring(host: &Host) -> DoctorCheck {
     match keys::keyring(host) {
         Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
@@ -69,6 +70,7 @@ fn keyring(host: &Host) -> DoctorCheck {
     }
 }
 
+/// Checks that the ends of runs can be signed.
 fn signing_key(host: &Host) -> DoctorCheck {
     let unsigned = |code, details: String| DoctorCheck {
         fix: Some("open a keyring".to_owned()),
@@ -89,9 +91,10 @@ fn signing_key(host: &Host) -> DoctorCheck {
     }
 }
 
-/// Which limits hold for all processes of a run together, as the end of a sentence.
+/// Words the limits that apply to all processes of a run together, as the end of a sentence.
 fn run_limits(report: &SandboxReport) -> String {
-    // That of the disk is kept by watching a run's folders, which needs a system that tells what is free.
+    // The sandbox has no disk limit of its own: it is enforced by watching a run's folders and the free space, which needs a
+    // Unix.
     let is_watched = cfg!(unix);
     let holds =
         |limit: &RunLimit| (is_watched && *limit == RunLimit::Disk) || report.run_limits.contains(limit);
@@ -110,7 +113,7 @@ fn run_limits(report: &SandboxReport) -> String {
     )
 }
 
-/// Puts every layer up around nothing.
+/// Sets up every sandbox layer without a program in it, and checks which are active.
 fn sandbox() -> DoctorCheck {
     let helper = match std::env::current_exe() {
         Ok(helper) => helper,
@@ -121,7 +124,7 @@ fn sandbox() -> DoctorCheck {
             );
         }
     };
-    let lost = "programs do not start here as tools; models and diffs are not concerned";
+    let lost = "programs do not start here as tools; models and diffs work";
     match Sandbox::new(helper).probe() {
         Ok(report) if report.is_whole() => {
             let abi = report
@@ -130,7 +133,7 @@ fn sandbox() -> DoctorCheck {
             let layers = report.layers.len();
             DoctorCheck::fine(
                 "sandbox",
-                format!("{layers} layers in force{abi}{}", run_limits(&report)),
+                format!("{layers} layers active{abi}{}", run_limits(&report)),
             )
         }
         Ok(report) => {
@@ -157,7 +160,7 @@ fn sandbox() -> DoctorCheck {
     }
 }
 
-/// Every profile, own ones included, must resolve: one that does not is a tool that cannot be asked.
+/// Checks that every profile resolves, own ones included. A tool whose profile does not resolve cannot be used.
 fn profiles(host: &Host, tools: &Tools) -> DoctorCheck {
     for name in tools.profiled() {
         if let Err(error) = tools.resolved(host, name, &ProviderOverrides::default()) {
@@ -170,7 +173,7 @@ fn profiles(host: &Host, tools: &Tools) -> DoctorCheck {
     )
 }
 
-/// One line for all, and one for each that is half set up. A provider that nobody set up is no fault.
+/// Adds one check for all providers, and one for each that is half set up. A provider that nobody set up is no fault.
 fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
     let connected: Vec<&str> = found
         .iter()

@@ -19,17 +19,17 @@ use crate::tape::broken;
 use crate::words::counted;
 use crate::{commit_signing, evidence_key};
 
-/// With less room than this a run with a large context may not be recorded.
+/// Free bytes below which a run with a large context may not be recorded.
 const LITTLE_ROOM: u64 = 256 << 20;
 
-/// Opens the repository, which is the first check.
+/// Opens the repository, which is the first check. `None` if there is none.
 pub fn open(host: &Host, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
     match repository::open(host) {
         Ok(repo) => {
             checks.push(DoctorCheck::fine("repository", status::place(&repo)));
             Some(repo)
         }
-        // Without `--repo` nobody said that there is one.
+        // Without `--repo`, nobody claimed that there is a repository, so this is no failure.
         Err(error) if error.code == "not-a-repository" && host.named_repository().is_none() => {
             checks.push(DoctorCheck::skipped("repository", "not in a git repository"));
             None
@@ -41,10 +41,10 @@ pub fn open(host: &Host, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
     }
 }
 
-/// The checks of a repository that is open.
+/// Adds the checks of an open repository.
 ///
 /// # Errors
-/// When the repository cannot be opened a second time.
+/// If the repository cannot be opened a second time.
 pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> Result<(), EffectError> {
     checks.push(unfinished(repo));
     checks.extend(leftovers(host, repo));
@@ -65,15 +65,16 @@ pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> 
     Ok(())
 }
 
+/// Checks that no landing was interrupted.
 fn unfinished(repo: &Repository) -> DoctorCheck {
     match repo.unfinished() {
-        Ok(None) => DoctorCheck::fine("landing", "no landing is left half done"),
+        Ok(None) => DoctorCheck::fine("landing", "no landing is unfinished"),
         Ok(Some(run)) => DoctorCheck {
-            fix: Some("land something: that finishes it or takes it back first".to_owned()),
+            fix: Some("land something: that finishes it or rolls it back first".to_owned()),
             ..DoctorCheck::advised(
                 "landing",
                 "unfinished",
-                format!("the landing of run `{run}` has not come to its end, or is under way"),
+                format!("the landing of run `{run}` was interrupted, or is still running"),
                 [NextStep::Recover],
             )
         },
@@ -99,7 +100,7 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
             }
         }
     }
-    // One that may hold sign-in files is named first.
+    // A folder that may hold sign-in files is named first: it is the one that matters.
     let named = left.iter().find(|one| one.holds_home).or(left.first())?;
     let may_hold = if named.holds_home {
         ", which may hold copies of your sign-in files"
@@ -114,32 +115,32 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
             counted(left.len() as u64, "folder"),
             named.path.display()
         ),
-        "the next run of a tool removes them; where it cannot, remove them yourself",
+        "the next run of a tool removes them; if it cannot, remove them yourself",
     ))
 }
 
-/// Reports what lies where earlier versions kept copies. `None` if that is nothing, or a folder that the next run removes.
+/// Reports a foreign folder where earlier versions kept copies. `None` if there is none, or the next run removes it.
 fn copies(repo: &Repository) -> Option<DoctorCheck> {
     let place = repo.foreign_copies()?;
     Some(DoctorCheck::attention(
         "copies",
         "foreign-copies",
         format!(
-            "`{}` is no folder of yours: it is neither used nor removed",
+            "`{}` does not belong to you: it is neither used nor removed",
             place.display()
         ),
-        "look at what it is, and remove it",
+        "find out what it is, and remove it",
     ))
 }
 
-/// Whether a landing on the branch that is checked out would be taken.
+/// Checks that a change can be landed on the checked-out branch.
 fn state(repo: &Repository) -> DoctorCheck {
     match repo.resolve(&TargetSpec::CurrentBranch) {
         Ok(target) => {
             let branch = target.refname.trim_start_matches("refs/heads/");
             DoctorCheck::fine("branch", format!("`{branch}` can be landed on"))
         }
-        // Every landing on a bare repository names its branch.
+        // A bare repository is a normal state: a landing on it only has to name its branch.
         Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => DoctorCheck {
             status: CheckStatus::Attention,
             cause: None,
@@ -149,6 +150,7 @@ fn state(repo: &Repository) -> DoctorCheck {
     }
 }
 
+/// Checks that commits have an author, and can be signed if they are to be.
 fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
     let by = match repo.authorship(&host.environment().identity()) {
         Ok(by) => by,
@@ -167,13 +169,14 @@ fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
                 "commits are signed, as your git configuration asks",
             ),
             (None, Some(note)) => DoctorCheck::fine("commit signing", note.trim_start_matches("note: ")),
-            (None, None) => DoctorCheck::fine("commit signing", "not asked for"),
+            (None, None) => DoctorCheck::fine("commit signing", "not requested"),
         },
         Err(error) => failed_check("commit signing", &error),
     };
     vec![who, signing]
 }
 
+/// Checks that the rules can be read.
 fn policy(host: &Host, repo: Repository) -> DoctorCheck {
     let found = status::of_policy(host, repo);
     match found.obstacle {
@@ -186,7 +189,7 @@ fn policy(host: &Host, repo: Repository) -> DoctorCheck {
         None => DoctorCheck::fine(
             "policy",
             format!(
-                "{} in force, {} beside the built-in",
+                "{} active, {} besides the built-in rules",
                 counted(found.rules as u64, "rule"),
                 counted(found.files.len() as u64, "file")
             ),
@@ -194,6 +197,7 @@ fn policy(host: &Host, repo: Repository) -> DoctorCheck {
     }
 }
 
+/// Checks that evidence can be written.
 fn writable(store: &Store, room: FreeSpace) -> DoctorCheck {
     let place = store.dir().display();
     if room.writable {
@@ -210,22 +214,24 @@ fn writable(store: &Store, room: FreeSpace) -> DoctorCheck {
     )
 }
 
+/// Checks the free space. `None` if the system does not report it.
 fn disk(room: FreeSpace) -> Option<DoctorCheck> {
     let free = room.free_bytes?;
-    let words = format!("{} MB are free where evidence and objects are kept", free >> 20);
+    let words = format!("{} MB free where evidence and objects are kept", free >> 20);
     Some(if free < LITTLE_ROOM {
         DoctorCheck::attention(
             "disk",
             "little-room",
             words,
-            "make room; a landing that does not fit is taken back",
+            "free some space; a landing that does not fit is rolled back",
         )
     } else {
         DoctorCheck::fine("disk", words)
     })
 }
 
-/// A clock that went back would make the evidence hard to read; it cannot break the chain.
+/// Checks that the clock is not behind the last record. A clock that went back makes the evidence hard to read, but cannot
+/// break its chain.
 fn clock(store: &Store) -> DoctorCheck {
     let now = SystemClock.now();
     let last = store
@@ -244,9 +250,10 @@ fn clock(store: &Store) -> DoctorCheck {
     }
 }
 
+/// Verifies the evidence.
 fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
     if !store.dir().is_dir() {
-        return Ok(DoctorCheck::fine("evidence", "no run has left any yet"));
+        return Ok(DoctorCheck::fine("evidence", "there are no runs yet"));
     }
     let history = History::read(repo)?;
     let checks = VerifyChecks {
@@ -261,7 +268,7 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, Ef
         Ok(report) if report.ok => DoctorCheck::fine(
             "evidence",
             format!(
-                "{} whole, {} signed",
+                "{} intact, {} signed",
                 counted(report.records, "record"),
                 counted(report.signed, "run")
             ),

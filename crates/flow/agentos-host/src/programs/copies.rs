@@ -1,6 +1,6 @@
 //! The copies that programs work in, as the executor makes them.
 //!
-//! Owns: which commit, which folder and which files. Never: shows what policy keeps from the tool.
+//! Owns: the commit, the folder and the files of a copy. Never: shows a file that policy withholds from the tool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::clock::SystemClock;
 use crate::repository::back;
 use crate::session::Session;
 
-/// Where there is no repository: a program can be looked at, and not be run.
+/// Copies for a program that is only checked and never run.
 pub(crate) struct NoCopies;
 
 impl Copies for NoCopies {
@@ -25,18 +25,18 @@ impl Copies for NoCopies {
     }
 
     fn take(&self, _owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
-        Err("it was only asked how it is".to_owned())
+        Err("the program was only checked, not run".to_owned())
     }
 }
 
-/// Copies made by the executor, without the files that policy keeps from the tool.
+/// Copies made by the executor, without the files that policy withholds from the tool.
 #[derive(Clone)]
 pub(crate) struct ExecutorCopies {
     place: PathBuf,
     target: Target,
     folder: Arc<CopyFolder>,
     policy: PolicySet,
-    /// All but how the tool is held.
+    /// The tool's facts, except its enforcement, which is known once the probe has ended.
     tool: ToolFacts,
     held: SandboxProbe,
 }
@@ -57,7 +57,7 @@ impl ExecutorCopies {
                 enforcement: Enforcement::Observed,
                 attempt: 1,
                 at: SystemClock.now(),
-                // How much of the copy a program reads is not known.
+                // Nobody knows how much of the copy a program reads.
                 context_bytes: 0,
                 target_ref: Some(target.refname),
                 checked: false,
@@ -68,7 +68,7 @@ impl ExecutorCopies {
 }
 
 impl ExecutorCopies {
-    /// The same of another commit.
+    /// Returns copies of another commit, with the same policy.
     pub(crate) fn at(&self, target: &TargetInfo) -> Self {
         Self {
             target: back(target),
@@ -83,6 +83,7 @@ impl Copies for ExecutorCopies {
     }
 
     fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
+        // Opened again: the port is shared between threads, and an open repository cannot be.
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
         let enforcement = if self.held.is_whole() {
             Enforcement::Kernel

@@ -16,7 +16,7 @@ use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::{requests, runtime, tasks, undo};
 
-/// Does the work of a run.
+/// Does the work of a run, from opening the repository to the signed end.
 ///
 /// # Errors
 /// If the run cannot begin.
@@ -57,6 +57,7 @@ pub(super) fn work(
             runtime::block_on_local(work)??
         }
     };
+    // Last: the checkpoint signs everything that the run recorded.
     session.seal(host);
     Ok(end)
 }
