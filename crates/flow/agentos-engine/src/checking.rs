@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::ports::{Cancel, Check, EffectError, TargetInfo};
 use crate::records::{self, CheckBody};
-use crate::request::{Request, race};
-use crate::settle::{Deps, Proposal, Proved};
+use crate::request::{Request, await_or_cancel};
+use crate::settle::{CheckedChange, Deps, Proposal};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// Most characters of a failed check's output in the feedback. They are the last ones: compilers and test runners name
@@ -41,18 +41,18 @@ pub struct Tried {
 ///
 /// # Errors
 /// If the check could not run, or the user stopped it.
-pub(crate) async fn tried(
+pub(crate) async fn check_candidate(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
     candidate: Option<(&TargetInfo, &Change)>,
     attempt: u32,
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
-) -> Result<Option<Proof>, EffectError> {
+) -> Result<Option<CheckProof>, EffectError> {
     let (Some(check), Some((target, change))) = (request.check, candidate) else {
         return Ok(None);
     };
-    let tried = once(check, target, change, attempt, progress, cancel).await?;
+    let tried = run_check(check, target, change, attempt, progress, cancel).await?;
     let output_sha256 = deps.evidence.store_blob(tried.said.as_bytes())?;
     let record = CheckBody {
         attempt,
@@ -67,8 +67,8 @@ pub(crate) async fn tried(
     };
     // Durable at once: a question to a person may follow, which takes as long as the person does.
     records::record_now(deps.evidence, RecordKind::Check, &record)?;
-    Ok(Some(Proof {
-        of: Proved {
+    Ok(Some(CheckProof {
+        of: CheckedChange {
             base_commit: target.base_commit.clone(),
             diff_sha256: change.sha256().to_owned(),
         },
@@ -77,15 +77,15 @@ pub(crate) async fn tried(
 }
 
 /// A candidate that was tried.
-pub(crate) struct Proof {
+pub(crate) struct CheckProof {
     /// The candidate and its base.
-    pub(crate) of: Proved,
+    pub(crate) of: CheckedChange,
     /// The result.
     pub(crate) tried: Tried,
 }
 
 /// Runs the check once, until it ends or the user stops it.
-async fn once(
+async fn run_check(
     check: &dyn Check,
     target: &TargetInfo,
     change: &Change,
@@ -93,7 +93,7 @@ async fn once(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Result<Tried, EffectError> {
-    race(check.check(target, change, attempt, progress), cancel)
+    await_or_cancel(check.check(target, change, attempt, progress), cancel)
         .await
         .unwrap_or_else(|| {
             Err(EffectError::new(
@@ -105,8 +105,12 @@ async fn once(
 }
 
 /// Makes the outcome of an attempt whose candidate failed its check.
-pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
-    let message = format!("the change does not pass `{}`: {}", tried.command, ending(tried));
+pub(crate) fn refuse_failed(request: &Request<'_>, tried: &Tried) -> Outcome {
+    let message = format!(
+        "the change does not pass `{}`: {}",
+        tried.command,
+        describe_end(tried)
+    );
     // Front ends turn the cause into an exit code, by which a script can tell a timeout from a failed check.
     let cause = match tried.code {
         Some(_) => Cause::Landing,
@@ -143,7 +147,7 @@ pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
     outcome
 }
 
-fn ending(tried: &Tried) -> String {
+fn describe_end(tried: &Tried) -> String {
     match tried.code {
         Some(code) => format!("it ended with exit code {code}"),
         None => "it did not end in time".to_owned(),
@@ -151,7 +155,7 @@ fn ending(tried: &Tried) -> String {
 }
 
 /// Words the feedback about a failed check for the tool's next attempt.
-pub(crate) fn feedback(tried: &Tried) -> String {
+pub(crate) fn write_feedback(tried: &Tried) -> String {
     // The output is untrusted and ends up in a prompt, and in a terminal when the run is shown: no escape sequences.
     let clean: Vec<char> = tried
         .said
@@ -164,7 +168,7 @@ pub(crate) fn feedback(tried: &Tried) -> String {
         "Your last change was placed, and then `{}` was run on the result: {}. The end of its output:\n\n{end}\n\n\
          Give the whole change again, made for the files as they were shown.",
         tried.command,
-        ending(tried),
+        describe_end(tried),
     )
 }
 
@@ -203,7 +207,7 @@ mod tests {
             elapsed_ms: 1,
             layers: Vec::new(),
         };
-        let told = feedback(&tried);
+        let told = write_feedback(&tried);
         assert!(
             told.contains("`cargo test` was run on the result: it ended with exit code 101"),
             "{told}"
@@ -214,6 +218,6 @@ mod tests {
         );
         assert!(told.chars().count() < MOST_FEEDBACK + 300);
         let late = Tried { code: None, ..tried };
-        assert!(feedback(&late).contains("it did not end in time"));
+        assert!(write_feedback(&late).contains("it did not end in time"));
     }
 }

@@ -36,7 +36,7 @@ pub struct Withheld {
 ///
 /// # Errors
 /// If a file is not in the base, is not text, or cannot be read.
-pub fn gather(
+pub fn gather_files(
     paths: &[String],
     base: &dyn Base,
     policy: &PolicySet,
@@ -46,16 +46,16 @@ pub fn gather(
     let mut sent = 0;
     for path in paths {
         // Policy sees the name alone first: a file that must not be read is not even opened.
-        let by_name = judged(policy, path, "", sent, tool);
+        let by_name = decide_read(policy, path, "", sent, tool);
         let content = match by_name.effect() {
             Effect::Allow => text_of(path, base)?,
             Effect::Ask | Effect::Deny => {
-                context.withhold(path, &by_name);
+                context.add_withheld(path, &by_name);
                 continue;
             }
         };
         // Now with the text: a rule may withhold a file for a secret in it, or for the size of all files together.
-        let decision = judged(policy, path, &content, sent, tool);
+        let decision = decide_read(policy, path, &content, sent, tool);
         match decision.effect() {
             Effect::Allow => {
                 sent += content.len() as u64;
@@ -64,14 +64,14 @@ pub fn gather(
                     content,
                 });
             }
-            Effect::Ask | Effect::Deny => context.withhold(path, &decision),
+            Effect::Ask | Effect::Deny => context.add_withheld(path, &decision),
         }
     }
     Ok(context)
 }
 
 /// Asks policy about a read, as if the file were sent after `sent` bytes of others.
-fn judged(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolFacts) -> Decision {
+fn decide_read(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolFacts) -> Decision {
     let tool = ToolFacts {
         context_bytes: sent + content.len() as u64,
         ..tool.clone()
@@ -82,11 +82,11 @@ fn judged(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolF
 impl Context {
     /// Counts the bytes of text that the tool is shown.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub fn count_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.content.len() as u64).sum()
     }
 
-    fn withhold(&mut self, path: &str, decision: &Decision) {
+    fn add_withheld(&mut self, path: &str, decision: &Decision) {
         self.withheld.push(Withheld {
             path: path.to_owned(),
             why: first_reason(decision),

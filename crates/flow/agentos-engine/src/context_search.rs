@@ -77,19 +77,19 @@ pub fn find_context(
     };
     search.walk_base(&read_ignore(base.as_ref())?)?;
     search.read_texts(&clock.start_timer(LONGEST_SEARCH))?;
-    let budget = budget(query);
+    let budget = context_budget(query);
     let (ranked, read) = (search.ids.len(), search.sizes.len());
     let sizes = search.sizes;
     let picked = pick_files(search.ranker.rank_files(), budget, |file| {
         sizes.get(&file.file).copied().flatten()
     });
-    Ok(report(picked, budget, ranked, read, |file| {
+    Ok(make_report(picked, budget, ranked, read, |file| {
         sizes.get(&file).copied().flatten().unwrap_or(0)
     }))
 }
 
 /// Makes the published report.
-fn report(
+fn make_report(
     picked: PickedFiles,
     budget: ContextBudget,
     ranked: usize,
@@ -198,7 +198,7 @@ fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
 }
 
 /// Returns the budget that the context window leaves after the instructions and the answer.
-fn budget(query: &ContextQuery<'_>) -> ContextBudget {
+fn context_budget(query: &ContextQuery<'_>) -> ContextBudget {
     let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
     let answer = query.max_output_tokens.unwrap_or(window / 4);
     let left = window.saturating_sub(answer).saturating_sub(INSTRUCTION_TOKENS);

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::context::seen_files;
 use crate::ports::{EffectError, RecordReader, ReplayObjects, TargetInfo, Writes};
 use crate::recorded::{read_body, unknown_run};
-use crate::settle::judged;
+use crate::settle::decide_change;
 
 mod comparing;
 
@@ -245,9 +245,9 @@ impl RunReplayer<'_> {
         let digest = landed.as_ref().map(|landed| landed.change.sha256());
         let recorded = text_at(&body, "/diff_sha256");
         if digest != recorded.as_deref() {
-            progress.note("landing", "diff_sha256", recorded, digest.map(str::to_owned));
+            progress.note_difference("landing", "diff_sha256", recorded, digest.map(str::to_owned));
         }
-        progress.compare("landing", "report", body.get("report"), &report)?;
+        progress.compare_value("landing", "report", body.get("report"), &report)?;
         known.landed = landed;
         Ok(())
     }
@@ -274,16 +274,16 @@ impl RunReplayer<'_> {
         };
         // Rules can test the time of day, so the decision is repeated at the recorded time.
         tool.at = recorded_time(record)?;
-        let decision = judged(&set, landed, tool, known.reported_model.as_deref());
+        let decision = decide_change(&set, landed, tool, known.reported_model.as_deref());
         progress.stations.push("decision".to_owned());
         let recorded = text_at(&body, "/decision/policy_sha256");
         if recorded.as_deref() != Some(set.sha256()) {
             // The built-in rules are part of the program, and another version may have others. The decisions are not
             // compared then: a difference would say nothing about the evidence.
             let what = "the rules (the built-in ones of another version?)";
-            progress.note("decision", what, recorded, Some(set.sha256().to_owned()));
+            progress.note_difference("decision", what, recorded, Some(set.sha256().to_owned()));
         } else {
-            progress.compare("decision", "decision", body.get("decision"), &decision)?;
+            progress.compare_value("decision", "decision", body.get("decision"), &decision)?;
         }
         known.decision = Some(decision);
         Ok(())
@@ -311,7 +311,7 @@ impl RunReplayer<'_> {
         let approved = match approved {
             Ok(approved) => approved,
             Err(why) => {
-                progress.note(
+                progress.note_difference(
                     "tree",
                     "approval",
                     Some("approved".to_owned()),
@@ -324,7 +324,7 @@ impl RunReplayer<'_> {
         let tree = tree.map_err(|error| error.message)?;
         let recorded = text_at(&body, "/tree");
         if recorded.as_deref() != Some(tree.as_str()) {
-            progress.note("tree", "tree", recorded, Some(tree));
+            progress.note_difference("tree", "tree", recorded, Some(tree));
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ pub fn deny_request(
 ) -> Result<Consent, EffectError> {
     let asked = find_open(tape, id, &deps.clock.now())?.request;
     let no = answer_by(who, "deny", deps, &asked);
-    settle::deny(deps, &asked, id, &no)?;
+    settle::record_denial(deps, &asked, id, &no)?;
     Ok(no)
 }
 

@@ -187,7 +187,7 @@ pub struct RefusalBody<'a> {
 
 impl<'a> RefusalBody<'a> {
     /// Makes the body from an outcome, without report, decision and verdict, which have records of their own.
-    pub(crate) fn of(outcome: &'a Outcome) -> Self {
+    pub(crate) fn from_outcome(outcome: &'a Outcome) -> Self {
         Self {
             outcome: outcome.outcome,
             cause: outcome.cause,
@@ -240,7 +240,7 @@ pub(crate) fn record_with_next<T: Serialize>(
     kind: RecordKind,
     record: &T,
 ) -> Result<(), EffectError> {
-    let body = body(evidence, record)?;
+    let body = tape_body(evidence, record)?;
     evidence.record(kind, body, Durability::WithNext).map(drop)
 }
 
@@ -250,15 +250,15 @@ fn place_record<T: Serialize>(
     record: &T,
     durability: Durability,
 ) -> Result<String, EffectError> {
-    let body = body(evidence, record)?;
+    let body = tape_body(evidence, record)?;
     let hash = evidence.record(kind, body, durability)?;
     let missing = || EffectError::new(Cause::Internal, "record", "a record was placed without a hash");
     hash.ok_or_else(missing)
 }
 
 /// Returns a record's body as the tape keeps it.
-fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
-    let whole = clean(record)?;
+fn tape_body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
+    let whole = clean_value(record)?;
     let text = whole.to_string();
     if text.len() <= LONGEST_BODY {
         return Ok(whole);
@@ -272,32 +272,32 @@ fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, 
             .flatten()
             .find_map(|part| part.get(name)?.as_str())
     };
-    let spilled = json(&Spilled {
+    let spilled = to_json(&Spilled {
         body_sha256: &body_sha256,
         body_bytes: text.len(),
         commit: fact("commit"),
         tree: fact("tree"),
     })?;
-    value(&spilled)
+    parse_json(&spilled)
 }
 
 /// Returns a record as JSON text without secrets, for a blob.
 pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
-    Ok(clean(record)?.to_string())
+    Ok(clean_value(record)?.to_string())
 }
 
 /// Returns a record as JSON without secrets.
-fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
-    agentos_evidence::remove_secrets(value(&json(record)?)?)
+fn clean_value<T: Serialize>(record: &T) -> Result<Value, EffectError> {
+    agentos_evidence::remove_secrets(parse_json(&to_json(record)?)?)
         .map_err(|error| EffectError::from_error(Cause::Internal, "record", &error))
 }
 
 /// Returns a record as JSON text. A record that has none is a bug, not a failure of the user's.
-fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+fn to_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
     serde_json::to_string(record).map_err(|error| inexpressible(&error))
 }
 
-fn value(text: &str) -> Result<Value, EffectError> {
+fn parse_json(text: &str) -> Result<Value, EffectError> {
     serde_json::from_str(text).map_err(|error| inexpressible(&error))
 }
 

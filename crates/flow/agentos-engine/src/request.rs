@@ -62,7 +62,10 @@ pub(crate) fn tool_facts(
 }
 
 /// Waits for `work`. `None` if the user stopped it first: then the work is dropped, which closes its connection.
-pub(crate) async fn race<T>(mut work: impl Future<Output = T> + Unpin, cancel: &mut Cancel<'_>) -> Option<T> {
+pub(crate) async fn await_or_cancel<T>(
+    mut work: impl Future<Output = T> + Unpin,
+    cancel: &mut Cancel<'_>,
+) -> Option<T> {
     poll_fn(|context| {
         // The work first: an answer that is complete counts, even if the user stops the run in the same moment.
         if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {

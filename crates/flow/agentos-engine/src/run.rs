@@ -29,14 +29,14 @@ use agentos_tool::{
 };
 
 use crate::checking;
-use crate::context::{Context, gather, seen_files, unreadable};
+use crate::context::{Context, gather_files, seen_files, unreadable};
 use crate::measuring::measure_boundary;
 use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
-use crate::request::{race, tool_facts};
+use crate::request::{await_or_cancel, tool_facts};
 use crate::settle::{CHECK_STALE, Deps, Proposal, begin, close, record_answer, settle};
-use crate::transcript::Recorder;
-use crate::verdict::{Call, Judged, verdict};
+use crate::transcript::TranscriptRecorder;
+use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
 use crate::{Cause, Outcome, OutcomeKind};
 
 pub use crate::request::Request;
@@ -60,7 +60,7 @@ pub struct Proposed {
 ///
 /// # Errors
 /// If an effect around the call fails. A failed call is no error but a verdict.
-async fn propose(
+async fn propose_change(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
     attempt: u32,
@@ -72,22 +72,22 @@ async fn propose(
     let target = deps.repo.target()?;
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
-        ..facts(request, attempt, deps.clock.now())
+        ..attempt_facts(request, attempt, deps.clock.now())
     };
     // A block, so that the base is closed while the tool works, which may take minutes.
     let context = {
         let policy = deps.repo.policy(&target)?;
         let base = deps.repo.base(&target)?;
-        gather(request.files, base.as_ref(), &policy.set, &tool)?
+        gather_files(request.files, base.as_ref(), &policy.set, &tool)?
     };
-    let task = task(request, &context, attempt, feedback);
+    let task = make_task(request, &context, attempt, feedback);
     record_prompt(deps, &task, &context)?;
     let began = deps.clock.now();
-    let heard = hear(deps, request, &task, progress, cancel).await?;
+    let heard = call_tool(deps, request, &task, progress, cancel).await?;
     if let Ok(output) = &heard.answer {
         record_answer(deps, output.text.as_bytes(), attempt)?;
     }
-    let call = Call {
+    let call = CallFacts {
         tool: request.adapter.provider(),
         mode: tool.execution_mode,
         run: request.run,
@@ -101,12 +101,12 @@ async fn propose(
         partial: request.partial,
         ..LandOptions::default()
     };
-    let Heard {
+    let ToolReply {
         answer,
         boundary,
         transcript,
     } = heard;
-    let (result, change) = judge(deps, &target, &call, &answer, &options, boundary)?;
+    let (result, change) = judge_answer(deps, &target, &call, &answer, &options, boundary)?;
     record_result(deps, attempt, &result, transcript.as_deref())?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
@@ -122,7 +122,7 @@ async fn propose(
 }
 
 /// A tool's answer, with the measurement around its call.
-struct Heard {
+struct ToolReply {
     answer: Result<ToolOutput, ToolError>,
     boundary: Boundary,
     /// The tool's other output. `None` if there was none.
@@ -130,19 +130,19 @@ struct Heard {
 }
 
 /// Calls the tool, and measures the repository before and after.
-async fn hear(
+async fn call_tool(
     deps: &Deps<'_>,
     request: &Request<'_>,
     task: &ToolTask,
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
-) -> Result<Heard, EffectError> {
+) -> Result<ToolReply, EffectError> {
     let before = deps.repo.measure()?;
-    let recorder = Recorder::new(progress);
-    let outcome = race(request.adapter.run(task, &recorder), cancel).await;
+    let recorder = TranscriptRecorder::new(progress);
+    let outcome = await_or_cancel(request.adapter.run(task, &recorder), cancel).await;
     // Measured after a failed or stopped call as well: a tool can write and then fail.
-    Ok(Heard {
-        answer: outcome.unwrap_or_else(|| Err(interrupted())),
+    Ok(ToolReply {
+        answer: outcome.unwrap_or_else(|| Err(interrupted_error())),
         boundary: measure_boundary(deps, &request.adapter.confinement(), before.as_ref())?,
         transcript: recorder.transcript(),
     })
@@ -181,9 +181,9 @@ pub async fn ask(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Result<Proposed, Box<Outcome>> {
-    let first = facts(request, 1, deps.clock.now());
+    let first = attempt_facts(request, 1, deps.clock.now());
     let asked = match begin(deps, "tool run", &first, request.instruction) {
-        Ok(_) => propose(deps, request, 1, None, progress, cancel).await,
+        Ok(_) => propose_change(deps, request, 1, None, progress, cancel).await,
         Err(error) => Err(error),
     };
     asked.map_err(|error| Box::new(close(deps, Outcome::from_effect(request.run, &error))))
@@ -197,7 +197,7 @@ pub async fn run(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Outcome {
-    let first = facts(request, 1, deps.clock.now());
+    let first = attempt_facts(request, 1, deps.clock.now());
     let begun = match begin(deps, "run", &first, request.instruction) {
         Ok(begun) => begun,
         Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
@@ -206,11 +206,11 @@ pub async fn run(
     let mut attempt = 1;
     let mut cost = Some(0_u64);
     loop {
-        let proposed = match propose(deps, request, attempt, feedback.take(), progress, cancel).await {
+        let proposed = match propose_change(deps, request, attempt, feedback.take(), progress, cancel).await {
             Ok(proposed) => proposed,
             Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
         };
-        let conclusion = conclude(
+        let conclusion = conclude_answer(
             deps,
             request,
             &proposed,
@@ -240,7 +240,7 @@ pub async fn run(
             return outcome;
         }
         feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
-            Some(tried) => Some(checking::feedback(tried)),
+            Some(tried) => Some(checking::write_feedback(tried)),
             None => outcome.report.as_ref().map(LandingReport::feedback),
         };
         attempt += 1;
@@ -248,7 +248,7 @@ pub async fn run(
 }
 
 /// Takes one answer to its end: runs the user's check if the run has one, then lands it.
-async fn conclude(
+async fn conclude_answer(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
     proposed: &Proposed,
@@ -257,7 +257,7 @@ async fn conclude(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Outcome {
-    if let Some(outcome) = unusable(request, proposed) {
+    if let Some(outcome) = find_unusable(request, proposed) {
         return close(deps, outcome);
     }
     let mut moved = None;
@@ -265,22 +265,23 @@ async fn conclude(
     loop {
         let candidate = moved.as_ref().or(proposed.candidate.as_ref());
         let candidate = candidate.map(|(target, change)| (target, change));
-        let proof = match checking::tried(deps, request, candidate, attempt, progress, cancel).await {
+        let proof = match checking::check_candidate(deps, request, candidate, attempt, progress, cancel).await
+        {
             Ok(proof) => proof,
             Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
         };
         let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
         if let Some(failed) = tried.as_ref().filter(|tried| !tried.passed) {
-            let outcome = close(deps, checking::refused(request, failed));
+            let outcome = close(deps, checking::refuse_failed(request, failed));
             return Outcome {
                 check: tried,
                 ..outcome
             };
         }
         let tool = ToolFacts {
-            context_bytes: proposed.context.bytes(),
+            context_bytes: proposed.context.count_bytes(),
             checked: tried.is_some(),
-            ..facts(request, attempt, deps.clock.now())
+            ..attempt_facts(request, attempt, deps.clock.now())
         };
         let proposal = Proposal {
             proved: of,
@@ -311,12 +312,12 @@ async fn conclude(
 }
 
 /// Returns the facts for policy about this attempt.
-fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
+fn attempt_facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
     tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
 /// Makes the task that the tool is given.
-fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
+fn make_task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
     ToolTask {
         task_id: request.run.clone(),
         instruction: request.instruction.to_owned(),
@@ -343,26 +344,31 @@ fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Res
 }
 
 /// Places the answer without landing it, and returns the verdict with the change that was found.
-fn judge(
+fn judge_answer(
     deps: &Deps<'_>,
     target: &TargetInfo,
-    call: &Call<'_>,
+    call: &CallFacts<'_>,
     answer: &Result<ToolOutput, ToolError>,
     options: &LandOptions,
     boundary: Boundary,
 ) -> Result<(ToolResult, Option<Change>), EffectError> {
     let output = match answer {
         Ok(output) => output,
-        Err(error) => return Ok((verdict(call, Err(error), &Judged::Nothing, boundary), None)),
+        Err(error) => {
+            return Ok((
+                judge_call(call, Err(error), &PlacedAnswer::Nothing, boundary),
+                None,
+            ));
+        }
     };
     let base = deps.repo.base(target)?;
     match land(output.text.as_bytes(), base.as_ref(), options) {
         Ok(found) => {
-            let result = verdict(call, Ok(output), &Judged::Lands(&found), boundary);
+            let result = judge_call(call, Ok(output), &PlacedAnswer::Lands(&found), boundary);
             Ok((result, Some(found.change)))
         }
         Err(LandError::Refused(report)) => {
-            let result = verdict(call, Ok(output), &Judged::Refused(&report), boundary);
+            let result = judge_call(call, Ok(output), &PlacedAnswer::Refused(&report), boundary);
             Ok((result, None))
         }
         Err(LandError::Base(error)) => Err(unreadable(&error)),
@@ -370,7 +376,7 @@ fn judge(
 }
 
 /// Returns the outcome of a call whose answer must not be landed. `None` if it may be.
-fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
+fn find_unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
     let result = &proposed.result;
     let failed = |cause: Cause, code: &str, message: String| {
         let mut outcome = Outcome::new(request.run, OutcomeKind::Failed, cause, message);
@@ -472,7 +478,7 @@ pub fn was_interrupted(error: &ToolError) -> bool {
     error.detail == INTERRUPTED
 }
 
-fn interrupted() -> ToolError {
+fn interrupted_error() -> ToolError {
     ToolError {
         failure: ToolFailure::Failed,
         category: ErrorCategory::Runtime,

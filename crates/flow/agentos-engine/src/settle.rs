@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | begin: resolve target, read policy | `task` | with the next | a branch that the user switches to during the run would receive the change |
 //! | keep the answer as it came | `answer` | with the next | the landing could not be replayed |
-//! | locate: place the answer on the base | `landing` | with the next | policy would judge text instead of exact files |
+//! | place: find where the edits belong in the base | `landing` | with the next | policy would judge text instead of exact files |
 //! | decide: ask policy | `decision` | with the next | a replay would judge by today's rules instead of the recorded ones |
 //! | consent, if policy asks | `consent` | with the next, if it lands | a yes could be used for another change |
 //! | approve: create `Approved` | none | – | the executor would accept a change that nobody allowed |
@@ -24,7 +24,7 @@
 //!
 //! Nothing visible depends on the first records, so they reach the disk together with the intent: one wait for the
 //! disk instead of several. If a station fails, no later one runs. If the executor finds that the branch moved, the order starts again at
-//! `locate`, on the new base; consent and decision are then made for the new base as well.
+//! `place`, on the new base; consent and decision are then made for the new base as well.
 
 use agentos_api::{BranchChoice, NextStep};
 use agentos_evidence::RecordKind;
@@ -64,7 +64,7 @@ async fn settle_at(
     known: Option<TargetInfo>,
     cancel: &mut Cancel<'_>,
 ) -> Outcome {
-    let outcome = attempt(deps, proposal, begun, known, cancel).await;
+    let outcome = attempt_landing(deps, proposal, begun, known, cancel).await;
     let outcome = outcome.unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
     close(deps, outcome)
 }
@@ -76,15 +76,19 @@ pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
         return outcome;
     }
     let intent = outcome.evidence.take().and_then(|evidence| evidence.intent);
-    match records::record_now(deps.evidence, RecordKind::Refusal, &RefusalBody::of(&outcome)) {
+    match records::record_now(
+        deps.evidence,
+        RecordKind::Refusal,
+        &RefusalBody::from_outcome(&outcome),
+    ) {
         Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
-        Err(error) => unrecorded(&mut outcome, &error),
+        Err(error) => mark_unrecorded(&mut outcome, &error),
     }
     outcome
 }
 
 /// Makes the failure to record a run's end its outcome, whatever the outcome was before.
-fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
+fn mark_unrecorded(outcome: &mut Outcome, error: &EffectError) {
     outcome.message = format!(
         "{}; and this could not be recorded: {}",
         outcome.message, error.message
@@ -159,8 +163,8 @@ pub async fn apply(
     }
 }
 
-/// Runs the stations on the target, again from `locate` each time the branch moved under them.
-async fn attempt(
+/// Runs the stations on the target, again from `place` each time the branch moved under them.
+async fn attempt_landing(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
@@ -175,11 +179,11 @@ async fn attempt(
         };
         // The user named the branch by having it checked out. After a switch, the same words would mean another one.
         if target.refname != begun.refname {
-            return Err(switched(begun, &target));
+            return Err(branch_switched(begun, &target));
         }
-        let found = match locate(deps, proposal, &target)? {
+        let found = match place_answer(deps, proposal, &target)? {
             Ok(found) => found,
-            Err(report) => return Ok(refused(proposal, target, *report)),
+            Err(report) => return Ok(refused_outcome(proposal, target, *report)),
         };
         let policy = deps.repo.policy(&target)?;
         match decide_and_land(deps, proposal, &target, found, &policy, cancel).await {
@@ -192,7 +196,7 @@ async fn attempt(
 }
 
 /// Makes the error of a run during which another branch was checked out.
-fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
+fn branch_switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
     let [began, now] = [begun, now].map(|target| target.refname.trim_start_matches("refs/heads/"));
     let message = format!("`{began}` was checked out when this began, and now it is `{now}`");
     EffectError::new(Cause::Repository, "branch-switched", message).suggest_steps([
@@ -204,7 +208,7 @@ fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
 }
 
 /// Places the answer on the target's base and records the report. The inner error is the report of a refusal.
-fn locate(
+fn place_answer(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
@@ -242,7 +246,7 @@ fn locate(
 }
 
 /// Makes the outcome of an answer that landing refused.
-fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
+fn refused_outcome(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
     let refusal = records::refusal_of(&report);
     let kind = if refusal.code == RefusalCode::Empty {
         OutcomeKind::NothingToDo
@@ -289,25 +293,25 @@ async fn decide_and_land(
     policy: &PolicyInForce,
     cancel: &mut Cancel<'_>,
 ) -> Result<Outcome, EffectError> {
-    proved(proposal, target, &found.change)?;
+    verify_checked(proposal, target, &found.change)?;
     // Rules can test the target, and the target is known only now.
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
         ..proposal.tool.clone()
     };
-    let decision = judged(&policy.set, &found, &tool, proposal.reported_model.as_deref());
+    let decision = decide_change(&policy.set, &found, &tool, proposal.reported_model.as_deref());
     record_decision(deps, &found.change, &decision, target, policy)?;
     let Found { change, report, .. } = found;
     let mut outcome = Outcome {
         report: Some(report),
-        ..about(proposal, target, &change)
+        ..describe_change(proposal, target, &change)
     };
-    let consent = match consent(deps, proposal, (&change, &decision), target, cancel).await? {
-        Consented::NotNeeded => None,
-        Consented::Given(consent) => Some(consent),
-        Consented::Declined => return Ok(declined(outcome, decision)),
-        Consented::Stopped => return Ok(stopped(outcome, decision, proposal.run)),
-        Consented::Nobody { open } => {
+    let consent = match request_consent(deps, proposal, (&change, &decision), target, cancel).await? {
+        ConsentResult::NotNeeded => None,
+        ConsentResult::Given(consent) => Some(consent),
+        ConsentResult::Declined => return Ok(declined_outcome(outcome, decision)),
+        ConsentResult::Stopped => return Ok(stopped_outcome(outcome, decision, proposal.run)),
+        ConsentResult::Nobody { open } => {
             // A dry run leaves no request to answer: `open` is false, and consent must be given with the run.
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
@@ -318,7 +322,7 @@ async fn decide_and_land(
             }];
             let place = target.refname.trim_start_matches("refs/heads/");
             let lead = format!("policy asks for a person's consent for `{place}`");
-            return Ok(explained(outcome, decision, &lead));
+            return Ok(explain_decision(outcome, decision, &lead));
         }
     };
     let approved = match approve(change, &decision, &target.place(), consent.as_ref()) {
@@ -326,7 +330,7 @@ async fn decide_and_land(
         Err(NotApproved::Denied) => {
             outcome.outcome = OutcomeKind::Denied;
             outcome.cause = Cause::Policy;
-            return Ok(explained(outcome, decision, "policy denies it"));
+            return Ok(explain_decision(outcome, decision, "policy denies it"));
         }
         // The branch or the change moved between question and answer: the yes belongs to something else.
         Err(void @ NotApproved::ConsentVoid { .. }) => {
@@ -352,7 +356,7 @@ async fn decide_and_land(
 }
 
 /// Makes an outcome that names the change and its target.
-fn about(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outcome {
+fn describe_change(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outcome {
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = change.files().iter().map(|file| file.path.to_string()).collect();
     outcome.diff_sha256 = Some(change.sha256().to_owned());
@@ -364,8 +368,9 @@ fn about(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outco
 ///
 /// # Errors
 /// If either differs. A check proves nothing about another change or another base.
-fn proved(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Result<(), EffectError> {
-    let is_other = |of: &Proved| of.base_commit != target.base_commit || of.diff_sha256 != change.sha256();
+fn verify_checked(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Result<(), EffectError> {
+    let is_other =
+        |of: &CheckedChange| of.base_commit != target.base_commit || of.diff_sha256 != change.sha256();
     if !proposal.proved.as_ref().is_some_and(is_other) {
         return Ok(());
     }
@@ -387,7 +392,7 @@ fn carry_out(
     let (landed, recorded) = match written.landed {
         Ok(landed) => landed,
         // An outcome instead of an error: an error would be recorded as a refusal, but the change is there.
-        Err(error) if error.written => return Ok(unfinished(outcome, &error, intent)),
+        Err(error) if error.written => return Ok(unfinished_outcome(outcome, &error, intent)),
         Err(error) => return Err(error),
     };
     outcome.message = landing::describe_landed(target, &landed, &outcome.files);
@@ -404,14 +409,14 @@ fn carry_out(
             // The receipt is lost, so the intent is the last record that certainly exists.
             let head = intent.clone().unwrap_or_default();
             outcome.evidence = Some(EvidenceRef { head, intent });
-            unrecorded(&mut outcome, &error);
+            mark_unrecorded(&mut outcome, &error);
         }
     }
     Ok(outcome)
 }
 
 /// Makes the outcome of a change that is visible, but whose last steps failed. The next command finishes them.
-fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>) -> Outcome {
+fn unfinished_outcome(mut outcome: Outcome, error: &EffectError, intent: Option<String>) -> Outcome {
     outcome.outcome = OutcomeKind::Failed;
     outcome.cause = error.cause;
     outcome.code = Some(error.code.clone());
@@ -430,7 +435,7 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
 /// Returns the decision. If the tool reported another model than the configured one, returns the stricter of the
 /// decisions for both: a server could otherwise answer with a model that policy denies.
 #[must_use]
-pub fn judged(
+pub fn decide_change(
     policy: &PolicySet,
     landed: &Found,
     tool: &ToolFacts,
@@ -453,7 +458,7 @@ pub fn judged(
 }
 
 /// Completes an outcome with the rule that decided, after the words of `lead`.
-fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
+fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     let reason = decision.deciding().next();
     outcome.message = match reason {
         Some(reason) => {
@@ -477,10 +482,10 @@ mod landing;
 mod proposal;
 
 pub use crate::records::ConsentRequest;
-pub(crate) use consent::deny;
-pub use proposal::{Deps, Proposal, Proved, patch_facts};
+pub(crate) use consent::record_denial;
+pub use proposal::{CheckedChange, Deps, Proposal, patch_facts};
 
-use consent::{Consented, answer_request, consent, declined, stopped};
+use consent::{ConsentResult, answer_request, declined_outcome, request_consent, stopped_outcome};
 
 #[cfg(test)]
 mod tests;

@@ -162,7 +162,7 @@ impl Repository for TestRepository {
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
-        Ok(Box::new(Unchanged))
+        Ok(Box::new(UnchangedState))
     }
 
     fn account_for(&self, _before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {
@@ -289,9 +289,9 @@ pub(crate) fn failed(cause: Cause, code: &str) -> EffectError {
 }
 
 /// A measurement of a repository that nothing writes.
-pub(crate) struct Unchanged;
+pub(crate) struct UnchangedState;
 
-impl Measured for Unchanged {
+impl Measured for UnchangedState {
     fn state(&self) -> StateMeasurement {
         let same = String::new;
         StateMeasurement {

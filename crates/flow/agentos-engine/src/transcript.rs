@@ -10,18 +10,18 @@ use agentos_tool::{Progress, ProgressSink};
 const LONGEST: usize = 1 << 20;
 
 /// Passes progress on and keeps the transcript.
-pub(crate) struct Recorder<'a> {
+pub(crate) struct TranscriptRecorder<'a> {
     onward: &'a dyn ProgressSink,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptText>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptText {
     text: String,
     left_out: usize,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> TranscriptRecorder<'a> {
     pub(crate) fn new(onward: &'a dyn ProgressSink) -> Self {
         Self {
             onward,
@@ -40,7 +40,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl ProgressSink for Recorder<'_> {
+impl ProgressSink for TranscriptRecorder<'_> {
     fn progress(&self, progress: Progress) {
         if let Progress::Transcript(text) = &progress {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn only_the_transcript_is_kept_and_what_is_left_out_is_said() {
-        let recorder = Recorder::new(&NoProgress);
+        let recorder = TranscriptRecorder::new(&NoProgress);
         recorder.progress(Progress::Text("the answer".to_owned()));
         assert_eq!(recorder.transcript(), None);
         recorder.progress(Progress::Transcript("building\n".to_owned()));

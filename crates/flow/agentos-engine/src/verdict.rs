@@ -9,7 +9,7 @@ use agentos_tool::{
 };
 
 /// The result of placing an answer, as far as the verdict needs it.
-pub(crate) enum Judged<'a> {
+pub(crate) enum PlacedAnswer<'a> {
     /// There was no answer to judge.
     Nothing,
     /// The answer lands.
@@ -19,7 +19,7 @@ pub(crate) enum Judged<'a> {
 }
 
 /// Facts of a call that its answer does not change.
-pub(crate) struct Call<'a> {
+pub(crate) struct CallFacts<'a> {
     pub tool: &'a str,
     pub mode: ExecutionMode,
     pub run: &'a RunId,
@@ -30,10 +30,10 @@ pub(crate) struct Call<'a> {
 }
 
 /// Makes the verdict on a call from its answer, its placing and the measured boundary.
-pub(crate) fn verdict(
-    call: &Call<'_>,
+pub(crate) fn judge_call(
+    call: &CallFacts<'_>,
     answer: Result<&ToolOutput, &ToolError>,
-    judged: &Judged<'_>,
+    judged: &PlacedAnswer<'_>,
     boundary: Boundary,
 ) -> ToolResult {
     let mut result = ToolResult {
@@ -69,14 +69,14 @@ pub(crate) fn verdict(
         mock: call.mock.clone(),
     };
     match answer {
-        Ok(output) => answered(&mut result, call, output, judged),
-        Err(error) => unanswered(&mut result, error),
+        Ok(output) => add_answer(&mut result, call, output, judged),
+        Err(error) => add_failure(&mut result, error),
     }
     // Last, so that it replaces every other result: a tool that wrote into the repository failed, however good its
     // answer is.
     if !result.boundary.held() {
         let what = result.boundary.violations.join(", ");
-        fail(
+        mark_failed(
             &mut result,
             ErrorCategory::Runtime,
             format!("the repository changed while the tool ran: {what}"),
@@ -86,7 +86,7 @@ pub(crate) fn verdict(
 }
 
 /// Adds what the answer says and how it was placed.
-fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judged: &Judged<'_>) {
+fn add_answer(result: &mut ToolResult, call: &CallFacts<'_>, output: &ToolOutput, judged: &PlacedAnswer<'_>) {
     result.model_id.clone_from(&output.model_id);
     result.endpoint.clone_from(&output.endpoint);
     result.usage = output.usage;
@@ -94,8 +94,8 @@ fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judge
     result.latency_ms = output.latency_ms;
     result.diff_validation.warnings.clone_from(&output.warnings);
     match judged {
-        Judged::Nothing => {}
-        Judged::Lands(found) => {
+        PlacedAnswer::Nothing => {}
+        PlacedAnswer::Lands(found) => {
             let stats = found.change.stats();
             result.diff = String::from_utf8(found.change.canonical_diff().to_vec()).ok();
             result.output_kind = OutputKind::Diff;
@@ -111,29 +111,29 @@ fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judge
             if found.report.partial {
                 result.status = ResultStatus::PartialSuccess;
             }
-            describe(&mut result.diff_validation, &found.report);
+            describe_hunks(&mut result.diff_validation, &found.report);
         }
-        Judged::Refused(report) => refused(result, report),
+        PlacedAnswer::Refused(report) => add_refusal(result, report),
     }
     // After the placing: a cut answer may land by chance, and must not count as a success.
     match output.finish {
         FinishReason::Stop | FinishReason::Unknown => {}
         FinishReason::Length => {
-            fail(
+            mark_failed(
                 result,
                 ErrorCategory::Runtime,
                 "the answer was cut off by the token limit".to_owned(),
             );
         }
         FinishReason::ContentFilter => {
-            fail(
+            mark_failed(
                 result,
                 ErrorCategory::Runtime,
                 "the provider filtered or refused the answer".to_owned(),
             );
         }
         FinishReason::ToolCalls => {
-            fail(
+            mark_failed(
                 result,
                 ErrorCategory::Runtime,
                 "the model called a tool instead of answering".to_owned(),
@@ -143,19 +143,19 @@ fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judge
 }
 
 /// Adds the reason for which landing refused the answer.
-fn refused(result: &mut ToolResult, report: &LandingReport) {
-    describe(&mut result.diff_validation, report);
+fn add_refusal(result: &mut ToolResult, report: &LandingReport) {
+    describe_hunks(&mut result.diff_validation, report);
     let Some(refusal) = &report.refusal else { return };
     result.diff_validation.code = Some(refusal.code.to_string());
     result.diff_validation.errors.push(refusal.message.clone());
     // An answer in words is a valid answer of another kind; a diff that does not land is a failed one.
     if refusal.code != RefusalCode::NoDiff {
-        fail(result, ErrorCategory::Runtime, refusal.message.clone());
+        mark_failed(result, ErrorCategory::Runtime, refusal.message.clone());
     }
 }
 
 /// Adds the hunks with their repairs and refusals.
-fn describe(validation: &mut DiffValidation, report: &LandingReport) {
+fn describe_hunks(validation: &mut DiffValidation, report: &LandingReport) {
     validation.hunks = report
         .files
         .iter()
@@ -182,7 +182,7 @@ fn describe(validation: &mut DiffValidation, report: &LandingReport) {
 }
 
 /// Adds the failure of a call without an answer.
-fn unanswered(result: &mut ToolResult, error: &ToolError) {
+fn add_failure(result: &mut ToolResult, error: &ToolError) {
     result.endpoint.clone_from(&error.endpoint);
     result.latency_ms = error.latency_ms;
     result.status = match error.failure {
@@ -194,7 +194,7 @@ fn unanswered(result: &mut ToolResult, error: &ToolError) {
 }
 
 /// Marks the result as failed and removes its diff: only a success may carry one.
-fn fail(result: &mut ToolResult, category: ErrorCategory, message: String) {
+fn mark_failed(result: &mut ToolResult, category: ErrorCategory, message: String) {
     match result.status {
         ResultStatus::Success | ResultStatus::PartialSuccess => result.status = ResultStatus::Failed,
         ResultStatus::Failed | ResultStatus::Timeout => {}

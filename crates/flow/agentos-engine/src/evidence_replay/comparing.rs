@@ -17,7 +17,7 @@ pub(super) struct ReplayProgress {
 
 impl ReplayProgress {
     /// Notes a difference. `None` means that this side has no value.
-    pub(super) fn note(
+    pub(super) fn note_difference(
         &mut self,
         station: &str,
         what: &str,
@@ -37,7 +37,7 @@ impl ReplayProgress {
     ///
     /// # Errors
     /// If the new value cannot be written as JSON.
-    pub(super) fn compare<T: Serialize>(
+    pub(super) fn compare_value<T: Serialize>(
         &mut self,
         station: &str,
         name: &str,
@@ -49,7 +49,7 @@ impl ReplayProgress {
         let now = agentos_evidence::remove_secrets(now).map_err(|error| error.to_string())?;
         let recorded = recorded.unwrap_or(&Value::Null);
         if let Some((at, recorded, now)) = first_difference(recorded, &now, name.to_owned()) {
-            self.note(station, &at, Some(recorded), Some(now));
+            self.note_difference(station, &at, Some(recorded), Some(now));
         }
         Ok(())
     }
@@ -83,10 +83,10 @@ fn first_difference(one: &Value, other: &Value, at: String) -> Option<(String, S
             .find_map(|(index, (one, other))| first_difference(one, other, format!("{at}/{index}"))),
         _ => None,
     };
-    deeper.or_else(|| Some((at, shorten(one), shorten(other))))
+    deeper.or_else(|| Some((at, shorten_value(one), shorten_value(other))))
 }
 
-fn shorten(value: &Value) -> String {
+fn shorten_value(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 200 {
         return text;

@@ -12,14 +12,14 @@ use agentos_tool::{RunId, Timestamp};
 use super::proposal::{Deps, Proposal};
 use crate::ports::{Answer, Cancel, ConsentQuestion, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody, ConsentRequest};
-use crate::request::race;
+use crate::request::await_or_cancel;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// Seconds for which a request stays open: one week.
 const OPEN_SECONDS: i64 = 7 * 24 * 3600;
 
 /// The result of asking for consent.
-pub(super) enum Consented {
+pub(super) enum ConsentResult {
     /// Policy does not ask.
     NotNeeded,
     /// A person said yes.
@@ -39,15 +39,15 @@ pub(super) enum Consented {
 ///
 /// # Errors
 /// If the answer cannot be recorded.
-pub(super) async fn consent(
+pub(super) async fn request_consent(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     (change, decision): (&Change, &Decision),
     target: &TargetInfo,
     cancel: &mut Cancel<'_>,
-) -> Result<Consented, EffectError> {
+) -> Result<ConsentResult, EffectError> {
     match decision.effect() {
-        Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
+        Effect::Allow | Effect::Deny => return Ok(ConsentResult::NotNeeded),
         Effect::Ask => {}
     }
     let hashes = ApprovalHashes::of(change, decision, &target.place());
@@ -56,7 +56,7 @@ pub(super) async fn consent(
         decision,
         hashes: &hashes,
     };
-    let asked = race(deps.consent.ask(question), cancel).await;
+    let asked = await_or_cancel(deps.consent.ask(question), cancel).await;
     let is_stopped = asked.is_none();
     let answer = asked.unwrap_or(Answer::Nobody);
     let (given, consent) = match &answer {
@@ -66,7 +66,7 @@ pub(super) async fn consent(
     let request = match (&answer, target.writes) {
         // A run that writes nothing leaves no request: an answer to it would have no effect.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
-        (Answer::Nobody, _) => Some(request(deps, proposal, change, target, &hashes)?),
+        (Answer::Nobody, _) => Some(make_request(deps, proposal, change, target, &hashes)?),
     };
     let record = ConsentBody {
         given,
@@ -78,17 +78,17 @@ pub(super) async fn consent(
     // After a yes, the intent follows and makes this durable; after a no, the refusal does.
     records::record_with_next(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
-        Answer::Yes(consent) => Consented::Given(consent),
-        Answer::No => Consented::Declined,
-        Answer::Nobody if is_stopped && request.is_some() => Consented::Stopped,
-        Answer::Nobody => Consented::Nobody {
+        Answer::Yes(consent) => ConsentResult::Given(consent),
+        Answer::No => ConsentResult::Declined,
+        Answer::Nobody if is_stopped && request.is_some() => ConsentResult::Stopped,
+        Answer::Nobody => ConsentResult::Nobody {
             open: request.is_some(),
         },
     })
 }
 
 /// Ends a run whose change a person declined.
-pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
+pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Consent;
     outcome.code = Some("declined".to_owned());
@@ -103,7 +103,7 @@ pub(super) fn answer_request(run: &RunId) -> NextStep {
 }
 
 /// Ends a run that was stopped while a person was asked. Its request stays open.
-pub(super) fn stopped(mut outcome: Outcome, decision: Decision, run: &RunId) -> Outcome {
+pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, run: &RunId) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Interrupted;
     outcome.code = Some("interrupted".to_owned());
@@ -114,7 +114,7 @@ pub(super) fn stopped(mut outcome: Outcome, decision: Decision, run: &RunId) -> 
 }
 
 /// Makes the request that stays open, with everything that a later answer needs to land the change.
-fn request(
+fn make_request(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     change: &Change,
@@ -139,7 +139,7 @@ fn request(
 ///
 /// # Errors
 /// If the record cannot be made durable.
-pub(crate) fn deny(
+pub(crate) fn record_denial(
     deps: &mut Deps<'_>,
     request: &ConsentRequest,
     run: &str,

@@ -13,7 +13,7 @@ use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, Run
 use crate::records::{self, IntentBody};
 
 /// The result of the executor's work.
-pub(super) struct Written {
+pub(super) struct WriteResult {
     /// The landing, and the hash of its receipt or why there is none.
     pub landed: Result<(Landed, Result<String, EffectError>), EffectError>,
     /// The hash of the intent. `None` if no intent is durable.
@@ -26,14 +26,14 @@ pub(super) fn write(
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     approved: Approved<Change>,
-) -> Written {
+) -> WriteResult {
     let order = LandOrder {
         run: proposal.run.to_string(),
         message: proposal.message.clone(),
         trailers: proposal.trailers.clone(),
         now: deps.clock.now(),
     };
-    let mut recorder = Recorder {
+    let mut recorder = LandingRecorder {
         hashes: approved.hashes().clone(),
         evidence: &mut *deps.evidence,
         intent: None,
@@ -64,11 +64,11 @@ pub(super) fn write(
             }
         }
     };
-    Written { landed, intent }
+    WriteResult { landed, intent }
 }
 
 /// Records what the executor reports, and keeps the hashes.
-struct Recorder<'a> {
+struct LandingRecorder<'a> {
     evidence: &'a mut dyn Evidence,
     hashes: ApprovalHashes,
     /// The hash of the intent. `None` before it is recorded, or if it was lost.
@@ -77,7 +77,7 @@ struct Recorder<'a> {
     receipt: Option<Result<String, EffectError>>,
 }
 
-impl LandingRecords for Recorder<'_> {
+impl LandingRecords for LandingRecorder<'_> {
     fn intent(&mut self, plan: Value) -> Result<String, EffectError> {
         let body = IntentBody {
             plan,

@@ -44,7 +44,7 @@ pub struct Proposal<'a> {
     /// The run whose request for consent this answers. `None` if it answers none.
     pub answers: Option<String>,
     /// The change that passed the user's check; only this one may land. `None` if nothing was checked.
-    pub proved: Option<Proved>,
+    pub proved: Option<CheckedChange>,
 }
 
 /// Returns the facts for policy about an answer that a person brought: no model, on this machine.
@@ -65,7 +65,7 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
 
 /// A change that passed the user's check, and the commit it was checked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proved {
+pub struct CheckedChange {
     /// The commit it was checked on.
     pub base_commit: String,
     /// SHA-256 of its canonical diff.

@@ -15,7 +15,7 @@ use crate::ports::{
     AccountedRuns, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandOrder, Landed,
     LandingPlace, LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
 };
-use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, Unchanged, built_in_policy, failed};
+use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
 use crate::{Cause, Outcome, OutcomeKind};
 
 const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
@@ -60,7 +60,7 @@ impl Repository for Repo {
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
-        Ok(Box::new(Unchanged))
+        Ok(Box::new(UnchangedState))
     }
 
     fn account_for(&self, _before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {

@@ -8,7 +8,7 @@ use agentos_tool::{
     RunId, StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
-use super::{Call, Judged, verdict};
+use super::{CallFacts, PlacedAnswer, judge_call};
 
 fn state(head: &str, worktree: &str) -> StateMeasurement {
     StateMeasurement {
@@ -66,9 +66,13 @@ fn landed() -> LandedChange {
     }
 }
 
-fn judge(answer: Result<&ToolOutput, &ToolError>, judged: &Judged<'_>, boundary: Boundary) -> ToolResult {
+fn judge(
+    answer: Result<&ToolOutput, &ToolError>,
+    judged: &PlacedAnswer<'_>,
+    boundary: Boundary,
+) -> ToolResult {
     let run = RunId::parse("run-1").unwrap();
-    let call = Call {
+    let call = CallFacts {
         tool: "llamacpp",
         mode: ExecutionMode::Local,
         run: &run,
@@ -77,7 +81,7 @@ fn judge(answer: Result<&ToolOutput, &ToolError>, judged: &Judged<'_>, boundary:
         price: Price::default(),
         mock: None,
     };
-    verdict(&call, answer, judged, boundary)
+    judge_call(&call, answer, judged, boundary)
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn a_diff_that_lands_is_a_success_of_kind_diff() {
     let found = landed();
     let result = judge(
         Ok(&output("x", FinishReason::Stop)),
-        &Judged::Lands(&found),
+        &PlacedAnswer::Lands(&found),
         boundary(state("main", "w")),
     );
     assert_eq!(
@@ -112,7 +116,7 @@ fn words_are_a_success_without_a_diff_and_a_misplaced_diff_is_a_failure() {
         let refused = report(Some(code));
         let result = judge(
             Ok(&output("x", FinishReason::Stop)),
-            &Judged::Refused(&refused),
+            &PlacedAnswer::Refused(&refused),
             boundary(state("main", "w")),
         );
         assert_eq!(result.status, status, "{code}");
@@ -132,7 +136,7 @@ fn an_answer_that_was_cut_off_carries_no_diff_even_if_what_is_there_lands() {
     ] {
         let result = judge(
             Ok(&output("x", finish)),
-            &Judged::Lands(&found),
+            &PlacedAnswer::Lands(&found),
             boundary(state("main", "w")),
         );
         assert_eq!(result.status, ResultStatus::Failed, "{}", finish.as_str());
@@ -151,7 +155,7 @@ fn a_crossed_boundary_fails_the_best_answer() {
     for (after, wrote, committed) in cases {
         let result = judge(
             Ok(&output("x", FinishReason::Stop)),
-            &Judged::Lands(&found),
+            &PlacedAnswer::Lands(&found),
             boundary(after),
         );
         assert_eq!(result.status, ResultStatus::Failed);
@@ -183,7 +187,7 @@ fn a_call_without_an_answer_keeps_its_evidence() {
             endpoint: None,
             latency_ms: 3,
         };
-        let result = judge(Err(&error), &Judged::Nothing, boundary(state("main", "w")));
+        let result = judge(Err(&error), &PlacedAnswer::Nothing, boundary(state("main", "w")));
         assert_eq!(result.status, status);
         assert_eq!(result.error_category, Some(ErrorCategory::Network));
         assert_eq!(result.error_message.as_deref(), Some("nobody listens"));
