@@ -80,7 +80,7 @@ impl Checker {
         }))
     }
 
-    fn told(&self, verdict: Verdict) -> Tried {
+    fn to_tried(&self, verdict: Verdict) -> Tried {
         Tried {
             command: self.command.clone(),
             passed: verdict.code == Some(0),
@@ -105,7 +105,7 @@ impl Check for Checker {
         Box::pin(async move {
             let verdict = self.trial.run(&name, copies, files(change), progress).await;
             verdict
-                .map(|verdict| self.told(verdict))
+                .map(|verdict| self.to_tried(verdict))
                 .map_err(|error| failed(&error))
         })
     }

@@ -19,7 +19,7 @@ use crate::repository::unusable;
 /// The result of reading the configuration for signed commits.
 #[derive(Default)]
 pub struct Wish {
-    signer: Option<Door>,
+    signer: Option<ProgramSigner>,
     note: Option<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub fn wish(
             };
             let signer = Signer::new(&request, surroundings).map_err(|error| cannot(&error))?;
             Ok(Wish {
-                signer: Some(Door {
+                signer: Some(ProgramSigner {
                     signer,
                     stopped: Arc::default(),
                 }),
@@ -102,13 +102,13 @@ pub fn wish(
     }
 }
 
-struct Door {
+struct ProgramSigner {
     signer: Signer,
     /// True once the run was asked to stop.
     stopped: Arc<AtomicBool>,
 }
 
-impl CommitSigner for Door {
+impl CommitSigner for ProgramSigner {
     fn format(&self) -> Signed {
         match self.signer.format() {
             SignatureFormat::Openpgp => Signed::Openpgp,

@@ -30,7 +30,7 @@ const LOOKING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(60);
 
 /// The user's key, with the store that keeps it.
-pub struct Kept {
+pub struct StoredKey {
     /// The key.
     pub key: SigningKey,
     /// `file` or `keyring`.
@@ -39,14 +39,14 @@ pub struct Kept {
 
 /// The reason why a run is not signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unsigned {
+pub enum UnsignedReason {
     /// The user has no key, and no keyring to make one in. This is usual on a server, so runs do not report it.
     NoKey,
     /// There is or may be a key, and it cannot be read. Contains the reason in words.
     Failed(String),
 }
 
-impl Unsigned {
+impl UnsignedReason {
     /// Returns the reason in words, for the record.
     pub fn words(&self) -> &str {
         match self {
@@ -60,12 +60,12 @@ impl Unsigned {
 ///
 /// # Errors
 /// If there is none, with the reason.
-pub fn signer(host: &Host) -> Result<Kept, Unsigned> {
-    match find(host).map_err(Unsigned::Failed)? {
-        Found::Key(kept) => Ok(*kept),
-        Found::Nothing(KeyStore::File) => Err(Unsigned::NoKey),
-        Found::Nothing(KeyStore::Keyring) => {
-            make(host, KeyStore::Keyring).map_err(|error| Unsigned::Failed(error.message))
+pub fn signer(host: &Host) -> Result<StoredKey, UnsignedReason> {
+    match find(host).map_err(UnsignedReason::Failed)? {
+        KeySearch::Key(kept) => Ok(*kept),
+        KeySearch::Nothing(KeyStore::File) => Err(UnsignedReason::NoKey),
+        KeySearch::Nothing(KeyStore::Keyring) => {
+            make(host, KeyStore::Keyring).map_err(|error| UnsignedReason::Failed(error.message))
         }
     }
 }
@@ -74,10 +74,10 @@ pub fn signer(host: &Host) -> Result<Kept, Unsigned> {
 ///
 /// # Errors
 /// If it cannot be read, with the reason in words.
-pub fn existing(host: &Host) -> Result<Option<Kept>, String> {
+pub fn existing(host: &Host) -> Result<Option<StoredKey>, String> {
     Ok(match find(host)? {
-        Found::Key(kept) => Some(*kept),
-        Found::Nothing(_) => None,
+        KeySearch::Key(kept) => Some(*kept),
+        KeySearch::Nothing(_) => None,
     })
 }
 
@@ -85,13 +85,13 @@ pub fn existing(host: &Host) -> Result<Option<Kept>, String> {
 ///
 /// # Errors
 /// If it cannot be made or stored.
-pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<Kept, EffectError> {
+pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<StoredKey, EffectError> {
     let store = match store {
         Some(store) => store,
         None => match find(host) {
-            Ok(Found::Key(kept)) if kept.store == KEYRING => KeyStore::Keyring,
-            Ok(Found::Key(_)) | Err(_) => KeyStore::File,
-            Ok(Found::Nothing(store)) => store,
+            Ok(KeySearch::Key(kept)) if kept.store == KEYRING => KeyStore::Keyring,
+            Ok(KeySearch::Key(_)) | Err(_) => KeyStore::File,
+            Ok(KeySearch::Nothing(store)) => store,
         },
     };
     let kept = make(host, store)?;
@@ -107,34 +107,34 @@ const FILE: &str = "file";
 const KEYRING: &str = "keyring";
 
 /// The result of looking for the key.
-enum Found {
+enum KeySearch {
     /// The key.
-    Key(Box<Kept>),
+    Key(Box<StoredKey>),
     /// No key yet, and the store in which to make it.
     Nothing(KeyStore),
 }
 
 /// Looks the key up in the file, then in the keyring.
-fn find(host: &Host) -> Result<Found, String> {
+fn find(host: &Host) -> Result<KeySearch, String> {
     // The file first: reading it takes no time, and a keyring may ask the user to unlock it.
     let file = Store::File(key_file(host).map_err(|error| error.message)?);
     if let Some(secret) = file.get(NAME).map_err(|error| error.to_string())? {
         let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
-        return Ok(Found::Key(Box::new(Kept { key, store: FILE })));
+        return Ok(KeySearch::Key(Box::new(StoredKey { key, store: FILE })));
     }
     match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get(NAME) {
         Ok(Some(secret)) => {
             let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
-            Ok(Found::Key(Box::new(Kept { key, store: KEYRING })))
+            Ok(KeySearch::Key(Box::new(StoredKey { key, store: KEYRING })))
         }
-        Ok(None) => Ok(Found::Nothing(KeyStore::Keyring)),
-        Err(CredentialError::NoKeyring { .. }) => Ok(Found::Nothing(KeyStore::File)),
+        Ok(None) => Ok(KeySearch::Nothing(KeyStore::Keyring)),
+        Err(CredentialError::NoKeyring { .. }) => Ok(KeySearch::Nothing(KeyStore::File)),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// Makes a key, trusts it and stores it.
-fn make(host: &Host, store: KeyStore) -> Result<Kept, EffectError> {
+fn make(host: &Host, store: KeyStore) -> Result<StoredKey, EffectError> {
     let (key, secret) = SigningKey::generate().map_err(|error| broken(&error))?;
     // Trusted before it is stored: after a crash in between, no stored key may sign without being trusted.
     trust_key(&trust_file(host)?, &owner(host), &key.public()).map_err(|error| broken(&error))?;
@@ -147,7 +147,7 @@ fn make(host: &Host, store: KeyStore) -> Result<Kept, EffectError> {
     };
     store.set(NAME, &secret).map_err(|error| not_kept(&error))?;
     tracing::info!(key = %key.public().id(), store = name, "made a key that signs evidence");
-    Ok(Kept { key, store: name })
+    Ok(StoredKey { key, store: name })
 }
 
 fn not_kept(error: &CredentialError) -> EffectError {
@@ -245,7 +245,7 @@ impl Host {
     }
 }
 
-fn report(host: &Host, own: Option<&Kept>) -> Result<KeyReport, EffectError> {
+fn report(host: &Host, own: Option<&StoredKey>) -> Result<KeyReport, EffectError> {
     Ok(KeyReport {
         version: 1,
         key: own.map(|kept| OwnKey {

@@ -17,12 +17,12 @@ pub struct History<'a> {
     pinned: Vec<CommitInfo>,
     bare: Vec<String>,
     /// Every reachable commit. Read on first use, because a verification rarely needs it and a history can be long.
-    reached: OnceCell<Reached>,
+    reached: OnceCell<ReachedCommits>,
 }
 
 /// The commits that a branch or HEAD leads to.
 #[derive(Default)]
-struct Reached {
+struct ReachedCommits {
     ids: BTreeSet<String>,
     /// Ids of the commits without evidence, by each of their marks.
     bare: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ impl<'a> History<'a> {
             .map_err(|error| unusable(&error))?;
         Ok(Self {
             repo,
-            pinned: commits.into_iter().map(told).collect(),
+            pinned: commits.into_iter().map(to_commit_info).collect(),
             bare: Vec::new(),
             reached: OnceCell::new(),
         })
@@ -71,15 +71,15 @@ impl<'a> History<'a> {
             .partition(|commit| commit.trailer(EVIDENCE_TRAILER).is_some());
         Ok(Self {
             repo,
-            pinned: pinned.into_iter().map(told).collect(),
+            pinned: pinned.into_iter().map(to_commit_info).collect(),
             bare: bare.into_iter().map(|commit| commit.id).collect(),
             reached: OnceCell::new(),
         })
     }
 
-    fn reached(&self) -> &Reached {
+    fn reached(&self) -> &ReachedCommits {
         self.reached.get_or_init(|| {
-            let mut reached = Reached::default();
+            let mut reached = ReachedCommits::default();
             // An unreadable history was already reported when it was read first.
             for commit in self.repo.all_commits(MOST_COMMITS).unwrap_or_default() {
                 if commit.trailer(EVIDENCE_TRAILER).is_none() {
@@ -95,7 +95,7 @@ impl<'a> History<'a> {
 
 impl CommitLookup for History<'_> {
     fn commit(&self, id: &str) -> Option<CommitInfo> {
-        self.repo.commit(id).map(told)
+        self.repo.commit(id).map(to_commit_info)
     }
 
     fn standing(&self, id: &str) -> CommitStanding {
@@ -120,7 +120,7 @@ impl CommitLookup for History<'_> {
     }
 }
 
-fn told(commit: agentos_executor::CommitInfo) -> CommitInfo {
+fn to_commit_info(commit: agentos_executor::CommitInfo) -> CommitInfo {
     CommitInfo {
         id: commit.id,
         tree: commit.tree,

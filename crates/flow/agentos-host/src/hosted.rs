@@ -32,7 +32,7 @@ const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// The input of a hosted adapter. It has no `Debug`, because it contains the key.
 #[derive(Serialize, Deserialize)]
-struct Job {
+struct HostedJob {
     profile: Profile,
     key: Option<String>,
     key_obstacle: Option<KeyObstacle>,
@@ -81,15 +81,15 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
         host: url.host().to_owned(),
         port: url.port(),
         patience: PATIENCE,
-        job: Box::new(move |task, found| written(&hosting, task, found)),
+        job: Box::new(move |task, found| write_job(&hosting, task, found)),
     };
     tool.adapter = Box::new(Hosted::new(tool.adapter, program_host, sandbox, held));
     Ok(tool)
 }
 
 /// Writes the job for the child.
-fn written(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, String> {
-    let job = Job {
+fn write_job(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, String> {
+    let job = HostedJob {
         profile: hosting.profile.clone(),
         key: hosting.key.as_ref().map(|key| key.expose().to_owned()),
         key_obstacle: hosting.key_obstacle.clone(),
@@ -105,9 +105,9 @@ pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if args.next()? != VERB || args.next().is_some() {
         return None;
     }
-    Some(match answered() {
+    Some(match run_job() {
         Ok(line) => {
-            say(&line);
+            write_line(&line);
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -118,12 +118,12 @@ pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 }
 
 /// Reads the job and runs its adapter, in the child.
-fn answered() -> Result<HostedLine, String> {
+fn run_job() -> Result<HostedLine, String> {
     let mut text = Vec::new();
     std::io::stdin()
         .read_to_end(&mut text)
         .map_err(|error| format!("the job cannot be read: {error}"))?;
-    let job: Job =
+    let job: HostedJob =
         serde_json::from_slice(&text).map_err(|error| format!("the job cannot be read: {error}"))?;
     let hosting = Hosting {
         profile: job.profile,
@@ -136,7 +136,7 @@ fn answered() -> Result<HostedLine, String> {
         Found::Silence => Names::Silent,
     };
     let adapter = hosting.adapter(names).map_err(|error| error.message)?;
-    let done = runtime::block_on(adapter.run(&job.task, &Lines)).map_err(|error| error.message)?;
+    let done = runtime::block_on(adapter.run(&job.task, &LineSink)).map_err(|error| error.message)?;
     Ok(match done {
         Ok(output) => HostedLine::Output { output },
         Err(error) => HostedLine::Error { error },
@@ -144,13 +144,13 @@ fn answered() -> Result<HostedLine, String> {
 }
 
 /// A progress sink that writes the adapter's progress as lines.
-struct Lines;
+struct LineSink;
 
-impl ProgressSink for Lines {
+impl ProgressSink for LineSink {
     fn progress(&self, progress: Progress) {
         match progress {
-            Progress::Text(text) => say(&HostedLine::Text { text }),
-            Progress::Note(note) => say(&HostedLine::Note { note }),
+            Progress::Text(text) => write_line(&HostedLine::Text { text }),
+            Progress::Note(note) => write_line(&HostedLine::Note { note }),
             // Only programs have output streams besides their answer.
             Progress::Transcript(_) => {}
         }
@@ -158,7 +158,7 @@ impl ProgressSink for Lines {
 }
 
 /// Writes one line. An error is ignored: if nobody reads it, the parent is about to end this process.
-fn say(line: &HostedLine) {
+fn write_line(line: &HostedLine) {
     let text = serde_json::to_string(line).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());

@@ -97,7 +97,7 @@ fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport
         .resolve(&TargetSpec::AtHead)
         .map_err(|error| unusable(&error))?;
     let base = repo.base(&target).map_err(|error| unusable(&error))?;
-    let there = There {
+    let there = ExistingFiles {
         base: &base,
         work_dir: repo.work_dir(),
     };
@@ -134,12 +134,12 @@ fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport
 }
 
 /// The files that exist already, in the base commit or in the working tree.
-struct There<'a> {
+struct ExistingFiles<'a> {
     base: &'a dyn Base,
     work_dir: Option<&'a Path>,
 }
 
-impl There<'_> {
+impl ExistingFiles<'_> {
     fn has(&self, path: &str) -> Result<bool, EffectError> {
         let entry = self.base.entry(path);
         let committed = entry.map_err(|error| unreadable(&error))?.is_some();

@@ -20,7 +20,7 @@ use crate::tools::Tool;
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Checks {
+struct KeyChecks {
     version: u32,
     keys: BTreeMap<String, KeyCheck>,
 }
@@ -74,11 +74,11 @@ fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
     Some((health.provider.clone(), check))
 }
 
-fn read(host: &Host) -> Checks {
+fn read(host: &Host) -> KeyChecks {
     let text = path(host)
         .filter(|path| path.exists())
         .and_then(|path| files::settings_file(host.environment(), &path, LinkRule::Followed, LARGEST).ok());
-    let checks = text.and_then(|text| serde_json::from_str::<Checks>(&text).ok());
+    let checks = text.and_then(|text| serde_json::from_str::<KeyChecks>(&text).ok());
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }
 

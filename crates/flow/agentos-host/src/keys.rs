@@ -34,7 +34,7 @@ fn stores(host: &Host) -> Vec<Store> {
 
 /// The key that may be sent, or the reason why there is none.
 #[derive(Debug, Default)]
-pub struct Usable {
+pub struct UsableKey {
     /// The key. `None` if none may be sent.
     pub key: Option<Secret>,
     /// The environment variable of the key, which overrides every store. `None` if the key came from elsewhere.
@@ -44,7 +44,7 @@ pub struct Usable {
 }
 
 /// Looks up the key that may be sent for this profile.
-pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
+pub fn usable(host: &Host, resolved: &Resolved) -> UsableKey {
     if let Some(given) = resolved
         .given_keys
         .iter()
@@ -54,10 +54,10 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
             Origin::Environment(name) => Some(name.clone()),
             Origin::Derived | Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Flag => None,
         };
-        return Usable {
+        return UsableKey {
             key: Some(given.key.clone()),
             variable,
-            ..Usable::default()
+            ..UsableKey::default()
         };
     }
     let kept_back = withheld(resolved).map(|obstacle| KeyObstacle {
@@ -65,9 +65,9 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
         ..obstacle
     });
     if !resolved.stored_key.is_allowed() {
-        return Usable {
+        return UsableKey {
             obstacle: kept_back,
-            ..Usable::default()
+            ..UsableKey::default()
         };
     }
     let lookup = find(&stores(host), &resolved.profile.api_key_ref);
@@ -75,7 +75,7 @@ pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
         Some(_) => None,
         None => kept_back.or_else(|| problems(&lookup).into_iter().next().map(KeyObstacle::new)),
     };
-    Usable {
+    UsableKey {
         key: lookup.found.map(|found| found.key),
         variable: None,
         obstacle,

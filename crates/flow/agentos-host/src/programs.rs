@@ -47,7 +47,7 @@ pub fn make_any_program(
     let mut program = typed(host, &ProviderKind::AnyProgram, flags)?;
     program.shared = shared(host, flags, session)?;
     let tool = in_copy(host, program, session)?;
-    Ok(timed(tool, timeout_seconds.unwrap_or(TIMEOUT)))
+    Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
 /// Makes a tool of the command line's program, which speaks the tool protocol.
@@ -64,7 +64,7 @@ pub fn make_tool_program(
     name_files(host, &mut program);
     let folder = session.open_copies()?.path().to_owned();
     let tool = speaker(host, program, folder)?;
-    Ok(timed(tool, timeout_seconds.unwrap_or(TIMEOUT)))
+    Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
 /// Makes a tool of the program that a profile names.
@@ -81,11 +81,11 @@ pub fn make_profiled(
     program.readable = readable(host, flags);
     if resolved.profile.adapter == AdapterKind::Tool {
         let made = speaker(host, program, session.open_copies()?.path().to_owned())?;
-        return Ok(told(made, tool));
+        return Ok(with_settings(made, tool));
     }
     program.shared = shared(host, flags, session)?;
     let made = in_copy(host, program, session)?;
-    Ok(told(made, tool))
+    Ok(with_settings(made, tool))
 }
 
 /// Refuses a program on the command line for a provider that takes none.
@@ -129,7 +129,7 @@ pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
         None => SandboxProbe::known(Err("it is not installed".to_owned())),
     };
     let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
-    Ok(told(bare(Box::new(agent), false), tool))
+    Ok(with_settings(bare(Box::new(agent), false), tool))
 }
 
 /// Makes the tool of the providers `command` and `tool` without a program, to report how one would be confined.
@@ -220,7 +220,7 @@ pub(crate) fn shared(
 }
 
 /// Makes the program of a profile, and the tool's other settings.
-fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), EffectError> {
+fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSettings), EffectError> {
     let profile = &resolved.profile;
     let file = profile
         .program
@@ -265,7 +265,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), Eff
         }
     }
     program.key = file.key_variable.clone().zip(key);
-    let settings = Settings {
+    let settings = ProgramSettings {
         model: profile.model.clone(),
         timeout_seconds: profile.timeout_seconds,
         notices: tool_notices::notices(resolved, &usable),
@@ -307,14 +307,14 @@ fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
 }
 
 /// The settings of a profile besides its program.
-struct Settings {
+struct ProgramSettings {
     model: Option<String>,
     timeout_seconds: u64,
     notices: Vec<Notice>,
     key: Option<KeySent>,
 }
 
-fn told(tool: Tool, settings: Settings) -> Tool {
+fn with_settings(tool: Tool, settings: ProgramSettings) -> Tool {
     Tool {
         model: settings.model,
         timeout_seconds: settings.timeout_seconds,
@@ -324,7 +324,7 @@ fn told(tool: Tool, settings: Settings) -> Tool {
     }
 }
 
-fn timed(tool: Tool, timeout_seconds: u64) -> Tool {
+fn with_timeout(tool: Tool, timeout_seconds: u64) -> Tool {
     Tool {
         timeout_seconds,
         ..tool

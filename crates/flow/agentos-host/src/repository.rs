@@ -226,7 +226,7 @@ impl ports::Repository for RepositoryPort {
             policy_sha256,
             target,
         };
-        let mut sink = Sink {
+        let mut sink = RecordSink {
             records,
             failed: None,
         };
@@ -239,15 +239,15 @@ impl ports::Repository for RepositoryPort {
                 let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
                 let mut error = from_sink.unwrap_or_else(|| failed(&error));
                 let recovered = self.repo.take_recovered();
-                error.details.recovered = recovered.as_ref().map(told_as_json).transpose()?;
+                error.details.recovered = recovered.as_ref().map(to_json).transpose()?;
                 return Err(error);
             }
         };
         if let Some(note) = wish.note() {
             self.host.notify(Notice::new("commit-unsigned", note));
         }
-        let json = told_as_json(&receipt)?;
-        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose()?;
+        let json = to_json(&receipt)?;
+        let recovered = receipt.recovered.as_ref().map(to_json).transpose()?;
         Ok(Landed {
             commit: receipt.commit,
             tree: receipt.tree,
@@ -275,15 +275,15 @@ pub fn failed(error: &ExecError) -> EffectError {
 }
 
 /// Passes the executor's records on to the flow.
-struct Sink<'a> {
+struct RecordSink<'a> {
     records: &'a mut dyn LandingRecords,
     /// The flow's own error. `None` if nothing failed.
     failed: Option<EffectError>,
 }
 
-impl Sink<'_> {
+impl RecordSink<'_> {
     /// Reduces an error to its message for the executor, and keeps it complete for the flow.
-    fn told<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
+    fn keep_error<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
         result.map_err(|error| {
             let message = error.message.clone();
             self.failed = Some(error);
@@ -292,22 +292,22 @@ impl Sink<'_> {
     }
 }
 
-impl IntentSink for Sink<'_> {
+impl IntentSink for RecordSink<'_> {
     fn intent(&mut self, intent: &Intent) -> Result<String, String> {
         let json = serde_json::to_value(intent).map_err(|error| error.to_string())?;
         let recorded = self.records.intent(json);
-        self.told(recorded)
+        self.keep_error(recorded)
     }
 
     fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), String> {
         let durable = self.records.durable(sync);
-        self.told(durable)
+        self.keep_error(durable)
     }
 
     fn receipt(&mut self, receipt: &Receipt, sync: &mut SyncFile<'_>) {
-        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose();
+        let recovered = receipt.recovered.as_ref().map(to_json).transpose();
         // A receipt that is no JSON is reported when the landing returns.
-        if let (Ok(json), Ok(recovered)) = (told_as_json(receipt), recovered) {
+        if let (Ok(json), Ok(recovered)) = (to_json(receipt), recovered) {
             self.records.receipt(json, recovered, sync);
         }
     }
@@ -355,7 +355,7 @@ impl Measured for MeasuredState {
     }
 }
 
-fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
+fn to_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
     serde_json::to_value(value).map_err(|error| EffectError::from_error(Cause::Internal, "receipt", &error))
 }
 

@@ -12,7 +12,7 @@ use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store, SyncFile};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::clock::SystemClock;
-use crate::evidence_key::{self, Kept, Unsigned};
+use crate::evidence_key::{self, StoredKey, UnsignedReason};
 use crate::host::Host;
 
 /// The tape of one run, for writing.
@@ -26,7 +26,7 @@ pub struct Tape {
     /// True if the run has left a record since its last checkpoint.
     begun: bool,
     /// The key that signs the run's end. `None` until it is looked up.
-    key: Option<Result<Kept, Unsigned>>,
+    key: Option<Result<StoredKey, UnsignedReason>>,
 }
 
 impl Tape {
@@ -97,10 +97,10 @@ impl Tape {
             let message = format!("the evidence of this run is not signed: {why}");
             host.notify(Notice::new("evidence-unsigned", message));
         };
-        if let Err(Unsigned::Failed(why)) = &kept {
+        if let Err(UnsignedReason::Failed(why)) = &kept {
             note(why);
         }
-        let key = kept.as_ref().map(|kept| &kept.key).map_err(Unsigned::words);
+        let key = kept.as_ref().map(|kept| &kept.key).map_err(UnsignedReason::words);
         let now = SystemClock.now();
         let written = self
             .store

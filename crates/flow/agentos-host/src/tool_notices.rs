@@ -6,10 +6,10 @@ use agentos_api::Notice;
 use agentos_net::HttpUrl;
 use agentos_profile::{Origin, Resolved};
 
-use crate::keys::Usable;
+use crate::keys::UsableKey;
 
 /// Makes the notices of a tool: a repository chooses the task's destination, a key is not sent, or is sent unencrypted.
-pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<Notice> {
+pub fn notices(resolved: &Resolved, usable: &UsableKey) -> Vec<Notice> {
     let ignored = ignored_program(resolved).into_iter();
     let mut notices: Vec<Notice> = ignored.map(tool_notice).collect();
     let Some(base_url) = &resolved.profile.base_url else {

@@ -213,7 +213,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: `git log` shows the commits
     policy check --rules no-such-folder
       error [usage] there is no folder `no-such-folder`
-        next: name a folder with rule files, as `.agentos/policy`
+        next: name a folder with rule files, such as `.agentos/policy`
     policy explain
       error [usage] nothing is named that could be explained
         next: name a diff, `-`, `--commit REV` or `--read PATH`

@@ -102,14 +102,14 @@ impl Copies for ExecutorCopies {
         let copy = repo
             .copy(&self.folder, &self.target, owner, &shown)
             .map_err(|error| error.to_string())?;
-        Ok(Box::new(Lent(copy)))
+        Ok(Box::new(ExecutorCopy(copy)))
     }
 }
 
 /// The executor's copy as the port of programs.
-struct Lent(BaseCopy);
+struct ExecutorCopy(BaseCopy);
 
-impl Checkout for Lent {
+impl Checkout for ExecutorCopy {
     fn files(&self) -> PathBuf {
         self.0.files()
     }
