@@ -48,7 +48,7 @@ pub struct Outcome {
     pub version: u32,
     /// How the run ended.
     pub outcome: OutcomeKind,
-    /// Who or what caused this end.
+    /// Cause of this end, from which a front end derives the exit code.
     pub cause: Cause,
     /// Stable code of the reason, such as `ambiguous` or `dirty-overlap`. `None` if the change landed.
     pub code: Option<String>,

@@ -32,7 +32,7 @@ pub struct EffectError {
     pub code: String,
     /// Kind of the failure, from which a front end derives the exit code.
     pub cause: Cause,
-    /// One sentence: what failed, and on which object.
+    /// Description of the failure and its object, in one sentence.
     pub message: String,
     /// Advice on the next step, in a sentence that names no flag or verb of a front end. `None` if there is none.
     pub hint: Option<String>,

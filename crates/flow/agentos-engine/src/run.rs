@@ -8,7 +8,7 @@
 //! | step | record | without it |
 //! |---|---|---|
 //! | gather the named files from the base, if policy lets the tool read them | `attempt` | the tool would see uncommitted text or secrets, and nobody could say afterwards what it saw |
-//! | measure the repository | none | a write by the tool could not be told from the state before |
+//! | measure the repository | none | a write by the tool could not be recognised |
 //! | call the tool; the user can stop it | `answer` | – |
 //! | measure again and compare | none | a tool that wrote into the repository would pass for one that only proposed |
 //! | judge: place the answer without landing it | `tool_result` | the tool's own word would decide whether its answer is good |
@@ -41,7 +41,7 @@ use crate::{Cause, Outcome, OutcomeKind};
 
 pub use crate::request::Request;
 
-/// One call of a tool, judged but not landed.
+/// A call of a tool, judged but not landed.
 #[derive(Debug)]
 pub struct Proposed {
     /// The verdict.

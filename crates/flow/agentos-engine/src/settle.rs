@@ -225,7 +225,7 @@ fn place_answer(
         Err(LandError::Base(error)) => return Err(unreadable(&error)),
     };
     drop(base);
-    // A refused answer is recorded as well: the report says why, and a replay must come to the same refusal.
+    // A refused answer is recorded as well: the report says why, and a replay must refuse it in the same way.
     let (diff_sha256, diff_blob, report) = match &found {
         Ok(found) => {
             let blob = deps.evidence.store_blob(found.change.canonical_diff())?;

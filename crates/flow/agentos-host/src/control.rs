@@ -38,7 +38,7 @@ pub(crate) struct StopFlag(pub(crate) Arc<AtomicBool>);
 
 /// The run's side of stopping.
 pub(crate) struct Stopping {
-    /// The same signal as a flag, for work that polls.
+    /// Stop signal as a flag, for work that polls.
     pub(crate) flag: StopFlag,
     receiver: watch::Receiver<bool>,
 }

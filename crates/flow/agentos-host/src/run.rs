@@ -149,7 +149,7 @@ pub struct InlineRun {
 }
 
 impl InlineRun {
-    /// Does the run's work and returns its end. `observer` receives its notices and records directly; nobody is asked for consent.
+    /// Does the run's work and returns its end. `observer` receives its notices and records directly; no person is asked to consent.
     ///
     /// # Errors
     /// As [`RunHandle::outcome`].
