@@ -1,7 +1,7 @@
-//! The adapter: a program in a copy and a sandbox, asked like any other tool.
+//! The adapter that runs a program in a copy and a sandbox, with the same interface as any other tool.
 //!
-//! Owns: one call from copy to answer. Never: runs a program that the kernel does not hold with every layer that it
-//! has.
+//! Owns: one call from copy to answer. Never: accepts the answer of a program that ran without a sandbox layer that this
+//! system has.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -16,32 +16,32 @@ use agentos_tool::{
     ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
-use crate::acp::Client;
-use crate::background::Voice;
-use crate::calling::called_if_held;
-use crate::checkout::{keep_if_alive, shareable};
-use crate::difference::{Difference, Shown, difference};
-use crate::handed::{Handed, Teller};
+use crate::acp::AcpClient;
+use crate::background::ProgressChannel;
+use crate::calling::call_if_confined;
+use crate::checkout::{check_shared_folders, keep_while_alive};
+use crate::difference::{CopyDifference, CopyView, compare_trees};
+use crate::handed::{OutputReporter, ProgramInputs};
 use crate::health;
 use crate::lines::NoAnswer;
-use crate::program::Hears;
+use crate::program::TaskInput;
 use crate::quote::last_line;
 use crate::refusals::LastRun;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
-/// Bytes that a program may write to its two streams.
+/// Maximum bytes that a program may write to standard output and standard error together.
 const MOST_OUTPUT: usize = 64 << 20;
-/// How long an agent may take to leave off its turn when it is told that the turn is cancelled.
+/// Time between `session/cancel` and the end of the agent's processes.
 const TO_LEAVE_OFF: Duration = Duration::from_secs(1);
 
 /// A program as a tool.
 pub struct Agent {
-    inner: Arc<Inner>,
-    /// What holds it.
+    inner: Arc<AgentCore>,
+    /// Result of probing the sandbox.
     held: SandboxProbe,
 }
 
-struct Inner {
+struct AgentCore {
     program: Program,
     places: Places,
     sandbox: Sandbox,
@@ -50,7 +50,7 @@ struct Inner {
 }
 
 impl Agent {
-    /// A tool out of a program. `held` is what the sandbox says when it is probed.
+    /// Makes a tool of a program. `held` is the result of probing the sandbox.
     #[must_use]
     pub fn new(
         program: Program,
@@ -60,7 +60,7 @@ impl Agent {
         copies: Box<dyn Copies>,
     ) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(AgentCore {
                 program,
                 places,
                 sandbox,
@@ -79,7 +79,7 @@ impl Adapter for Agent {
 
     fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
         let inner = &self.inner;
-        health::check(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
+        health::check_program(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
     }
 
     fn run<'a>(
@@ -87,7 +87,7 @@ impl Adapter for Agent {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        called_if_held(self.held.get(), &self.inner, task, progress, Inner::work)
+        call_if_confined(self.held.get(), &self.inner, task, progress, AgentCore::run_task)
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -95,12 +95,12 @@ impl Adapter for Agent {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.last)
+        describe_confinement(self.held.get(), &self.inner.last)
     }
 }
 
-/// What holds a program, in the words of a result.
-pub(crate) fn confinement(held: &Result<SandboxReport, String>, last: &LastRun) -> Confinement {
+/// Describes the confinement of a program for the tool's result.
+pub(crate) fn describe_confinement(held: &Result<SandboxReport, String>, last: &LastRun) -> Confinement {
     let Ok(report) = held else {
         return Confinement::observed();
     };
@@ -117,45 +117,58 @@ pub(crate) fn confinement(held: &Result<SandboxReport, String>, last: &LastRun) 
             .collect(),
         landlock_abi: report.landlock_abi,
         run_limits: last.run_limits(),
-        refused: last.refused(),
+        refused: last.refused_calls(),
     }
 }
 
-/// Refuses what ran without a layer that this system has.
-pub(crate) fn whole(report: &SandboxReport) -> Result<(), AgentError> {
+/// Checks that the program ran with every layer that this system has.
+///
+/// # Errors
+/// [`SandboxError::NotConfined`] with the missing layers.
+pub(crate) fn check_layers(report: &SandboxReport) -> Result<(), AgentError> {
     let lacking = report.lacking();
     if lacking.is_empty() {
         return Ok(());
     }
-    let why = format!("without {}", named(&lacking));
+    let why = format!("without {}", join_names(&lacking));
     Err(SandboxError::NotConfined(why).into())
 }
 
-/// What this system has no layer for, in words for the result's reader.
-pub(crate) fn unheld(report: &SandboxReport) -> Option<String> {
+/// Words a note about the layers that this system cannot provide. `None` if it provides all.
+pub(crate) fn missing_layers_note(report: &SandboxReport) -> Option<String> {
     let missing = report.missing();
-    (!missing.is_empty()).then(|| format!("this system held the tool without {}", named(&missing)))
+    (!missing.is_empty()).then(|| {
+        format!(
+            "the tool was confined without {}, which this system does not provide",
+            join_names(&missing)
+        )
+    })
 }
 
-fn named(layers: &[SandboxLayer]) -> String {
+fn join_names(layers: &[SandboxLayer]) -> String {
     let names: Vec<&str> = layers.iter().map(|layer| layer.as_str()).collect();
     names.join(", ")
 }
 
-impl Inner {
-    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Result<ToolOutput, ToolError> {
+impl AgentCore {
+    fn run_task(
+        &self,
+        task: &ToolTask,
+        stop: &StopHandle,
+        channel: &ProgressChannel,
+    ) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
-        let handed =
-            Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
-        let call = Call {
+        let inputs = ProgramInputs::read_inputs(&self.program, &self.places)
+            .map_err(|error| error.into_tool_error(elapsed))?;
+        let call = AgentCall {
             task,
             stop,
-            voice,
-            handed: &handed,
+            channel,
+            inputs: &inputs,
         };
-        let produced = self.produce(call, &mut elapsed);
+        let produced = self.produce_answer(call, &mut elapsed);
         let (found, finish) =
-            produced.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))?;
+            produced.map_err(|error| inputs.secrets.hide_in(error.into_tool_error(elapsed)))?;
         Ok(ToolOutput {
             text: found.text,
             finish,
@@ -163,17 +176,22 @@ impl Inner {
             endpoint: None,
             usage: None,
             latency_ms: elapsed,
-            warnings: found.notes.iter().map(|note| handed.secrets.hide(note)).collect(),
+            warnings: found.notes.iter().map(|note| inputs.secrets.hide(note)).collect(),
         })
     }
 
-    /// Copy, run, difference.
-    fn produce(&self, call: Call<'_>, elapsed: &mut u64) -> Result<(Difference, FinishReason), AgentError> {
+    /// Takes a copy, runs the program in it and reads the difference.
+    fn produce_answer(
+        &self,
+        call: AgentCall<'_>,
+        elapsed: &mut u64,
+    ) -> Result<(CopyDifference, FinishReason), AgentError> {
+        // Under root every run gets a user id of its own, and the copy must belong to it before the program starts.
         let lease = self.sandbox.lease_identity()?;
         let owner = lease.as_ref().map(|lease| lease.identity().tool);
         let checkout = self.copies.take(owner).map_err(AgentError::Copy)?;
         let produced = self.produce_over(checkout.as_ref(), lease, call, elapsed);
-        keep_if_alive(checkout, &produced);
+        keep_while_alive(checkout, &produced);
         produced
     }
 
@@ -181,24 +199,30 @@ impl Inner {
         &self,
         checkout: &dyn Checkout,
         lease: Option<Arc<IdentityLease>>,
-        call: Call<'_>,
+        call: AgentCall<'_>,
         elapsed: &mut u64,
-    ) -> Result<(Difference, FinishReason), AgentError> {
-        shareable(checkout, &self.program.shared)?;
-        let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, lease.clone(), call, elapsed)
-        {
+    ) -> Result<(CopyDifference, FinishReason), AgentError> {
+        check_shared_folders(checkout, &self.program.shared)?;
+        let (mut found, finish) = match self.in_copy(
+            checkout,
+            CopyView::Overlaid,
+            lease.clone(),
+            call,
+            elapsed,
+        ) {
+            // Containers often forbid mounting an overlay; a full copy takes longer and gives the same answer.
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
-                let (mut found, finish) = self.in_copy(checkout, Shown::Copied, lease, call, elapsed)?;
-                let told =
-                    "no overlay can be mounted here: the tool worked in a whole copy, which takes longer";
-                found.notes.push(told.to_owned());
+                let (mut found, finish) = self.in_copy(checkout, CopyView::Copied, lease, call, elapsed)?;
+                let note = "no overlay can be mounted here, as in some containers: the tool worked in a full copy of the \
+                            files, which takes longer";
+                found.notes.push(note.to_owned());
                 (found, finish)
             }
             done => done?,
         };
         if checkout.withheld() > 0 {
             found.notes.push(format!(
-                "{} files were kept from the tool by policy, and from its git",
+                "policy withheld {} files from the tool; they were neither in its copy nor in its git history",
                 checkout.withheld()
             ));
         }
@@ -208,69 +232,71 @@ impl Inner {
     fn in_copy(
         &self,
         checkout: &dyn Checkout,
-        shown: Shown,
+        shown: CopyView,
         lease: Option<Arc<IdentityLease>>,
-        call: Call<'_>,
+        call: AgentCall<'_>,
         elapsed: &mut u64,
-    ) -> Result<(Difference, FinishReason), AgentError> {
-        let (task, handed) = (call.task, call.handed);
+    ) -> Result<(CopyDifference, FinishReason), AgentError> {
+        let (task, inputs) = (call.task, call.inputs);
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = RunFolders::new(&self.copies.folder(), &name, lease)?;
         let (left, lower) = match shown {
-            Shown::Overlaid => (scratch.changes(), Some(checkout.files())),
-            Shown::Copied => {
+            CopyView::Overlaid => (scratch.changes(), Some(checkout.files())),
+            CopyView::Copied => {
                 scratch.fill(&checkout.files())?;
                 (scratch.copy(), None)
             }
         };
         let borrowed = checkout.give_history(&left).map_err(AgentError::Copy)?;
-        let words = words(task);
+        let prompt = prompt_text(task);
         let mut order = self
             .program
-            .order_in_copy(&self.places, &scratch, lower, task, &words)?;
+            .launch_spec_in_copy(&self.places, &scratch, lower, task, &prompt)?;
         order.readable.extend(borrowed);
-        handed.furnish(&scratch.home())?;
-        let outlets = outlets(&self.program, &scratch)?;
+        inputs.write_files(&scratch.home())?;
+        let outlets = open_outlets(&self.program, &scratch)?;
         let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
-        let done = match self.program.hears {
-            Hears::Words => self.watched(&scratch, &order, words, caps, call),
-            Hears::Acp => self.prompted(&scratch, &order, &words, caps, call),
+        let done = match self.program.task_input {
+            TaskInput::Words => self.run_with_input(&scratch, &order, prompt, caps, call),
+            TaskInput::Acp => self.run_with_prompt(&scratch, &order, &prompt, caps, call),
         };
-        // Of a run that failed as well.
-        self.last.take(&scratch);
+        // Before the `?`: refused system calls matter most for a run that failed.
+        self.last.record_run(&scratch);
         let done = done?;
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-        whole(&done.ended.report)?;
-        let unheld = unheld(&done.ended.report);
-        let finish = self.judged(done)?;
+        // Checked before the difference is read: without a layer, the copy may not be the only place that was written to.
+        check_layers(&done.ended.report)?;
+        let unheld = missing_layers_note(&done.ended.report);
+        let finish = self.judge_end(done)?;
         let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
-        let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
-        if handed.secrets.are_added_by(&found.text) {
+        let mut found = compare_trees(&checkout.files(), &left, shown, &ignored)?;
+        // Checked on the diff and not on the copy: the secret may be in the repository already.
+        if inputs.secrets.are_added_by(&found.text) {
             return Err(AgentError::Secret(self.program.name.clone()));
         }
-        found.notes.extend(refused(&outlets));
+        found.notes.extend(refused_hosts(&outlets));
         found.notes.extend(unheld);
         Ok((found, finish))
     }
 
-    /// Runs the program and tells what it writes.
-    fn watched(
+    /// Runs the program with the task on its standard input and reports its output.
+    fn run_with_input(
         &self,
         scratch: &RunFolders,
         order: &LaunchSpec,
-        words: String,
+        prompt: String,
         caps: RunCaps,
-        call: Call<'_>,
-    ) -> Result<Done, AgentError> {
-        let mut teller = Teller::new(&call.handed.secrets, call.voice);
-        let mut seen = |stream, bytes: &[u8]| teller.stream(stream, bytes);
-        let input = ToolInput::Bytes(words.into_bytes());
+        call: AgentCall<'_>,
+    ) -> Result<FinishedProgram, AgentError> {
+        let mut reporter = OutputReporter::new(&call.inputs.secrets, call.channel);
+        let mut seen = |stream, bytes: &[u8]| reporter.report_stream(stream, bytes);
+        let input = ToolInput::Bytes(prompt.into_bytes());
         let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
-        let tail = teller.end();
-        Ok(Done {
+        let tail = reporter.finish_report();
+        Ok(FinishedProgram {
             ended: ended?,
             last: last_line(&tail),
             said: Ok(FinishReason::Stop),
@@ -278,41 +304,46 @@ impl Inner {
     }
 
     /// Runs the program, prompts it over the Agent Client Protocol, and ends it when it has answered.
-    fn prompted(
+    fn run_with_prompt(
         &self,
         scratch: &RunFolders,
         order: &LaunchSpec,
-        words: &str,
+        prompt: &str,
         caps: RunCaps,
-        call: Call<'_>,
-    ) -> Result<Done, AgentError> {
+        call: AgentCall<'_>,
+    ) -> Result<FinishedProgram, AgentError> {
         let (say, hear) = channel();
-        let mut client = Client::begin(&order.cwd, words, say);
-        call.stop.ask_first(TO_LEAVE_OFF, client.cancel());
-        let mut teller = Teller::new(&call.handed.secrets, call.voice);
+        let mut client = AcpClient::start_conversation(&order.cwd, prompt, say);
+        call.stop.ask_first(TO_LEAVE_OFF, client.cancel_turn());
+        let mut reporter = OutputReporter::new(&call.inputs.secrets, call.channel);
         let mut seen = |stream, bytes: &[u8]| match stream {
             OutputStream::Out => {
-                // Before it is read, since what is quoted of it is cut.
-                let clear = teller.messages(bytes);
-                client.take(&clear, &mut |progress| teller.progress(progress));
+                // Secrets are hidden before the messages are parsed: a quoted text is cut to one line of limited length, and
+                // half of a secret would no longer be recognised.
+                let clear = reporter.redact_messages(bytes);
+                client.read_output(&clear, &mut |progress| reporter.report_progress(progress));
+                // Agents wait for the next prompt after a turn, so the process has to be ended from outside.
                 if client.is_over() {
                     call.stop.finish();
                 }
             }
-            OutputStream::Err => teller.stream(stream, bytes),
+            OutputStream::Err => reporter.report_stream(stream, bytes),
         };
         let input = ToolInput::Talk(hear);
         let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
-        let tail = teller.end();
-        Ok(Done {
+        let tail = reporter.finish_report();
+        Ok(FinishedProgram {
             ended: ended?,
             last: last_line(&tail),
-            said: client.end(),
+            said: client.finish_turn(),
         })
     }
 
-    /// What a program that ended so has come to.
-    fn judged(&self, done: Done) -> Result<FinishReason, AgentError> {
+    /// Decides whether a finished run gave an answer. A reason that the program gave itself takes precedence over its exit code.
+    ///
+    /// # Errors
+    /// [`AgentError::Said`], [`AgentError::Failed`] or [`AgentError::Acp`].
+    fn judge_end(&self, done: FinishedProgram) -> Result<FinishReason, AgentError> {
         let program = self.program.name.clone();
         match done.said {
             Err(NoAnswer::Said(why)) => Err(AgentError::Said { program, why }),
@@ -327,33 +358,33 @@ impl Inner {
     }
 }
 
-/// One call.
+/// Arguments of one call that every step needs.
 #[derive(Clone, Copy)]
-struct Call<'a> {
+struct AgentCall<'a> {
     task: &'a ToolTask,
     stop: &'a StopHandle,
-    voice: &'a Voice,
-    handed: &'a Handed,
+    channel: &'a ProgressChannel,
+    inputs: &'a ProgramInputs,
 }
 
-/// How a program ended, and what it said of that.
-struct Done {
+/// End of a program's process, with what it reported about it.
+struct FinishedProgram {
     ended: FinishedRun,
-    /// The last line beside its answer.
+    /// Last line of its output that is not part of a protocol message.
     last: String,
     said: Result<FinishReason, NoAnswer>,
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) type Outlets = Vec<agentos_sandbox::NetworkOutlet>;
-/// Nothing is run here that could need one.
+pub(crate) type OpenOutlets = Vec<agentos_sandbox::NetworkOutlet>;
+/// Placeholder: network outlets exist on Linux only.
 #[cfg(not(target_os = "linux"))]
-pub(crate) type Outlets = Vec<()>;
+pub(crate) type OpenOutlets = Vec<()>;
 
-/// Opens a program's ways out.
+/// Opens the sockets through which a program reaches its server and hosts. They close when the value is dropped.
 #[cfg(target_os = "linux")]
-pub(crate) fn outlets(program: &Program, scratch: &RunFolders) -> Result<Outlets, AgentError> {
-    let ways = program.ways(scratch).into_iter();
+pub(crate) fn open_outlets(program: &Program, scratch: &RunFolders) -> Result<OpenOutlets, AgentError> {
+    let ways = program.network_outlets(scratch).into_iter();
     let open = |(forward, way): (agentos_sandbox::PortForward, agentos_sandbox::OutletRoute)| {
         agentos_sandbox::NetworkOutlet::open(&forward.socket, scratch.keeper(), way).map_err(AgentError::from)
     };
@@ -361,26 +392,26 @@ pub(crate) fn outlets(program: &Program, scratch: &RunFolders) -> Result<Outlets
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn outlets(_program: &Program, _scratch: &RunFolders) -> Result<Outlets, AgentError> {
+pub(crate) fn open_outlets(_program: &Program, _scratch: &RunFolders) -> Result<OpenOutlets, AgentError> {
     Ok(Vec::new())
 }
 
-/// What a program wanted to reach and could not, in words.
+/// Words a note for each host that a program tried to reach and was refused.
 #[cfg(target_os = "linux")]
-pub(crate) fn refused(outlets: &Outlets) -> Vec<String> {
+pub(crate) fn refused_hosts(outlets: &OpenOutlets) -> Vec<String> {
     let names = outlets.iter().flat_map(agentos_sandbox::NetworkOutlet::refused);
     names
-        .map(|name| format!("the tool was kept from `{name}`, which is not among its profile's hosts"))
+        .map(|name| format!("the tool tried to reach `{name}` and was refused, because its profile does not list that host"))
         .collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn refused(_outlets: &Outlets) -> Vec<String> {
+pub(crate) fn refused_hosts(_outlets: &OpenOutlets) -> Vec<String> {
     Vec::new()
 }
 
-/// What a program is told: the task, and why the last try did not land.
-fn words(task: &ToolTask) -> String {
+/// Words the prompt: the task, and why the previous attempt did not land.
+fn prompt_text(task: &ToolTask) -> String {
     match &task.feedback {
         Some(feedback) => format!("{}\n\n{feedback}", task.instruction),
         None => task.instruction.clone(),

@@ -1,6 +1,6 @@
-//! Work that blocks, as a future: one thread for one call.
+//! Blocking work as a future: one thread for one call.
 //!
-//! Owns: handing over what the work says on its way, and the result. Never: names a runtime.
+//! Owns: passing on progress and the result of the work. Never: depends on an async runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,103 +10,108 @@ use std::thread;
 
 use agentos_tool::{Progress, ProgressSink};
 
-/// With this the work speaks to whoever waits for it.
+/// Passes progress from the worker thread to the future that waits for it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Voice(Arc<Mutex<Heard>>);
+pub(crate) struct ProgressChannel(Arc<Mutex<PendingProgress>>);
 
 #[derive(Debug, Default)]
-struct Heard {
-    words: Vec<Progress>,
+struct PendingProgress {
+    updates: Vec<Progress>,
     waker: Option<Waker>,
 }
 
-impl Voice {
-    /// Says something while the work goes on.
-    pub(crate) fn say(&self, word: Progress) {
+impl ProgressChannel {
+    /// Reports progress and wakes the waiting future.
+    pub(crate) fn report_progress(&self, update: Progress) {
+        // The lock is released before `wake`, which may poll the future, and with it take the lock again, on this thread.
         let waker = {
-            let mut heard = locked(&self.0);
-            heard.words.push(word);
-            heard.waker.take()
+            let mut pending = lock_shared(&self.0);
+            pending.updates.push(update);
+            pending.waker.take()
         };
         waker.into_iter().for_each(Waker::wake);
     }
 
-    fn wake(&self) {
-        let waker = locked(&self.0).waker.take();
+    fn wake_waiter(&self) {
+        let waker = lock_shared(&self.0).waker.take();
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// What was said since the last time.
-    fn take(&self) -> Vec<Progress> {
-        std::mem::take(&mut locked(&self.0).words)
+    /// Returns the progress since the last call.
+    fn take_progress(&self) -> Vec<Progress> {
+        std::mem::take(&mut lock_shared(&self.0).updates)
     }
 }
 
-/// The result of work on another thread. Dropped before it is there, `cancel` is called.
-pub(crate) struct Background<'a, T, C: FnMut()> {
+/// Future of a result that another thread computes. Dropping it calls `cancel` and waits for the thread.
+pub(crate) struct BackgroundTask<'a, T, C: FnMut()> {
     done: Arc<Mutex<Option<T>>>,
-    voice: Voice,
+    channel: ProgressChannel,
     progress: &'a dyn ProgressSink,
     worker: Option<thread::JoinHandle<()>>,
     cancel: C,
 }
 
-/// Begins the work; none when the system refuses a thread. What it says goes to `progress` as it comes.
-pub(crate) fn begin<T: Send + 'static, C: FnMut()>(
-    work: impl FnOnce(&Voice) -> T + Send + 'static,
+/// Starts the work on a new thread and passes its progress to `progress`. `None` if the system refuses a thread.
+pub(crate) fn start_work<T: Send + 'static, C: FnMut()>(
+    work: impl FnOnce(&ProgressChannel) -> T + Send + 'static,
     cancel: C,
     progress: &dyn ProgressSink,
-) -> Option<Background<'_, T, C>> {
+) -> Option<BackgroundTask<'_, T, C>> {
     let done = Arc::new(Mutex::new(None));
-    let voice = Voice::default();
-    let (result, said) = (Arc::clone(&done), voice.clone());
+    let channel = ProgressChannel::default();
+    let (result, reporter) = (Arc::clone(&done), channel.clone());
     let worker = thread::Builder::new()
         .spawn(move || {
-            let value = work(&said);
-            *locked(&result) = Some(value);
-            said.wake();
+            let value = work(&reporter);
+            *lock_shared(&result) = Some(value);
+            reporter.wake_waiter();
         })
         .ok()?;
-    Some(Background {
+    Some(BackgroundTask {
         done,
-        voice,
+        channel,
         progress,
         worker: Some(worker),
         cancel,
     })
 }
 
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What they guard is whole at every moment.
+fn lock_shared<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Values are moved in and out in one step, so they are valid even after a panic of the other thread.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T, C: FnMut()> Background<'_, T, C> {
-    fn tell(&self) {
-        let words = self.voice.take();
-        words.into_iter().for_each(|word| self.progress.progress(word));
+impl<T, C: FnMut()> BackgroundTask<'_, T, C> {
+    fn pass_progress(&self) {
+        let updates = self.channel.take_progress();
+        updates
+            .into_iter()
+            .for_each(|update| self.progress.progress(update));
     }
 }
 
-impl<T, C: FnMut()> Future for Background<'_, T, C> {
+impl<T, C: FnMut()> Future for BackgroundTask<'_, T, C> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // The waker first: whatever comes after it wakes.
-        locked(&self.voice.0).waker = Some(context.waker().clone());
-        self.tell();
-        let Some(done) = locked(&self.done).take() else {
+        // The waker is stored first. Otherwise progress that arrives between the look and the store would wake nobody.
+        lock_shared(&self.channel.0).waker = Some(context.waker().clone());
+        self.pass_progress();
+        let Some(done) = lock_shared(&self.done).take() else {
             return Poll::Pending;
         };
-        self.tell();
+        // Progress may have arrived between the first pass and the result.
+        self.pass_progress();
         Poll::Ready(done)
     }
 }
 
-impl<T, C: FnMut()> Drop for Background<'_, T, C> {
+impl<T, C: FnMut()> Drop for BackgroundTask<'_, T, C> {
     fn drop(&mut self) {
         (self.cancel)();
-        // The work ends at once when it is cancelled; nothing of it may outlive the call.
+        // The sandbox kills the program when the work is cancelled, so the thread ends soon. It is joined, because its
+        // folders and its copy must not be used after the call.
         if let Some(worker) = self.worker.take() {
             let _ = worker.join();
         }

@@ -1,7 +1,6 @@
-//! What every tool of this crate has in common: its call is work on a thread of its own, and what must be held is not run
-//! where it cannot be.
+//! The frame of every call in this crate: the work runs on a thread of its own, and only if the sandbox can confine it.
 //!
-//! Owns: the start and the end of a call. Never: knows what is called.
+//! Owns: the start and the end of a call. Never: knows which kind of tool is called.
 
 use std::sync::Arc;
 
@@ -9,38 +8,38 @@ use agentos_sandbox::{SandboxError, SandboxReport, StopHandle};
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolOutput, ToolTask};
 
 use crate::AgentError;
-use crate::background::{Voice, begin};
+use crate::background::{ProgressChannel, start_work};
 
-/// What a call gives.
-pub(crate) type Answered = Result<ToolOutput, ToolError>;
+/// Result of one call.
+pub(crate) type CallResult = Result<ToolOutput, ToolError>;
 
-/// Does the work of a call on another thread. It is stopped when nobody waits for it any more.
-pub(crate) async fn called<W: Send + Sync + 'static>(
+/// Runs the work of a call on another thread. Dropping the future stops it.
+pub(crate) async fn call_on_thread<W: Send + Sync + 'static>(
     worker: &Arc<W>,
     task: &ToolTask,
     progress: &dyn ProgressSink,
-    work: fn(&W, &ToolTask, &StopHandle, &Voice) -> Answered,
-) -> Answered {
+    work: fn(&W, &ToolTask, &StopHandle, &ProgressChannel) -> CallResult,
+) -> CallResult {
     let stop = StopHandle::default();
     let (worker, task, work_stop) = (Arc::clone(worker), task.clone(), stop.clone());
-    let work = move |voice: &Voice| work(&worker, &task, &work_stop, voice);
-    match begin(work, move || stop.stop(), progress) {
+    let work = move |voice: &ProgressChannel| work(&worker, &task, &work_stop, voice);
+    match start_work(work, move || stop.stop(), progress) {
         Some(background) => background.await,
         None => Err(AgentError::Thread.into_tool_error(0)),
     }
 }
 
-/// The same where the sandbox holds what is called, and an error where it does not.
-pub(crate) fn called_if_held<'a, W: Send + Sync + 'static>(
+/// Runs the work of a call as [`call_on_thread`] does, or returns an error if the sandbox cannot confine it.
+pub(crate) fn call_if_confined<'a, W: Send + Sync + 'static>(
     held: &Result<SandboxReport, String>,
     worker: &'a Arc<W>,
     task: &'a ToolTask,
     progress: &'a dyn ProgressSink,
-    work: fn(&W, &ToolTask, &StopHandle, &Voice) -> Answered,
-) -> BoxFuture<'a, Answered> {
+    work: fn(&W, &ToolTask, &StopHandle, &ProgressChannel) -> CallResult,
+) -> BoxFuture<'a, CallResult> {
     if let Err(why) = held {
         let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));
         return Box::pin(std::future::ready(Err(error.into_tool_error(0))));
     }
-    Box::pin(called(worker, task, progress, work))
+    Box::pin(call_on_thread(worker, task, progress, work))
 }

@@ -1,6 +1,6 @@
 //! The copy that a program works on, as a port.
 //!
-//! Owns: what is asked of it. Never: makes one; the executor does, which alone reads git.
+//! Owns: the interface. Never: makes a copy; the executor does, because it alone reads git.
 
 use std::path::{Path, PathBuf};
 
@@ -11,41 +11,42 @@ use agentos_sandbox::SandboxError;
 
 use crate::AgentError;
 
-/// Gives copies of the commit that a change would be made on.
+/// Provides copies of the base commit.
 pub trait Copies: Send + Sync {
-    /// The folder in which runs may have folders of their own.
+    /// Returns the folder in which each run may create a folder of its own.
     fn folder(&self) -> PathBuf;
 
-    /// A copy, for as long as the value lives. `owner` is the user that its files shall belong to; `None` if that is ours.
+    /// Takes a copy, reserved while the value lives. `owner` is the user who will own its files; `None` if that is our own.
     ///
     /// # Errors
-    /// One sentence why there is none.
+    /// One sentence with the reason if no copy can be made.
     fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String>;
 }
 
-/// One copy.
+/// A copy of the base commit's files.
 pub trait Checkout {
-    /// Its files; nobody writes to them.
+    /// Returns the folder of its files, which are never written to.
     fn files(&self) -> PathBuf;
 
-    /// How many files of the commit are not in it, because policy keeps them from the tool.
+    /// Returns the number of the commit's files that policy withholds from the tool; they are not in the copy.
     fn withheld(&self) -> usize;
 
-    /// Do the commit's own rules ignore this path? A folder's name ends in `/`.
+    /// Returns true if the commit's own `.gitignore` files ignore this path. A folder's path ends in `/`.
     fn is_ignored(&self, path: &str) -> bool;
 
     /// Makes a git directory in `folder`, at the base commit and with the files that are shown, and returns the folders of
     /// objects that it borrows from: they hold nothing else, and must be readable.
     ///
     /// # Errors
-    /// One sentence why there is none.
+    /// One sentence with the reason if it cannot be made.
     fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String>;
 }
 
-/// Keeps a copy as it is, for as long as this program runs, if processes of a run over it may still live: another run must not
-/// turn it into that of another base under them.
-pub(crate) fn keep_if_alive<T>(checkout: Box<dyn Checkout>, done: &Result<T, AgentError>) {
+/// Reserves a copy until this program ends if processes of a run over it may still be alive: another run must not update its
+/// files under them.
+pub(crate) fn keep_while_alive<T>(checkout: Box<dyn Checkout>, done: &Result<T, AgentError>) {
     if matches!(done, Err(AgentError::Sandbox(SandboxError::NotEnded))) {
+        // Dropping it would release the copy, and the next run would update it to its own base.
         std::mem::forget(checkout);
     }
 }
@@ -57,12 +58,20 @@ pub(crate) fn keep_if_alive<T>(checkout: Box<dyn Checkout>, done: &Result<T, Age
 )]
 fn is_git_folder(place: &Path) -> bool {
     let holds = |name: &str| place.join(name).symlink_metadata().is_ok();
+    // A bare repository has `HEAD` and `objects`, a linked worktree's directory `HEAD` and `commondir`: see
+    // gitrepository-layout(5).
     holds(".git") || (holds("HEAD") && (holds("objects") || holds("commondir")))
 }
 
-/// Refuses to show the user's folders where the commit has something of its own: what it does not ignore, and what lies
-/// below a link of it, which leads anywhere.
-pub(crate) fn shareable(checkout: &dyn Checkout, shared: &[(PathBuf, String)]) -> Result<(), AgentError> {
+/// Checks that the user's shared folders may be shown in the copy: the commit ignores them, and none lies below a link of
+/// the commit, which could lead anywhere.
+///
+/// # Errors
+/// [`AgentError::OfGit`] and [`AgentError::NotIgnored`] with the folder's name.
+pub(crate) fn check_shared_folders(
+    checkout: &dyn Checkout,
+    shared: &[(PathBuf, String)],
+) -> Result<(), AgentError> {
     let is_of_git = |(from, name): &&(PathBuf, String)| RepoPath::new(name).is_err() || is_git_folder(from);
     if let Some((_, name)) = shared.iter().find(is_of_git) {
         return Err(AgentError::OfGit(name.clone()));
@@ -76,8 +85,8 @@ pub(crate) fn shareable(checkout: &dyn Checkout, shared: &[(PathBuf, String)]) -
     }
 }
 
-/// Returns true if a path of a copy is a link or leads through something that is no folder. What cannot be looked at counts
-/// as such.
+/// Returns true if a path of a copy is a link, or leads through anything but folders. A path that cannot be read counts as
+/// one.
 fn is_below_link(files: &Path, name: &Path) -> bool {
     let folder =
         OpenFolder::open_root(files).and_then(|top| top.open_path(name.parent().unwrap_or(Path::new(""))));

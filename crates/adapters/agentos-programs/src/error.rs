@@ -1,6 +1,7 @@
 //! Why a program gave no answer.
 //!
-//! Owns: the error, and what it means for the run. Never: quotes more of a program's output than one line.
+//! Owns: the error, and its category, hint and next steps for the run. Never: quotes more than one line of a program's
+//! output.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,40 +10,40 @@ use agentos_api::{NextStep, list_causes};
 use agentos_sandbox::SandboxError;
 use agentos_tool::{ErrorCategory, HealthStatus, ToolAdvice, ToolError, ToolFailure};
 
-/// A program that gave no answer.
+/// Reason why a program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// It is not installed.
-    #[error("there is no program `{0}`")]
+    /// The program is not installed.
+    #[error("program `{0}` not found on the search path")]
     NoProgram(String),
-    /// The copy cannot be made.
+    /// The executor could not make the copy.
     #[error("the tool's copy of the repository cannot be made: {0}")]
     Copy(String),
-    /// There is nobody to wait for it.
-    #[error("the tool cannot be started: the system refuses a thread")]
+    /// No thread to wait for the program could be started.
+    #[error("the tool cannot be started: the system refused to create a thread")]
     Thread,
-    /// It could not be confined, or did not end by itself.
+    /// The program could not be confined, or the sandbox ended it.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// It says that it failed.
-    #[error("`{program}` ended with exit code {code}{}", last_line(.said))]
+    /// The program ended with an exit code other than 0.
+    #[error("`{program}` ended with exit code {code}{}", quote_suffix(.said))]
     Failed {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Its exit code.
+        /// Exit code.
         code: u8,
-        /// The last line it wrote; untrusted.
+        /// Last line that it wrote; untrusted.
         said: String,
     },
-    /// It says that there is no answer.
-    #[error("`{program}` gives no answer: {why}")]
+    /// The program reported that it has no answer.
+    #[error("`{program}` gave no answer: {why}")]
     Said {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Its reason; untrusted.
+        /// Reason in its own words; untrusted.
         why: String,
     },
-    /// It does not speak the tool protocol.
+    /// The program's output does not follow the tool protocol.
     #[error("`{program}` broke the tool protocol: {how}")]
     Protocol {
         /// The program.
@@ -50,7 +51,7 @@ pub enum AgentError {
         /// How.
         how: String,
     },
-    /// It does not speak the Agent Client Protocol.
+    /// The program's output does not follow the Agent Client Protocol.
     #[error("`{program}` broke the Agent Client Protocol: {how}")]
     Acp {
         /// The program.
@@ -58,39 +59,38 @@ pub enum AgentError {
         /// How.
         how: String,
     },
-    /// What it left cannot be read.
+    /// A file of the copy cannot be read or written.
     #[error("the tool's changes cannot be read at `{}`: {source}", path.display())]
     Unreadable {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What was to be shared is part of the repository.
+    /// A folder to share is part of the repository.
     #[error("`{0}` cannot be shared with the tool, because the repository does not ignore it")]
     NotIgnored(String),
-    /// What was to be shared is git's own.
+    /// A folder to share is a git directory or contains one.
     #[error(
-        "`{0}` cannot be shared with the tool, because it is a git directory, or holds one: the tool would see all of its history"
+        "`{0}` cannot be shared with the tool, because it is or contains a git directory: the tool would see all of its history"
     )]
     OfGit(String),
-    /// Its answer holds what it was handed to sign in with.
-    #[error(
-        "`{0}` wrote a key or token that it was handed into its answer, and nothing of the answer is kept"
-    )]
+    /// The answer contains a key or token that the program was given to sign in with.
+    #[error("the answer of `{0}` contains a key or token that it was given, so the answer was discarded")]
     Secret(String),
-    /// It changed more than an answer may hold.
+    /// The changed files exceed the limit in bytes.
     #[error("the tool changed more than {0} bytes")]
     TooLarge(u64),
-    /// It left more files than are read; the limit is on the bytes of their paths.
-    #[error("the tool left too many files: their paths come to more than {0} bytes")]
+    /// The program left too many files; the limit is on the bytes of their paths.
+    #[error("the tool left too many files: their paths together are longer than {0} bytes")]
     TooMany(u64),
-    /// It nested folders deeper than is read.
-    #[error("the tool nested folders more than {0} deep, and nothing of its answer is kept")]
+    /// The program nested folders deeper than they are read.
+    #[error("the tool nested folders more than {0} levels deep, so its answer was discarded")]
     TooDeep(usize),
 }
 
-fn last_line(said: &str) -> String {
+/// Formats the quoted last line as the end of a message. Empty if there is none.
+fn quote_suffix(said: &str) -> String {
     if said.is_empty() {
         String::new()
     } else {
@@ -99,16 +99,17 @@ fn last_line(said: &str) -> String {
 }
 
 impl AgentError {
-    /// What failed while reading a place.
-    pub(crate) fn unreadable(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
+    /// Returns a function that wraps an I/O error at `path`.
+    pub(crate) fn unreadable_at(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Unreadable { path, source }
     }
 
-    /// The same for the engine. A call that was ended for its time took that time, whatever is known of it.
+    /// Converts the error for the engine. After a timeout, the latency is at least the time limit.
     pub(crate) fn into_tool_error(self, latency_ms: u64) -> ToolError {
         let category = self.category();
         let health = matches!(category, ErrorCategory::Config).then_some(HealthStatus::NotConfigured);
+        // A run that was killed returns no report, so `latency_ms` may still be 0.
         let (failure, latency_ms) = if let Self::Sandbox(SandboxError::OutOfTime(limit)) = &self {
             let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             (ToolFailure::Timeout, latency_ms.max(limit))
@@ -196,7 +197,7 @@ impl AgentError {
             Self::OfGit(_) => {
                 Some("share a folder of built or installed files, such as `target` or `node_modules`")
             }
-            Self::Secret(_) => Some("say in the task that no key may be written into a file"),
+            Self::Secret(_) => Some("add to the task that no key or token may be written into a file"),
             Self::Failed { .. }
             | Self::Protocol { .. }
             | Self::Said { .. }

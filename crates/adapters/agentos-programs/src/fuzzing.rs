@@ -1,6 +1,6 @@
-//! What programs say, line by line, opened for fuzzing.
+//! The readers of both protocols, exposed for fuzzing.
 //!
-//! Owns: a thin way to the two protocols without a program. Never: starts one, and nothing here is part of the crate's
+//! Owns: access to the two protocols without a program. Never: starts a program. Nothing here is part of the crate's public
 //! interface.
 
 use std::path::Path;
@@ -8,64 +8,64 @@ use std::sync::mpsc::channel;
 
 use agentos_tool::{FinishReason, Progress, Usage};
 
-use crate::acp::Client;
-use crate::lines::{Lines, NoAnswer};
+use crate::acp::AcpClient;
+use crate::lines::{AnswerReader, NoAnswer};
 
-/// What the lines of a tool amount to.
+/// Result of reading a tool's lines.
 #[derive(Debug, PartialEq)]
 pub struct HeardTool {
-    /// Text, end, model and tokens of a whole answer, or why there is none.
+    /// Text, end, model and tokens of a complete answer, or the reason why there is none.
     pub answer: Result<(String, FinishReason, Option<String>, Option<Usage>), String>,
-    /// Everything that was shown while it spoke.
+    /// Progress that was reported meanwhile.
     pub shown: Vec<Progress>,
 }
 
-/// Reads what a tool wrote under the tool protocol, in these chunks.
+/// Reads a tool's output under the tool protocol, in these chunks.
 #[must_use]
 pub fn read_tool_lines(chunks: &[&[u8]]) -> HeardTool {
-    let mut lines = Lines::default();
+    let mut lines = AnswerReader::default();
     let mut shown = Vec::new();
     for chunk in chunks {
-        lines.take(chunk, &mut |progress| shown.push(progress));
+        lines.read_output(chunk, &mut |progress| shown.push(progress));
     }
-    let answer = lines.end();
+    let answer = lines.finish_answer();
     HeardTool {
         answer: answer
             .map(|answer| (answer.text, answer.finish, answer.model, answer.usage))
-            .map_err(said),
+            .map_err(describe_failure),
         shown,
     }
 }
 
-/// What came of a conversation with an agent.
+/// Result of a conversation with an agent.
 #[derive(Debug, PartialEq)]
 pub struct HeardAgent {
-    /// How its turn ended, or why it did not.
+    /// How its turn ended, or the reason why it did not.
     pub end: Result<FinishReason, String>,
-    /// The lines that were sent to it, in order.
+    /// Lines that were sent to it, in order.
     pub sent: Vec<Vec<u8>>,
-    /// Everything that was shown while it spoke.
+    /// Progress that was reported meanwhile.
     pub shown: Vec<Progress>,
 }
 
-/// Speaks with an agent of the Agent Client Protocol that writes these chunks whatever it is asked.
+/// Runs a conversation with an agent that writes these chunks whatever it is sent.
 #[must_use]
-pub fn read_agent_lines(folder: &Path, words: &str, chunks: &[&[u8]]) -> HeardAgent {
-    let (say, heard) = channel();
-    let mut client = Client::begin(folder, words, say);
+pub fn read_agent_lines(folder: &Path, prompt: &str, chunks: &[&[u8]]) -> HeardAgent {
+    let (sender, receiver) = channel();
+    let mut client = AcpClient::start_conversation(folder, prompt, sender);
     let mut shown = Vec::new();
     for chunk in chunks {
-        client.take(chunk, &mut |progress| shown.push(progress));
+        client.read_output(chunk, &mut |progress| shown.push(progress));
     }
-    let end = client.end().map_err(said);
+    let end = client.finish_turn().map_err(describe_failure);
     HeardAgent {
         end,
-        sent: heard.try_iter().collect(),
+        sent: receiver.try_iter().collect(),
         shown,
     }
 }
 
-fn said(why: NoAnswer) -> String {
+fn describe_failure(why: NoAnswer) -> String {
     match why {
         NoAnswer::Said(why) => format!("said: {why}"),
         NoAnswer::Broken(how) => format!("broken: {how}"),

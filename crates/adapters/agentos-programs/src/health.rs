@@ -1,6 +1,6 @@
-//! How a program is, without giving it a task.
+//! The health check of a program, which gives it no task.
 //!
-//! Owns: the states, and asking it for its version. Never: lets it reach the network for that.
+//! Owns: the states, and asking the program for its version. Never: gives it the network for that.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,16 +9,17 @@ use agentos_api::NextStep;
 use agentos_sandbox::{LaunchSpec, RunCaps, Sandbox, SandboxProbe, StopHandle, ToolInput};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
-use crate::background::{Voice, begin};
+use crate::background::{ProgressChannel, start_work};
 use crate::quote::last_line;
 use crate::{Places, Program};
 
-/// A check takes at most this long: agents in Python and JavaScript load for seconds before they say anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a check. Agents in Python and JavaScript load for seconds before they print anything.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum bytes of output of a program that prints its version.
 const MOST_OUTPUT: usize = 64 << 10;
 
-/// The state of a program, found out on a thread of its own. `held` is what the sandbox says when it is probed.
-pub(crate) fn check<'a>(
+/// Checks a program on a thread of its own. `held` is the result of probing the sandbox.
+pub(crate) fn check_program<'a>(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
@@ -28,31 +29,39 @@ pub(crate) fn check<'a>(
     let not =
         |details: String, now| ToolHealth::new(&program.provider, HealthStatus::NotConfigured, details, now);
     let Some(found) = program.installed(places) else {
-        let health = not(format!("there is no program `{}`", program.name), now)
-            .with_detail("no-program")
-            .with_fix("install it, so that it is on the search path");
+        let health = not(
+            format!("program `{}` not found on the search path", program.name),
+            now,
+        )
+        .with_detail("no-program")
+        .with_fix("install it, and make sure that its folder is in `PATH`");
         return Box::pin(std::future::ready(health));
     };
+    // Programs of users and agents are never started unconfined, not even to print a version.
     if let Err(why) = held.get() {
-        let health = not(format!("it cannot be confined here: {why}"), now);
-        let fix = "tools of this kind need Linux with Landlock, seccomp and user namespaces";
+        let health = not(
+            format!("the program cannot be confined on this system: {why}"),
+            now,
+        );
+        let fix = "run it on Linux with Landlock, seccomp and user namespaces enabled";
         return Box::pin(std::future::ready(health.with_fix(fix)));
     }
     let (program_there, places, sandbox) = (program.clone(), places.clone(), sandbox.clone());
     let (stop, began) = (StopHandle::default(), now.clone());
     let asked = stop.clone();
-    let look = move |_: &Voice| health(&program_there, &places, &sandbox, &asked, found, began);
-    match begin(look, move || stop.stop(), &NoProgress) {
+    let look =
+        move |_: &ProgressChannel| check_installed(&program_there, &places, &sandbox, &asked, found, began);
+    match start_work(look, move || stop.stop(), &NoProgress) {
         Some(background) => Box::pin(background),
         None => Box::pin(std::future::ready(not(
-            "the system refuses a thread".to_owned(),
+            "the system refused to create a thread".to_owned(),
             now,
         ))),
     }
 }
 
-/// The state of a program that is there and can be confined.
-fn health(
+/// Checks a program that is installed and can be confined.
+fn check_installed(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
@@ -61,12 +70,12 @@ fn health(
     now: Timestamp,
 ) -> ToolHealth {
     let health = |status, details| ToolHealth::new(&program.provider, status, details, now.clone());
-    let version = match version(program, places, sandbox, stop, found.clone()) {
+    let version = match read_version(program, places, sandbox, stop, found.clone()) {
         Ok(version) => version,
         Err(why) => {
             return health(
                 HealthStatus::NotConfigured,
-                format!("`{}` does not start confined: {why}", program.name),
+                format!("`{}` does not start in the sandbox: {why}", program.name),
             )
             .with_detail("does-not-start")
             .with_category(ErrorCategory::Runtime)
@@ -79,24 +88,25 @@ fn health(
         None => format!("found at {}", found.display()),
     };
     match program.signed_in(places) {
-        Some(false) => health(
-            HealthStatus::NotConfigured,
-            format!("{named}; it is not signed in"),
-        )
-        .with_detail("not-signed-in")
-        .with_category(ErrorCategory::Auth)
-        .with_fix(format!("sign in with `{}`", program.name))
-        .suggest_steps([NextStep::SetKey {
-            provider: Some(program.provider.clone()),
-            in_file: false,
-        }]),
-        Some(true) => health(HealthStatus::Connected, format!("{named}; there is a sign-in")),
+        Some(false) => health(HealthStatus::NotConfigured, format!("{named}; not signed in"))
+            .with_detail("not-signed-in")
+            .with_category(ErrorCategory::Auth)
+            .with_fix(format!("sign in with `{}`", program.name))
+            .suggest_steps([NextStep::SetKey {
+                provider: Some(program.provider.clone()),
+                in_file: false,
+            }]),
+        // Whether the sign-in is still valid shows only in a request, and a check makes none.
+        Some(true) => health(HealthStatus::Connected, format!("{named}; signed in")),
         None => health(HealthStatus::Connected, named),
     }
 }
 
-/// The first line that it prints when asked for its version; none where it is not asked.
-fn version(
+/// Returns the version line that a program prints. `None` if its profile has no arguments for that, or it lies in the copy.
+///
+/// # Errors
+/// The reason in words if it does not start, or fails.
+fn read_version(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
@@ -106,20 +116,22 @@ fn version(
     if program.version_args.is_empty() || !found.is_absolute() {
         return Ok(None);
     }
-    // Windows has no folder that is everywhere, and a program may not write beside itself.
+    // `/tmp` exists on every Unix system. Windows has no such folder, and the sandbox gives a program no write access to its
+    // own folder, so that one is safe as a working directory.
     let here = match found.parent() {
         Some(folder) if cfg!(windows) => folder,
         Some(_) | None => Path::new("/tmp"),
     };
     let mut order = LaunchSpec::new(found.clone(), program.version_args.clone(), here.to_owned());
+    // Without the key: printing a version needs none.
     order.env = Program {
         key: None,
         ..program.clone()
     }
-    .environment(places, here, here);
+    .build_environment(places, here, here);
     order.readable = places.readable(&found);
     let caps = RunCaps {
-        time: PATIENCE,
+        time: TIMEOUT,
         output: MOST_OUTPUT,
     };
     let mut said = Vec::new();
@@ -138,6 +150,6 @@ fn version(
     if ended.code == 0 {
         Ok(Some(line))
     } else {
-        Err(format!("it ended with exit code {}: {line}", ended.code))
+        Err(format!("exit code {}: {line}", ended.code))
     }
 }

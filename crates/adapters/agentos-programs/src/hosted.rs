@@ -1,6 +1,6 @@
-//! Our own adapters, hosted like any other tool: this same program, started again and confined before it reads its task.
+//! Built-in adapters in a child process: this program, started again and confined before it reads its task.
 //!
-//! Owns: the one connection that it gets, and the lines that it writes. Never: lets it reach another address, or runs it
+//! Owns: the one connection that the child gets, and the lines that it writes. Never: lets it reach another address, or runs it
 //! unconfined where the kernel can hold it.
 
 use std::path::PathBuf;
@@ -17,19 +17,19 @@ use agentos_tool::{
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::adapter::{confinement, whole};
-use crate::background::Voice;
-use crate::calling::{Answered, called};
-use crate::lines::Cutter;
+use crate::adapter::{check_layers, describe_confinement};
+use crate::background::ProgressChannel;
+use crate::calling::{CallResult, call_on_thread};
+use crate::lines::LineSplitter;
 use crate::quote::last_line;
 use crate::refusals::LastRun;
 
-/// Bytes that it may write.
+/// Maximum bytes that the child may write.
 const MOST_OUTPUT: usize = 64 << 20;
-/// It keeps the task's limit itself and says so in its own words; this much later it is ended.
+/// Time after the task's own timeout until the child is ended. The child enforces the timeout itself, with a better error.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What a hosted adapter writes: one line each.
+/// Message of a hosted adapter, written as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum HostedLine {
@@ -38,50 +38,50 @@ pub enum HostedLine {
         /// The piece.
         text: String,
     },
-    /// Something worth telling.
+    /// A note for the user.
     Note {
-        /// One sentence.
+        /// Text of the note, one sentence.
         note: String,
     },
     /// The end: the answer.
     Output {
-        /// As the adapter gave it.
+        /// Output of the adapter.
         output: ToolOutput,
     },
     /// The end: no answer.
     Error {
-        /// As the adapter gave it.
+        /// Error of the adapter.
         error: ToolError,
     },
 }
 
-/// What the hosted adapter finds of its server's name.
+/// Result of looking up and connecting to the server's name, as the hosted adapter must report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
-    /// It has an address; a connection may come of it or not.
+pub enum NameLookup {
+    /// The name has an address. A connection was made or refused.
     Host,
-    /// It has none.
+    /// The name has no address.
     Nothing,
-    /// Nobody answered in time.
+    /// Nothing answered before the timeout.
     Silence,
 }
 
-/// The one connection of a hosted adapter, made outside of its sandbox.
+/// Connection of a hosted adapter, made outside of its sandbox.
 struct Connection {
-    found: Found,
-    /// Why there is none, in the system's words. `None` if there is one, or nobody knows why not.
+    found: NameLookup,
+    /// Error of the system. `None` if there is a connection, or if the attempt timed out.
     obstacle: Option<std::io::Error>,
-    /// The adapter can reach its server.
+    /// True if the adapter can reach its server.
     is_made: bool,
-    /// The way out, open as long as this lives.
+    /// Route to the server, which dropping this closes.
     #[cfg(target_os = "linux")]
     _outlet: Option<agentos_sandbox::NetworkOutlet>,
 }
 
 impl Connection {
-    /// Puts why there is no connection into an error of the adapter. The cause that it found itself is its sandbox, in which
-    /// no socket is opened.
+    /// Replaces the causes of the adapter's error by the failure of the connection. The adapter itself only finds that its sandbox
+    /// refuses a socket.
     fn explain(&self, error: ToolError) -> ToolError {
         if self.is_made || error.causes.is_empty() {
             return error;
@@ -93,39 +93,39 @@ impl Connection {
     }
 }
 
-/// Writes down what a hosted adapter reads: the adapter's own settings, its key and the task.
-pub type Job = dyn Fn(&ToolTask, Found) -> Result<Vec<u8>, String> + Send + Sync;
+/// Serialises the child's input: the adapter's settings, its key and the task.
+pub type Job = dyn Fn(&ToolTask, NameLookup) -> Result<Vec<u8>, String> + Send + Sync;
 
-/// How an adapter is started.
+/// Settings for starting an adapter in a child process.
 pub struct Host {
-    /// This program.
+    /// Path of this program.
     pub program: PathBuf,
-    /// The arguments that make it a hosted adapter.
+    /// Arguments that make it a hosted adapter.
     pub args: Vec<String>,
-    /// Its whole environment.
+    /// Complete environment of the child.
     pub env: Vec<(String, String)>,
-    /// What it may read besides the system's folders.
+    /// Files and folders that the child may read besides the system's.
     pub readable: Vec<PathBuf>,
-    /// Where runs may have folders of their own.
+    /// Folder in which each run may create a folder of its own.
     pub folder: PathBuf,
-    /// Its server's name or address.
+    /// Name or address of the server.
     pub host: String,
-    /// And port.
+    /// Port of the server.
     pub port: u16,
-    /// For the connection to be made.
+    /// Timeout of the connection.
     pub patience: Duration,
-    /// What it reads.
+    /// Writes the child's standard input.
     pub job: Box<Job>,
 }
 
-/// An adapter that runs elsewhere.
+/// Adapter that runs in a confined child process.
 pub struct Hosted {
     here: Box<dyn Adapter>,
-    inner: Arc<Inner>,
+    inner: Arc<HostedCore>,
     held: SandboxProbe,
 }
 
-struct Inner {
+struct HostedCore {
     provider: String,
     host: Host,
     sandbox: Sandbox,
@@ -133,12 +133,13 @@ struct Inner {
 }
 
 impl Hosted {
-    /// Hosts `here`, whose words and health stay its own. `held` is what the sandbox says when it is probed: where
-    /// nothing confines, the adapter runs in this process and is observed.
+    /// Hosts the adapter `here`, which still answers health checks itself. `held` is the result of probing the sandbox: if
+    /// it cannot confine, the adapter runs in this process and is only observed.
     #[must_use]
     pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: SandboxProbe) -> Self {
         let provider = here.provider().to_owned();
-        // Elsewhere a confined process cannot be given a connection.
+        // Only the Linux sandbox can lead one address out of a network namespace; on other systems a confined process has no
+        // network at all.
         let held = if cfg!(target_os = "linux") {
             held
         } else {
@@ -148,7 +149,7 @@ impl Hosted {
         };
         Self {
             here,
-            inner: Arc::new(Inner {
+            inner: Arc::new(HostedCore {
                 provider,
                 host,
                 sandbox,
@@ -176,7 +177,7 @@ impl Adapter for Hosted {
         if self.held.get().is_err() {
             return self.here.run(task, progress);
         }
-        Box::pin(called(&self.inner, task, progress, Inner::work))
+        Box::pin(call_on_thread(&self.inner, task, progress, HostedCore::run_task))
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -184,21 +185,26 @@ impl Adapter for Hosted {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.last)
+        describe_confinement(self.held.get(), &self.inner.last)
     }
 }
 
-impl Inner {
-    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Answered {
-        let answered = self.answer(task, stop, voice);
+impl HostedCore {
+    fn run_task(&self, task: &ToolTask, stop: &StopHandle, channel: &ProgressChannel) -> CallResult {
+        let answered = self.run_child(task, stop, channel);
         answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
     }
 
-    fn answer(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Result<Answered, AgentError> {
+    fn run_child(
+        &self,
+        task: &ToolTask,
+        stop: &StopHandle,
+        channel: &ProgressChannel,
+    ) -> Result<CallResult, AgentError> {
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = RunFolders::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
-        // The way out is there as long as this function runs.
-        let (mut order, connection) = self.order(&scratch)?;
+        // Bound to a name, because dropping it closes the route to the server.
+        let (mut order, connection) = self.launch_spec(&scratch)?;
         order.env.clone_from(&self.host.env);
         let broken = |how: String| AgentError::Protocol {
             program: self.provider.clone(),
@@ -209,16 +215,17 @@ impl Inner {
             time: Duration::from_secs(task.limits.timeout_seconds) + GRACE,
             output: MOST_OUTPUT,
         };
-        let (mut cutter, mut end, mut errors) = (Cutter::default(), None, Vec::new());
+        let (mut splitter, mut end, mut errors) = (LineSplitter::default(), None, Vec::new());
         let mut line = |line: &[u8]| match serde_json::from_slice(line) {
-            Ok(HostedLine::Text { text }) => voice.say(Progress::Text(text)),
-            Ok(HostedLine::Note { note }) => voice.say(Progress::Note(note)),
+            Ok(HostedLine::Text { text }) => channel.report_progress(Progress::Text(text)),
+            Ok(HostedLine::Note { note }) => channel.report_progress(Progress::Note(note)),
             Ok(HostedLine::Output { output }) => end = Some(Ok(output)),
             Ok(HostedLine::Error { error }) => end = Some(Err(connection.explain(error))),
+            // A line that is no message after the end makes that end invalid.
             Err(_) => end = None,
         };
         let mut seen = |stream, bytes: &[u8]| match stream {
-            OutputStream::Out => cutter.take(bytes, &mut line),
+            OutputStream::Out => splitter.add_bytes(bytes, &mut line),
             OutputStream::Err => errors.extend_from_slice(bytes),
         };
         let ended = scratch.run(
@@ -229,9 +236,9 @@ impl Inner {
             stop,
             &mut seen,
         );
-        self.last.take(&scratch);
+        self.last.record_run(&scratch);
         let ended = ended?;
-        whole(&ended.report)?;
+        check_layers(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {
             program: self.provider.clone(),
             code: ended.code,
@@ -239,15 +246,19 @@ impl Inner {
         })
     }
 
-    /// The order, and the connection it may use. Where there is none, nothing listens inside either, so that the
-    /// adapter finds what it would have found outside.
+    /// Prepares the launch, and connects to the server. Without a connection nothing listens inside either, so that the
+    /// adapter gets the same error as it would outside.
+    ///
+    /// # Errors
+    /// If the socket that leads to the connection cannot be opened.
     #[cfg(target_os = "linux")]
-    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
+    fn launch_spec(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
         use std::net::{IpAddr, Ipv4Addr};
 
         use agentos_sandbox::{ConnectFailure, NetworkOutlet, OutletRoute, PortForward, connect_host};
         let host = &self.host;
-        let mut order = self.bare_order(scratch);
+        let mut order = self.bare_launch_spec(scratch);
+        // In a URL an IPv6 address is written in brackets (RFC 3986, section 3.2.2); the resolver takes it without.
         let name = host.host.trim_matches(['[', ']']);
         let none = |found, why: Option<std::io::Error>| Connection {
             found,
@@ -257,9 +268,11 @@ impl Inner {
         };
         let first = match connect_host(name, host.port, host.patience) {
             Ok(first) => first,
-            Err(ConnectFailure::UnknownHost(why)) => return Ok((order, none(Found::Nothing, Some(why)))),
-            Err(ConnectFailure::Refused(why)) => return Ok((order, none(Found::Host, Some(why)))),
-            Err(ConnectFailure::TooLate) => return Ok((order, none(Found::Silence, None))),
+            Err(ConnectFailure::UnknownHost(why)) => {
+                return Ok((order, none(NameLookup::Nothing, Some(why))));
+            }
+            Err(ConnectFailure::Refused(why)) => return Ok((order, none(NameLookup::Host, Some(why)))),
+            Err(ConnectFailure::TooLate) => return Ok((order, none(NameLookup::Silence, None))),
         };
         let socket = scratch.doors().join("server.sock");
         let way = OutletRoute::Address(name.to_owned(), host.port);
@@ -270,7 +283,7 @@ impl Inner {
             socket,
         }];
         let connection = Connection {
-            found: Found::Host,
+            found: NameLookup::Host,
             obstacle: None,
             is_made: true,
             _outlet: Some(outlet),
@@ -279,16 +292,16 @@ impl Inner {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn order(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
+    fn launch_spec(&self, scratch: &RunFolders) -> Result<(LaunchSpec, Connection), AgentError> {
         let connection = Connection {
-            found: Found::Host,
+            found: NameLookup::Host,
             obstacle: None,
             is_made: true,
         };
-        Ok((self.bare_order(scratch), connection))
+        Ok((self.bare_launch_spec(scratch), connection))
     }
 
-    fn bare_order(&self, scratch: &RunFolders) -> LaunchSpec {
+    fn bare_launch_spec(&self, scratch: &RunFolders) -> LaunchSpec {
         let host = &self.host;
         let mut order = LaunchSpec::new(host.program.clone(), host.args.clone(), scratch.home());
         order.readable.clone_from(&host.readable);

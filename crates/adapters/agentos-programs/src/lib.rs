@@ -1,8 +1,8 @@
-//! Any program as a producer of diffs: it works in a copy of the base, in a sandbox, and the difference is its answer.
+//! Runs any program as a tool: it works in a copy of the base, in a sandbox, and the difference is its answer.
 //!
-//! Owns: what a program is given (folders, environment, way to its server), the difference of trees as text, the
-//! adapter. Never: believes what the program says it did, shows it the repository, or reads git; copies come through
-//! [`Copies`]. Start at [`Agent`].
+//! Owns: the folders, environment and network outlets of a program, the difference of trees as text, the adapters. Never:
+//! believes a program's report of what it did, shows it the repository, or reads git; copies come through [`Copies`].
+//! Start at [`Agent`].
 
 mod acp;
 mod adapter;
@@ -31,8 +31,8 @@ mod trial;
 pub use adapter::Agent;
 pub use checkout::{Checkout, Copies};
 pub use error::AgentError;
-pub use hosted::{Found, Host, Hosted, HostedLine, Job};
+pub use hosted::{Host, Hosted, HostedLine, Job, NameLookup};
 pub use places::Places;
-pub use program::{FILES, Hears, Program, TASK};
+pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;
-pub use trial::{Trial, Verdict, Written};
+pub use trial::{CandidateFile, Trial, TrialResult};

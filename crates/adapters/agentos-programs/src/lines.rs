@@ -1,16 +1,17 @@
-//! What a tool writes, line by line, under the tool protocol.
+//! Reads the lines that a tool writes under the tool protocol.
 //!
-//! Owns: cutting lines, and the state that they add up to. Never: takes a word after the end, or a line that is none.
+//! Owns: splitting the output into lines, and the answer that they form. Never: accepts a message after the end, or a line
+//! that is no message.
 
 use agentos_tool::{FinishReason, Progress, ToolMessage, Usage};
 
-/// Cuts bytes into lines, however they arrive. As long as a line may be, the sandbox's cap on output bounds it.
+/// Splits bytes into lines. The sandbox's limit on output bounds the length of a line.
 #[derive(Debug, Default)]
-pub(crate) struct Cutter(Vec<u8>);
+pub(crate) struct LineSplitter(Vec<u8>);
 
-impl Cutter {
-    /// Takes bytes; gives every line that they end.
-    pub(crate) fn take(&mut self, mut bytes: &[u8], line: &mut dyn FnMut(&[u8])) {
+impl LineSplitter {
+    /// Adds bytes, and calls `line` for every line that they complete.
+    pub(crate) fn add_bytes(&mut self, mut bytes: &[u8], line: &mut dyn FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (end_of_line, after) = bytes.split_at(end + 1);
             let mut whole = std::mem::take(&mut self.0);
@@ -21,27 +22,27 @@ impl Cutter {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A last line without an end is a line.
-    pub(crate) fn end(&mut self, line: &mut dyn FnMut(&[u8])) {
+    /// Calls `line` for a last line without a line break.
+    pub(crate) fn finish_line(&mut self, line: &mut dyn FnMut(&[u8])) {
         if !self.0.is_empty() {
             line(&std::mem::take(&mut self.0));
         }
     }
 }
 
-/// Where the conversation stands.
+/// Answer in progress, built from the lines so far.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
-    cutter: Cutter,
+pub(crate) struct AnswerReader {
+    splitter: LineSplitter,
     count: u64,
     text: String,
     usage: Option<Usage>,
-    end: Option<End>,
+    end: Option<AnswerEnd>,
     fault: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum End {
+enum AnswerEnd {
     Final {
         finish: FinishReason,
         model: Option<String>,
@@ -49,85 +50,96 @@ enum End {
     Error(String),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     pub(crate) text: String,
     pub(crate) finish: FinishReason,
     pub(crate) model: Option<String>,
     pub(crate) usage: Option<Usage>,
 }
 
-/// Why there is none.
+/// Reason why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// The tool says so.
+    /// The tool reported an error, in its own words.
     Said(String),
-    /// It broke the protocol.
+    /// The tool broke the protocol, in our words.
     Broken(String),
 }
 
-impl Lines {
-    /// Takes bytes as they come.
-    pub(crate) fn take(&mut self, bytes: &[u8], told: &mut dyn FnMut(Progress)) {
-        let mut cutter = std::mem::take(&mut self.cutter);
-        cutter.take(bytes, &mut |line| self.line(line, told));
-        self.cutter = cutter;
+impl AnswerReader {
+    /// Reads bytes of the tool's standard output; they may end in the middle of a line.
+    pub(crate) fn read_output(&mut self, bytes: &[u8], report: &mut dyn FnMut(Progress)) {
+        // Moved out for the call, because the closure borrows the whole reader.
+        let mut splitter = std::mem::take(&mut self.splitter);
+        splitter.add_bytes(bytes, &mut |line| self.read_line(line, report));
+        self.splitter = splitter;
     }
 
-    /// What it came to, once the tool has ended.
-    pub(crate) fn end(mut self) -> Result<Answer, NoAnswer> {
-        let mut cutter = std::mem::take(&mut self.cutter);
-        cutter.end(&mut |line| self.line(line, &mut |_| {}));
+    /// Returns the answer after the tool has ended.
+    ///
+    /// # Errors
+    /// [`NoAnswer`] if the tool reported an error, broke the protocol, or ended without an end message.
+    pub(crate) fn finish_answer(mut self) -> Result<ToolAnswer, NoAnswer> {
+        let mut splitter = std::mem::take(&mut self.splitter);
+        splitter.finish_line(&mut |line| self.read_line(line, &mut |_| {}));
         if let Some(fault) = self.fault {
             return Err(NoAnswer::Broken(fault));
         }
         match self.end {
-            Some(End::Final { finish, model }) => Ok(Answer {
+            Some(AnswerEnd::Final { finish, model }) => Ok(ToolAnswer {
                 text: self.text,
                 finish,
                 model,
                 usage: self.usage,
             }),
-            Some(End::Error(message)) => Err(NoAnswer::Said(message)),
-            None => Err(NoAnswer::Broken("it ended without `final` or `error`".to_owned())),
+            Some(AnswerEnd::Error(message)) => Err(NoAnswer::Said(message)),
+            None => Err(NoAnswer::Broken(
+                "the tool ended without a `final` or `error` message".to_owned(),
+            )),
         }
     }
 
-    fn line(&mut self, line: &[u8], told: &mut dyn FnMut(Progress)) {
+    fn read_line(&mut self, line: &[u8], report: &mut dyn FnMut(Progress)) {
         self.count += 1;
         if self.fault.is_some() {
             return;
         }
         if self.end.is_some() {
-            self.broken(format!("line {} comes after the end", self.count));
+            self.record_fault(format!(
+                "line {} comes after the `final` or `error` message",
+                self.count
+            ));
             return;
         }
         match serde_json::from_slice(line) {
-            Ok(ToolMessage::Progress { note }) => told(Progress::Transcript(format!("{note}\n"))),
+            Ok(ToolMessage::Progress { note }) => report(Progress::Transcript(format!("{note}\n"))),
             Ok(ToolMessage::Text { text }) => {
                 self.text.push_str(&text);
-                told(Progress::Text(text));
+                report(Progress::Text(text));
             }
             Ok(ToolMessage::Usage { usage }) => self.usage = Some(usage),
             Ok(ToolMessage::Final { text, finish, model }) => {
+                // The text of `final` is the whole answer, and replaces the pieces that were streamed before.
                 if let Some(text) = text {
                     self.text = text;
                 }
                 let finish = finish.unwrap_or(FinishReason::Stop);
-                self.end = Some(End::Final { finish, model });
+                self.end = Some(AnswerEnd::Final { finish, model });
             }
-            Ok(ToolMessage::Error { message }) => self.end = Some(End::Error(message)),
+            Ok(ToolMessage::Error { message }) => self.end = Some(AnswerEnd::Error(message)),
             Err(error) => {
+                // serde_json adds a position within the line, which would read like a position in the output.
                 let why = error.to_string();
                 let why = why.split(" at line ").next().unwrap_or_default();
-                self.broken(format!("line {} is no message: {why}", self.count));
+                self.record_fault(format!("line {} is not a valid message: {why}", self.count));
             }
         }
     }
 
-    /// The first fault is the one to tell.
-    fn broken(&mut self, fault: String) {
+    /// Records a protocol error. Only the first is kept, because later ones usually follow from it.
+    fn record_fault(&mut self, fault: String) {
         self.fault.get_or_insert(fault);
     }
 }
@@ -136,17 +148,17 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn answer(chunks: &[&str]) -> Result<Answer, NoAnswer> {
-        let mut lines = Lines::default();
+    fn answer(chunks: &[&str]) -> Result<ToolAnswer, NoAnswer> {
+        let mut lines = AnswerReader::default();
         for chunk in chunks {
-            lines.take(chunk.as_bytes(), &mut |_| {});
+            lines.read_output(chunk.as_bytes(), &mut |_| {});
         }
-        lines.end()
+        lines.finish_answer()
     }
 
     #[test]
     fn pieces_and_a_final_are_an_answer_however_they_arrive() {
-        let whole = Answer {
+        let whole = ToolAnswer {
             text: "ab".to_owned(),
             finish: FinishReason::Stop,
             model: Some("m".to_owned()),
@@ -166,15 +178,15 @@ mod tests {
     #[test]
     fn a_tool_that_breaks_the_protocol_gives_no_answer() {
         let cases = [
-            ("", "it ended without `final` or `error`"),
-            ("hello\n", "line 1 is no message: expected value"),
+            ("", "the tool ended without a `final` or `error` message"),
+            ("hello\n", "line 1 is not a valid message: expected value"),
             (
                 "{\"type\":\"text\",\"text\":\"a\"}\n",
-                "it ended without `final` or `error`",
+                "the tool ended without a `final` or `error` message",
             ),
             (
                 "{\"type\":\"final\"}\n{\"type\":\"final\"}\n",
-                "line 2 comes after the end",
+                "line 2 comes after the `final` or `error` message",
             ),
         ];
         for (text, fault) in cases {

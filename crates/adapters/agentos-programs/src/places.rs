@@ -1,29 +1,29 @@
-//! Where programs lie on this machine.
+//! The places of programs on this machine.
 //!
-//! Owns: finding one by name, and what it needs to read besides the system's folders. Never: offers a home folder, the
-//! repository, a git directory, a credential or a cache, nor what merely lies next to a program.
+//! Owns: finding a program by name, and the files it needs to read besides the system's folders. Never: shows a program the
+//! home folder, the repository, a git directory, a credential or a cache, or files that merely lie next to a program.
 
 use std::path::{Path, PathBuf};
 
 use agentos_lookup::{ProgramSearch, is_executable};
 
-/// What is known of the user's surroundings.
+/// Search path and folders of the user, from which programs and their files are found.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// Folders in which programs are looked for, absolute ones only.
+    /// Absolute folders of the search path.
     pub path: Vec<PathBuf>,
-    /// The user's home.
+    /// The user's home folder. `None` if it is unknown.
     pub home: Option<PathBuf>,
     /// The top of the repository's working tree. `None` if there is no repository.
     pub repository: Option<PathBuf>,
-    /// Where rustup keeps its toolchains, if it is not `~/.rustup`.
+    /// Folder of rustup's toolchains. `None` for the usual `~/.rustup`.
     pub rustup_home: Option<PathBuf>,
-    /// Where Windows is, without which no program of it starts; none elsewhere.
+    /// Folder of Windows (`SystemRoot`), without which no program starts there. `None` on other systems.
     pub system_root: Option<PathBuf>,
 }
 
-/// Tool managers that keep programs in the home folder: where its programs are found, what they read. None of these
-/// folders holds a key; `~/.cargo` and `~/.local/share`, which do, are not among them.
+/// Tool managers in the home folder: the folder of their programs, and the folders that those read. No folder here contains a
+/// key; `~/.cargo` and `~/.local/share`, which do, are therefore not listed.
 const MANAGERS: &[(&str, &[&str])] = &[
     (".bun/bin", &[".bun/bin", ".bun/install/global"]),
     (".cargo/bin", &[".cargo/bin", ".rustup"]),
@@ -50,22 +50,22 @@ const MANAGERS: &[(&str, &[&str])] = &[
     ("go/bin", &["go/bin"]),
 ];
 
-/// What an installation keeps next to its `bin`.
+/// Entries next to the `bin` folder of an installation that its programs read.
 const INSTALLED: [&str; 4] = ["lib", "lib64", "libexec", "pyvenv.cfg"];
-/// Where npm installs packages.
+/// Folder in which npm installs packages.
 const PACKAGES: &str = "node_modules";
 /// The git directory of a working tree, or the file that names it.
 const GIT: &str = ".git";
 
-/// The kernel reads no more of a script's first line (execve(2)).
+/// Bytes of a script's first line that the kernel reads (execve(2)).
 const LONGEST_FIRST_LINE: u64 = 256;
 
 impl Places {
     /// Returns the absolute path of the program of this name. `None` if there is no such program.
     ///
-    /// A name with a `/` in it is a path of the copy, or of this machine, and is taken as it stands. A name is looked up by
-    /// the rule of `agentos-lookup`, in the repository too: what is found runs in the sandbox, and `.venv/bin` on the search
-    /// path is there to be used.
+    /// A name with a `/` is a path in the copy or on this machine, and is returned unchanged. Other names are looked up by the
+    /// rules of `agentos-lookup`, in folders of the repository too: the program runs in the sandbox, and a user who puts
+    /// `.venv/bin` on the search path wants it to be used.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         if name.contains('/') {
@@ -83,7 +83,7 @@ impl Places {
         let mut all: Vec<PathBuf> = self.path.clone();
         let mut files = Vec::new();
         if program.is_absolute() {
-            for file in [Some(program.to_owned()), interpreter(program)]
+            for file in [Some(program.to_owned()), script_interpreter(program)]
                 .into_iter()
                 .flatten()
             {
@@ -101,7 +101,7 @@ impl Places {
         }
         all.extend(self.rustup_home.clone());
         all.retain(|place| self.may_show(place));
-        // Whatever lies next to a file that is in no such folder stays hidden.
+        // A file outside of these folders is shown alone: its folder may contain anything of the user's.
         files.retain(|file| file.is_file() && !all.iter().any(|folder| file.starts_with(folder)));
         all.extend(files);
         all.sort();
@@ -109,10 +109,10 @@ impl Places {
         all
     }
 
-    /// Finds what an installed program reads besides its own file: the folders next to a `bin` that belongs to an
+    /// Finds the folders that an installed program reads besides its own file: the folders next to a `bin` that belongs to an
     /// installation, and the packages of npm that it lies among.
     fn installation_of(&self, program: &Path) -> Vec<PathBuf> {
-        // One of npm's packages uses others of the same installation.
+        // npm installs the dependencies of a package next to it, so the topmost `node_modules` is needed.
         let packages = program.ancestors().filter(|folder| folder.ends_with(PACKAGES));
         let mut all: Vec<PathBuf> = packages.last().map(Path::to_owned).into_iter().collect();
         let folder = program.parent().filter(|folder| folder.ends_with("bin"));
@@ -123,7 +123,7 @@ impl Places {
         if is_own && !is_python_environment(prefix) {
             return all;
         }
-        // A link that leads out of the installation could lead to anything.
+        // A link in the installation could lead out of it, to any file of the user's.
         let real = prefix.canonicalize().unwrap_or_default();
         let is_inside = |place: &PathBuf| place.canonicalize().is_ok_and(|to| to.starts_with(&real));
         let parts = INSTALLED.map(|name| prefix.join(name));
@@ -135,8 +135,8 @@ impl Places {
         all
     }
 
-    /// Returns true if a folder may be shown as a whole: it holds neither the user's home nor the repository, is no part of
-    /// the repository unless packages were installed there, and is no git directory or top of a working tree.
+    /// Returns true if a folder may be shown as a whole: it does not contain the user's home or the repository, is not part of
+    /// the repository unless packages are installed there, and is not a git directory or the top of a working tree.
     fn may_show(&self, place: &Path) -> bool {
         let Ok(real) = place.canonicalize() else {
             return false;
@@ -158,8 +158,8 @@ impl Places {
         top.is_some_and(|top| real.starts_with(top))
     }
 
-    /// Returns true if a folder lies in a working tree of git: the repository's, or another project's. A home folder that is
-    /// one (people keep their settings so) makes none of everything below it.
+    /// Returns true if a folder lies in a working tree of git: the repository's or another project's. A home folder that is a
+    /// working tree itself (some people keep their settings in git) does not count.
     fn is_in_work_tree(&self, folder: &Path) -> bool {
         let Ok(real) = folder.canonicalize() else {
             return true;
@@ -169,7 +169,7 @@ impl Places {
         self.is_in_repository(&real) || above.any(|above| above.join(GIT).symlink_metadata().is_ok())
     }
 
-    /// The search path as a variable.
+    /// Formats the search path as the value of `PATH`.
     #[must_use]
     pub fn variable(&self) -> String {
         let folders = self.path.iter().filter_map(|folder| folder.to_str());
@@ -177,7 +177,7 @@ impl Places {
         folders.collect::<Vec<_>>().join(between)
     }
 
-    /// Where rustup's toolchains are, if there are any.
+    /// Returns the folder of rustup's toolchains. `None` if it does not exist.
     #[must_use]
     pub fn rustup(&self) -> Option<PathBuf> {
         let usual = self.home.as_ref().map(|home| home.join(".rustup"));
@@ -190,7 +190,7 @@ impl Places {
 
 /// Reads the program that the first line of a script names. `None` if that is `env`, which looks in the search path, or if
 /// there is no such program.
-fn interpreter(program: &Path) -> Option<PathBuf> {
+fn script_interpreter(program: &Path) -> Option<PathBuf> {
     use std::io::Read;
     let mut start = Vec::new();
     let script = std::fs::File::open(program).ok()?;
@@ -198,7 +198,7 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let named = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
     let place = PathBuf::from(named);
-    // A script names it, and a script may be anybody's: it must not have a file shown that is no program.
+    // The script may come from anywhere, and its first line could name the user's key file. Only programs are shown.
     (place.is_absolute() && !place.ends_with("env") && is_executable(&place)).then_some(place)
 }
 
@@ -207,7 +207,7 @@ fn is_python_environment(prefix: &Path) -> bool {
     prefix.join("pyvenv.cfg").is_file() && prefix.join("bin/python").exists()
 }
 
-/// Returns true if a folder of a working tree holds what was installed there: npm's packages, or a virtual environment's.
+/// Returns true if a folder of a working tree contains installed packages, of npm or of a Python virtual environment.
 fn is_packages(real: &Path) -> bool {
     let is_npm = real.ancestors().any(|above| above.ends_with(PACKAGES));
     is_npm || real.ancestors().take(2).any(is_python_environment)

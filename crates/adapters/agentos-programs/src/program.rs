@@ -1,6 +1,7 @@
 //! One program and what it is given.
 //!
-//! Owns: the order for the sandbox. Never: passes on a variable, a file or a key that it was not told to.
+//! Owns: the order for the sandbox. Never: passes on a variable, a file or a key that the profile does
+//! not name.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -12,63 +13,63 @@ use agentos_tool::{ExecutionMode, Secret, ToolTask};
 
 use crate::{AgentError, Places};
 
-/// A port of the program's own loopback, where the proxy to its hosts listens.
+/// Port on the program's own loopback where the proxy to its hosts listens. 3128 is the usual port of HTTP proxies.
 const PROXY: u16 = 3128;
 
-/// A program that changes files, or answers tasks.
+/// Description of a program that changes files, or answers tasks.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The provider's name.
+    /// Name of the provider.
     pub provider: String,
-    /// The program's name or path. One with a `/` that is not absolute lies in the copy.
+    /// Name or path of the program. A relative path with a `/` is a path in the copy.
     pub name: String,
-    /// Its arguments. [`TASK`] stands for the task's words, [`FILES`] alone for the paths of its files.
+    /// Arguments. [`TASK`] is replaced by the task's text, an argument [`FILES`] by the paths of the task's files.
     pub args: Vec<String>,
-    /// The arguments with which it prints its version; without them a health check does not start it.
+    /// Arguments that make it print its version. Without them, a health check does not start it.
     pub version_args: Vec<String>,
-    /// The model, where one is set.
+    /// Name of the model. `None` if none is set.
     pub model: Option<String>,
-    /// Variables beside those that every tool gets.
+    /// Environment variables in addition to those of every tool.
     pub env: Vec<(String, String)>,
-    /// A variable and the key that it gets there.
+    /// Environment variable for the key, with the key.
     pub key: Option<(String, Secret)>,
-    /// Files below the user's home that it gets copies of.
+    /// Files below the user's home of which the program gets copies.
     pub home_files: Vec<PathBuf>,
-    /// Names of new files and folders at the top of its copy that are no part of its answer; a `*` at the end stands for
-    /// any rest.
+    /// Names of new files and folders at the top of its copy that are not part of its answer. A `*` at the end matches any
+    /// rest.
     pub own_files: Vec<String>,
-    /// Of these, or the key, one must be there.
+    /// Sign-in files. The program is signed in if one of them exists or it has a key. `None` if it needs no sign-in.
     pub sign_in: Option<Vec<PathBuf>>,
-    /// More files and folders that it may read.
+    /// Additional files and folders that the program may read.
     pub readable: Vec<PathBuf>,
-    /// Folders of the work tree that git ignores, shown read-only in its copy: where they lie, and their name there.
+    /// Ignored folders of the working tree that are shown read-only in the copy: their path, and their name in the copy.
     pub shared: Vec<(PathBuf, String)>,
-    /// A server that it reaches at the same port of its own loopback.
+    /// Server that the program reaches at the same port of its own loopback.
     pub server: Option<(String, u16)>,
-    /// Hosts and ports that it may reach through a proxy.
+    /// Hosts and ports that the program may reach through a proxy.
     pub hosts: Vec<(String, u16)>,
-    /// Where the work is done.
+    /// Location of the model: this machine or the cloud.
     pub mode: ExecutionMode,
-    /// How it hears its task.
-    pub hears: Hears,
+    /// How the program receives its task.
+    pub task_input: TaskInput,
 }
 
-/// How a program that works in a copy hears its task.
+/// How a program that works in a copy receives its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
-    /// In its arguments, and as its standard input.
+pub enum TaskInput {
+    /// In its arguments and on its standard input.
     Words,
-    /// As a prompt of the Agent Client Protocol.
+    /// A prompt of the Agent Client Protocol.
     Acp,
 }
 
-/// Stands for the task in a program's arguments.
+/// Placeholder for the task's text in a program's arguments.
 pub const TASK: &str = "{task}";
-/// Stands for the task's files, each an argument of its own.
+/// Placeholder for the task's files, each of which becomes an argument of its own.
 pub const FILES: &str = "{files}";
 
 impl Program {
-    /// A program of the user's own words, without network and without anything of theirs.
+    /// Describes a program that has no network, no key and no files of the user.
     #[must_use]
     pub fn new(provider: &str, name: &str, args: &[String]) -> Self {
         Self {
@@ -87,11 +88,11 @@ impl Program {
             server: None,
             hosts: Vec::new(),
             mode: ExecutionMode::Local,
-            hears: Hears::Words,
+            task_input: TaskInput::Words,
         }
     }
 
-    /// Where it is installed.
+    /// Returns the path of the program. `None` if it is not installed.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the user's own program")]
     pub fn installed(&self, places: &Places) -> Option<PathBuf> {
@@ -99,21 +100,21 @@ impl Program {
         found.filter(|found| !found.is_absolute() || found.exists())
     }
 
-    /// The order for one run in the copy, which shows `lower` overlaid, or is a whole copy already.
+    /// Builds the launch for one run in the copy. `lower` is the folder to mount an overlay on; `None` for a full copy.
     ///
     /// # Errors
-    /// When there is no such program.
-    pub(crate) fn order_in_copy(
+    /// [`AgentError::NoProgram`] if the program is not installed.
+    pub(crate) fn launch_spec_in_copy(
         &self,
         places: &Places,
         scratch: &RunFolders,
         lower: Option<PathBuf>,
         task: &ToolTask,
-        words: &str,
+        prompt: &str,
     ) -> Result<LaunchSpec, AgentError> {
         let copy = scratch.copy();
-        let mut order = self.order(places, scratch, &copy, copy.clone())?;
-        order.args = self.arguments(task, words);
+        let mut order = self.launch_spec(places, scratch, &copy, copy.clone())?;
+        order.args = self.fill_arguments(task, prompt);
         match lower {
             None => order.writable.push(copy.clone()),
             Some(lower) => order.overlays.push(OverlayMount {
@@ -131,11 +132,11 @@ impl Program {
         Ok(order)
     }
 
-    /// The order for one run in `cwd`, without a copy.
+    /// Builds the launch for one run in `cwd`, without a copy.
     ///
     /// # Errors
-    /// When there is no such program.
-    pub(crate) fn order(
+    /// [`AgentError::NoProgram`] if the program is not installed.
+    pub(crate) fn launch_spec(
         &self,
         places: &Places,
         scratch: &RunFolders,
@@ -145,7 +146,7 @@ impl Program {
         let found = places
             .find(&self.name)
             .ok_or_else(|| AgentError::NoProgram(self.name.clone()))?;
-        // A program of the copy's needs nothing of what lies outside of it.
+        // Resolved before the path is joined to the copy: for a program inside the copy, no installation needs to be shown.
         let readable = places.readable(&found);
         let program = if found.is_absolute() {
             found
@@ -153,12 +154,13 @@ impl Program {
             base.join(found)
         };
         let mut order = LaunchSpec::new(program.clone(), self.args.clone(), cwd);
-        order.env = self.environment(places, &scratch.home(), &scratch.tmp());
+        order.env = self.build_environment(places, &scratch.home(), &scratch.tmp());
         order.readable = readable;
         order.readable.extend(self.readable.iter().cloned());
+        // The home is a folder of this run: an agent may write settings and caches without changing the user's.
         order.writable = vec![scratch.home(), scratch.tmp()];
         order.forwards = self
-            .ways(scratch)
+            .network_outlets(scratch)
             .into_iter()
             .map(|(forward, _)| forward)
             .collect();
@@ -166,17 +168,17 @@ impl Program {
         Ok(order)
     }
 
-    /// The ways out of a run: the port inside, and where it leads.
-    pub(crate) fn ways(&self, scratch: &RunFolders) -> Vec<(PortForward, OutletRoute)> {
+    /// Lists the network outlets of a run: the port inside, and the address or proxy that it leads to.
+    pub(crate) fn network_outlets(&self, scratch: &RunFolders) -> Vec<(PortForward, OutletRoute)> {
         let socket = |name: &str| scratch.doors().join(name);
-        let mut ways = Vec::new();
+        let mut outlets = Vec::new();
         if let Some((host, port)) = &self.server {
             let forward = PortForward {
                 address: Ipv4Addr::LOCALHOST.into(),
                 port: *port,
                 socket: socket("server.sock"),
             };
-            ways.push((forward, OutletRoute::Address(host.clone(), *port)));
+            outlets.push((forward, OutletRoute::Address(host.clone(), *port)));
         }
         if !self.hosts.is_empty() {
             let forward = PortForward {
@@ -184,12 +186,12 @@ impl Program {
                 port: PROXY,
                 socket: socket("proxy.sock"),
             };
-            ways.push((forward, OutletRoute::Proxy(self.hosts.clone())));
+            outlets.push((forward, OutletRoute::Proxy(self.hosts.clone())));
         }
-        ways
+        outlets
     }
 
-    /// Is there something to sign in with? None where it needs nothing of the kind.
+    /// Returns true if there is a key or a sign-in file. `None` if the program needs no sign-in.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the user's own home")]
     pub fn signed_in(&self, places: &Places) -> Option<bool> {
@@ -201,8 +203,9 @@ impl Program {
         Some(self.key.is_some() || files.iter().any(there))
     }
 
-    /// Is a new file at this path of the copy the program's own record?
+    /// Returns true if a new file at this path of the copy belongs to the program itself, such as its log.
     pub(crate) fn is_own(&self, path: &str) -> bool {
+        // An ignored folder's path ends in `/`, so the first part is its name in either case.
         let top = path.split('/').next().unwrap_or_default();
         self.own_files.iter().any(|name| match name.strip_suffix('*') {
             Some(start) => top.starts_with(start),
@@ -210,20 +213,25 @@ impl Program {
         })
     }
 
-    fn arguments(&self, task: &ToolTask, words: &str) -> Vec<String> {
+    fn fill_arguments(&self, task: &ToolTask, prompt: &str) -> Vec<String> {
         let mut all = Vec::new();
         for arg in &self.args {
             if arg == FILES {
                 all.extend(task.context.iter().map(|file| file.path.clone()));
             } else {
-                all.push(arg.replace(TASK, words));
+                all.push(arg.replace(TASK, prompt));
             }
         }
         all
     }
 
-    /// The whole environment, with a home and a folder for temporary files.
-    pub(crate) fn environment(&self, places: &Places, home: &Path, tmp: &Path) -> Vec<(String, String)> {
+    /// Builds the complete environment, with a home and a folder for temporary files.
+    pub(crate) fn build_environment(
+        &self,
+        places: &Places,
+        home: &Path,
+        tmp: &Path,
+    ) -> Vec<(String, String)> {
         let text = |path: &Path| path.display().to_string();
         let mut all = vec![
             ("PATH".to_owned(), places.variable()),
@@ -236,13 +244,16 @@ impl Program {
             ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
         ];
         if let Some(system) = &places.system_root {
+            // Winsock and the cryptographic libraries load from `SystemRoot`; agents keep their settings in `APPDATA`.
             let own = [("SystemRoot", system.as_path()), ("TEMP", tmp), ("TMP", tmp)];
             all.extend(own.map(|(name, place)| (name.to_owned(), text(place))));
             all.extend(["APPDATA", "LOCALAPPDATA", "USERPROFILE"].map(|name| (name.to_owned(), text(home))));
         }
+        // rustup's proxies look for toolchains below `HOME`, which is an empty folder in a run.
         if let Some(rustup) = places.rustup() {
             all.push(("RUSTUP_HOME".to_owned(), text(&rustup)));
         }
+        // No standard fixes the spelling of these names: some programs read only one of them.
         if !self.hosts.is_empty() {
             let proxy = format!("http://127.0.0.1:{PROXY}");
             for name in ["HTTPS_PROXY", "https_proxy"] {
@@ -252,6 +263,7 @@ impl Program {
                 all.push((name.to_owned(), "127.0.0.1,localhost".to_owned()));
             }
         }
+        // Last, so that the profile's values replace ours (`Command::envs` keeps the last value of a name).
         all.extend(self.env.iter().cloned());
         let key = self.key.iter();
         all.extend(key.map(|(name, key)| (name.clone(), key.expose().to_owned())));
@@ -288,7 +300,7 @@ mod tests {
         };
         let program = Program::new("x", "x", &args);
         assert_eq!(
-            program.arguments(&task, "say hello"),
+            program.fill_arguments(&task, "say hello"),
             ["--message", "say hello", "--yes", "a.rs", "b c.rs"]
         );
     }
@@ -314,7 +326,7 @@ mod tests {
         let mut program = Program::new("x", "x", &[]);
         program.key = Some(("X_KEY".to_owned(), Secret::new("sk-very-secret")));
         assert!(!format!("{program:?}").contains("very-secret"));
-        let env = program.environment(&Places::default(), Path::new("/h"), Path::new("/t"));
+        let env = program.build_environment(&Places::default(), Path::new("/h"), Path::new("/t"));
         assert!(env.contains(&("X_KEY".to_owned(), "sk-very-secret".to_owned())));
         assert!(!env.iter().any(|(name, _)| name == "HTTPS_PROXY"));
     }

@@ -1,14 +1,15 @@
-//! Words of a program, quoted in a message of ours.
+//! Quotes a program's output in an error message.
 //!
-//! Owns: which of them, and how much. Never: passes a control character on.
+//! Owns: which line, and how much of it. Never: passes on a control character.
 
-/// Most characters of a line that an error quotes.
+/// Maximum characters of a line that an error quotes.
 const LONGEST_QUOTE: usize = 200;
 
-/// Returns the last line that says anything, cut. Empty if there is none.
+/// Returns the last line that is not blank, shortened. Empty if there is none.
 pub(crate) fn last_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    // Control characters could move the cursor or change colours in the user's terminal.
     let kept = line.unwrap_or_default().chars().filter(|c| !c.is_control());
     kept.take(LONGEST_QUOTE).collect()
 }

@@ -1,6 +1,6 @@
-//! What is known of the last run of a tool besides its answer.
+//! Facts about the last run of a tool besides its answer: refused system calls and active limits.
 //!
-//! Owns: keeping it from the end of a run until it is asked for. Never: judges a tool by it.
+//! Owns: keeping them from the end of a run until the engine reads them. Never: judges a tool by them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,8 +18,8 @@ struct RunFacts {
 }
 
 impl LastRun {
-    /// Takes what a run that has ended left in its folder.
-    pub(crate) fn take(&self, scratch: &RunFolders) {
+    /// Reads the facts that a finished run left in its folder.
+    pub(crate) fn record_run(&self, scratch: &RunFolders) {
         let refused = scratch.refused().map(|all| {
             let calls = all.into_iter().map(|refused| RefusedCall {
                 call: refused.call,
@@ -28,24 +28,24 @@ impl LastRun {
             calls.collect()
         });
         let limits = scratch.run_limits();
-        *self.facts() = RunFacts {
+        *self.lock_facts() = RunFacts {
             refused,
             run_limits: limits.iter().map(|limit| limit.as_str().to_owned()).collect(),
         };
     }
 
-    /// Returns the system calls that it tried and was refused. `None` if the kernel does not tell, or nothing ran.
-    pub(crate) fn refused(&self) -> Option<Vec<RefusedCall>> {
-        self.facts().refused.clone()
+    /// Returns the system calls that the tool tried and was refused. `None` if the kernel does not report them, or nothing ran.
+    pub(crate) fn refused_calls(&self) -> Option<Vec<RefusedCall>> {
+        self.lock_facts().refused.clone()
     }
 
-    /// Returns the names of the limits that held for all of its processes together.
+    /// Returns the names of the limits that applied to all of its processes together.
     pub(crate) fn run_limits(&self) -> Vec<String> {
-        self.facts().run_limits.clone()
+        self.lock_facts().run_limits.clone()
     }
 
-    fn facts(&self) -> MutexGuard<'_, RunFacts> {
-        // They are whole at every moment.
+    fn lock_facts(&self) -> MutexGuard<'_, RunFacts> {
+        // The facts are replaced in one step, so they are valid even after a panic in another thread.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,36 +13,36 @@ use agentos_tool::{
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
-use crate::adapter::{confinement, outlets, refused, unheld, whole};
-use crate::background::Voice;
-use crate::calling::{Answered, called_if_held};
-use crate::handed::{Handed, Teller};
+use crate::adapter::{check_layers, describe_confinement, missing_layers_note, open_outlets, refused_hosts};
+use crate::background::ProgressChannel;
+use crate::calling::{CallResult, call_if_confined};
+use crate::handed::{OutputReporter, ProgramInputs};
 use crate::health;
-use crate::lines::{Answer, Lines, NoAnswer};
+use crate::lines::{AnswerReader, NoAnswer, ToolAnswer};
 use crate::quote::last_line;
 use crate::refusals::LastRun;
 use crate::{AgentError, Places, Program};
 
-/// Bytes that a tool may write.
+/// Maximum bytes that a tool may write.
 const MOST_OUTPUT: usize = 64 << 20;
 
 /// A program that speaks the tool protocol.
 pub struct Speaker {
-    inner: Arc<Inner>,
+    inner: Arc<SpeakerCore>,
     held: SandboxProbe,
 }
 
-struct Inner {
+struct SpeakerCore {
     program: Program,
     places: Places,
     sandbox: Sandbox,
-    /// Where runs may have folders of their own.
+    /// Folder in which each run may create a folder of its own.
     folder: PathBuf,
     last: LastRun,
 }
 
 impl Speaker {
-    /// A tool out of a program. `held` is what the sandbox says when it is probed.
+    /// Makes a tool of a program. `held` is the result of probing the sandbox.
     #[must_use]
     pub fn new(
         program: Program,
@@ -52,7 +52,7 @@ impl Speaker {
         folder: PathBuf,
     ) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(SpeakerCore {
                 program,
                 places,
                 sandbox,
@@ -71,7 +71,7 @@ impl Adapter for Speaker {
 
     fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
         let inner = &self.inner;
-        health::check(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
+        health::check_program(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
     }
 
     fn run<'a>(
@@ -79,7 +79,13 @@ impl Adapter for Speaker {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        called_if_held(self.held.get(), &self.inner, task, progress, Inner::work)
+        call_if_confined(
+            self.held.get(),
+            &self.inner,
+            task,
+            progress,
+            SpeakerCore::run_task,
+        )
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -87,43 +93,45 @@ impl Adapter for Speaker {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.last)
+        describe_confinement(self.held.get(), &self.inner.last)
     }
 }
 
-impl Inner {
-    fn work(&self, task: &ToolTask, stop: &StopHandle, voice: &Voice) -> Answered {
+impl SpeakerCore {
+    fn run_task(&self, task: &ToolTask, stop: &StopHandle, channel: &ProgressChannel) -> CallResult {
         let mut elapsed = 0;
-        let handed =
-            Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
-        let answer = self.answer(task, &handed, (stop, voice), &mut elapsed);
-        answer.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))
+        let inputs = ProgramInputs::read_inputs(&self.program, &self.places)
+            .map_err(|error| error.into_tool_error(elapsed))?;
+        let answer = self.run_program(task, &inputs, (stop, channel), &mut elapsed);
+        answer.map_err(|error| inputs.secrets.hide_in(error.into_tool_error(elapsed)))
     }
 
-    fn answer(
+    fn run_program(
         &self,
         task: &ToolTask,
-        handed: &Handed,
-        (stop, voice): (&StopHandle, &Voice),
+        inputs: &ProgramInputs,
+        (stop, channel): (&StopHandle, &ProgressChannel),
         elapsed: &mut u64,
     ) -> Result<ToolOutput, AgentError> {
-        let secrets = &handed.secrets;
+        let secrets = &inputs.secrets;
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = RunFolders::new(&self.folder, &name, self.sandbox.lease_identity()?)?;
         let home = scratch.home();
-        let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
-        handed.furnish(&home)?;
-        let ways = outlets(&self.program, &scratch)?;
+        let order = self
+            .program
+            .launch_spec(&self.places, &scratch, &home, home.clone())?;
+        inputs.write_files(&home)?;
+        let ways = open_outlets(&self.program, &scratch)?;
         let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
-        let (mut lines, mut teller) = (Lines::default(), Teller::new(secrets, voice));
+        let (mut lines, mut reporter) = (AnswerReader::default(), OutputReporter::new(secrets, channel));
         let mut seen = |stream, bytes: &[u8]| match stream {
-            OutputStream::Out => lines.take(bytes, &mut |progress| teller.progress(progress)),
-            OutputStream::Err => teller.stream(stream, bytes),
+            OutputStream::Out => lines.read_output(bytes, &mut |progress| reporter.report_progress(progress)),
+            OutputStream::Err => reporter.report_stream(stream, bytes),
         };
-        let input = self.request(task)?;
+        let input = self.request_line(task)?;
         let ended = scratch.run(
             &self.sandbox,
             &order,
@@ -132,17 +140,19 @@ impl Inner {
             stop,
             &mut seen,
         );
-        let errors = teller.end();
-        self.last.take(&scratch);
+        let errors = reporter.finish_report();
+        // Before the `?`: refused system calls matter most for a run that failed.
+        self.last.record_run(&scratch);
         let ended = ended?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-        whole(&ended.report)?;
-        let said = match lines.end() {
-            // Before it is quoted, since that cuts it.
+        check_layers(&ended.report)?;
+        let said = match lines.finish_answer() {
+            // Hidden before the text is shortened for a quote: half of a secret would no longer be recognised.
             Err(NoAnswer::Said(why)) => Err(NoAnswer::Said(secrets.hide(&why))),
             said => said,
         };
-        let answer = self.judged(said, ended.code, &errors)?;
+        let answer = self.judge_end(said, ended.code, &errors)?;
+        // The whole answer is checked here, and not only added lines: it may not be a diff.
         if secrets.are_in(&answer.text) {
             return Err(AgentError::Secret(self.program.name.clone()));
         }
@@ -154,16 +164,19 @@ impl Inner {
             endpoint: None,
             usage: answer.usage,
             latency_ms: *elapsed,
-            warnings: refused(&ways)
+            warnings: refused_hosts(&ways)
                 .iter()
                 .map(|note| secrets.hide(note))
-                .chain(unheld(&ended.report))
+                .chain(missing_layers_note(&ended.report))
                 .collect(),
         })
     }
 
-    /// The one line that the tool reads.
-    fn request(&self, task: &ToolTask) -> Result<Vec<u8>, AgentError> {
+    /// Serialises the request, the one line that the tool reads.
+    ///
+    /// # Errors
+    /// [`AgentError::Protocol`] if the task cannot be serialised.
+    fn request_line(&self, task: &ToolTask) -> Result<Vec<u8>, AgentError> {
         let request = ToolRequest {
             protocol: PROTOCOL,
             task: task.clone(),
@@ -171,14 +184,22 @@ impl Inner {
         };
         let mut line = serde_json::to_vec(&request).map_err(|error| AgentError::Protocol {
             program: self.program.name.clone(),
-            how: format!("its task cannot be written down: {error}"),
+            how: format!("the task cannot be written as JSON: {error}"),
         })?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// What a tool that ended with this code has said.
-    fn judged(&self, said: Result<Answer, NoAnswer>, code: u8, errors: &[u8]) -> Result<Answer, AgentError> {
+    /// Decides whether a finished tool gave an answer. An error message of its own takes precedence over its exit code.
+    ///
+    /// # Errors
+    /// [`AgentError::Said`], [`AgentError::Failed`] or [`AgentError::Protocol`].
+    fn judge_end(
+        &self,
+        said: Result<ToolAnswer, NoAnswer>,
+        code: u8,
+        errors: &[u8],
+    ) -> Result<ToolAnswer, AgentError> {
         let program = || self.program.name.clone();
         match said {
             Err(NoAnswer::Said(why)) => Err(AgentError::Said {

@@ -1,7 +1,7 @@
-//! A user's command, run on a copy of the base in which a candidate's files stand.
+//! The user's check command, run on a copy of the base with a candidate's files in it.
 //!
-//! Owns: putting the candidate into the copy, and what is seen of the command. Never: gives the copy's changes to anybody,
-//! shows the command a key, a network or the repository, or runs it where the kernel does not hold it.
+//! Owns: writing the candidate into the copy, and the report about the command. Never: uses the command's own changes, gives
+//! it a key, a network or the repository, or runs it unconfined.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,43 +13,43 @@ use agentos_sandbox::{
 };
 use agentos_tool::{Progress, ProgressSink, ToolError};
 
-use crate::adapter::whole;
-use crate::background::{Voice, begin};
-use crate::checkout::{keep_if_alive, shareable};
+use crate::adapter::check_layers;
+use crate::background::{ProgressChannel, start_work};
+use crate::checkout::{check_shared_folders, keep_while_alive};
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
-/// Bytes that a command may write.
+/// Maximum bytes that a command may write.
 const MOST_OUTPUT: usize = 64 << 20;
-/// Of them, those at the end that are kept.
+/// Maximum bytes that are kept of the end of the output.
 const KEPT: usize = 16 << 10;
-/// What runs the command; it is on every system on which the sandbox holds anything.
+/// Shell that runs the command. It exists on every system on which the sandbox can confine a program.
 const SHELL: &str = "sh";
 
-/// One file of a candidate.
+/// File of a candidate, written or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// Its path in the copy: one that landing has let through.
+pub struct CandidateFile {
+    /// Path in the copy, checked by landing.
     pub path: String,
-    /// Its bytes; none for one that is deleted.
+    /// Content. `None` if the file is deleted.
     pub content: Option<Vec<u8>>,
-    /// It can be executed.
+    /// True if the file is executable.
     pub executable: bool,
 }
 
-/// What came of the command.
+/// Result of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// Its exit code; none where its time was up.
+pub struct TrialResult {
+    /// Exit code. `None` after a timeout.
     pub code: Option<u8>,
-    /// The end of what it wrote.
+    /// End of its output.
     pub said: String,
-    /// From start to end.
+    /// Milliseconds from start to end.
     pub elapsed_ms: u64,
-    /// What held it.
+    /// Sandbox layers that confined it.
     pub layers: Vec<String>,
 }
 
-/// A command that candidates are tried with.
+/// Check command with everything it needs to run.
 #[derive(Debug, Clone)]
 pub struct Trial {
     program: Program,
@@ -60,7 +60,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial by this command, in words of a shell. `program` says what more it may see: see [`Trial::program`].
+    /// Makes a trial of a shell command. `program` lists what it may read and share; start from [`Trial::program`].
     #[must_use]
     pub fn new(program: Program, places: Places, sandbox: Sandbox, command: &str, time: Duration) -> Self {
         Self {
@@ -72,67 +72,70 @@ impl Trial {
         }
     }
 
-    /// What runs a command: a shell with nothing of the user's.
+    /// Describes the shell that runs the command, without any files or keys of the user.
     #[must_use]
     pub fn program() -> Program {
         Program::new("check", SHELL, &[])
     }
 
-    /// Tries a candidate on a copy of its base. What the command writes goes to `progress` as it comes.
+    /// Runs the command on a copy of the base with the candidate's files. Its output goes to `progress` as it arrives.
     ///
     /// # Errors
-    /// When it could not be tried. A command that fails is no error but a verdict.
+    /// If the command could not be run. A command that fails is a result, not an error.
     pub async fn run(
         &self,
         name: &str,
         copies: Box<dyn Copies>,
-        files: Vec<Written>,
+        files: Vec<CandidateFile>,
         progress: &dyn ProgressSink,
-    ) -> Result<Verdict, ToolError> {
+    ) -> Result<TrialResult, ToolError> {
         let stop = StopHandle::default();
         let (trial, name, work_stop) = (self.clone(), name.to_owned(), stop.clone());
-        let work = move |voice: &Voice| trial.work(&name, copies.as_ref(), &files, &work_stop, voice);
-        let done = match begin(work, move || stop.stop(), progress) {
+        let work = move |channel: &ProgressChannel| {
+            trial.run_task(&name, copies.as_ref(), &files, &work_stop, channel)
+        };
+        let done = match start_work(work, move || stop.stop(), progress) {
             Some(background) => background.await,
             None => Err(AgentError::Thread),
         };
         done.map_err(|error| error.into_tool_error(0))
     }
 
-    fn work(
+    fn run_task(
         &self,
         name: &str,
         copies: &dyn Copies,
-        files: &[Written],
+        files: &[CandidateFile],
         stop: &StopHandle,
-        voice: &Voice,
-    ) -> Result<Verdict, AgentError> {
+        channel: &ProgressChannel,
+    ) -> Result<TrialResult, AgentError> {
         let lease = self.sandbox.lease_identity()?;
         let owner = lease.as_ref().map(|lease| lease.identity().tool);
         let checkout = copies.take(owner).map_err(AgentError::Copy)?;
-        shareable(checkout.as_ref(), &self.program.shared)?;
+        check_shared_folders(checkout.as_ref(), &self.program.shared)?;
         let within = |overlaid| {
             let scratch = RunFolders::new(&copies.folder(), name, lease.clone())?;
-            self.tried(checkout.as_ref(), &scratch, overlaid, files, stop, voice)
+            self.run_in_copy(checkout.as_ref(), &scratch, overlaid, files, stop, channel)
         };
         let done = match within(true) {
+            // Containers often forbid mounting an overlay; a full copy takes longer and gives the same result.
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => within(false),
             done => done,
         };
-        keep_if_alive(checkout, &done);
+        keep_while_alive(checkout, &done);
         done
     }
 
-    /// Runs the command over an overlay of the copy, or in a whole copy of it.
-    fn tried(
+    /// Runs the command over an overlay of the copy, or in a full copy of it.
+    fn run_in_copy(
         &self,
         checkout: &dyn Checkout,
         scratch: &RunFolders,
         overlaid: bool,
-        files: &[Written],
+        files: &[CandidateFile],
         stop: &StopHandle,
-        voice: &Voice,
-    ) -> Result<Verdict, AgentError> {
+        channel: &ProgressChannel,
+    ) -> Result<TrialResult, AgentError> {
         let (place, lower) = if overlaid {
             (scratch.changes(), Some(checkout.files()))
         } else {
@@ -140,43 +143,48 @@ impl Trial {
             (scratch.copy(), None)
         };
         let borrowed = checkout.give_history(&place).map_err(AgentError::Copy)?;
-        take_out(&place, overlaid, files)?;
-        write(&place, files)?;
-        let mut order = self.order(scratch, lower)?;
+        // Deletions first: a deleted file may make room for a folder of the same name.
+        delete_files(&place, overlaid, files)?;
+        write_files(&place, files)?;
+        let mut order = self.launch_spec(scratch, lower)?;
         order.readable.extend(borrowed);
         let caps = RunCaps {
             time: self.time,
             output: MOST_OUTPUT,
         };
+        // Only the end is kept for the report: compilers and test runners print their summary last.
         let mut kept = Vec::new();
         let mut seen = |_, bytes: &[u8]| {
             kept.extend_from_slice(bytes);
             let extra = kept.len().saturating_sub(KEPT);
             kept.drain(..extra);
             let text = String::from_utf8_lossy(bytes).into_owned();
-            voice.say(Progress::Transcript(text));
+            channel.report_progress(Progress::Transcript(text));
         };
         let input = ToolInput::Bytes(Vec::new());
         let ended = scratch.run(&self.sandbox, &order, input, caps, stop, &mut seen);
         let (code, report, elapsed) = match ended {
             Ok(ended) => {
-                whole(&ended.report)?;
+                check_layers(&ended.report)?;
                 (Some(ended.code), Some(ended.report), ended.elapsed)
             }
+            // A check that does not end in time is a failed check, not a failure of ours.
             Err(SandboxError::OutOfTime(_)) => (None, None, self.time),
             Err(error) => return Err(error.into()),
         };
-        Ok(Verdict {
+        Ok(TrialResult {
             code,
             said: String::from_utf8_lossy(&kept).into_owned(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            layers: report.map(|report| layers(&report)).unwrap_or_default(),
+            layers: report.map(|report| layer_names(&report)).unwrap_or_default(),
         })
     }
 
-    fn order(&self, scratch: &RunFolders, lower: Option<PathBuf>) -> Result<LaunchSpec, AgentError> {
+    fn launch_spec(&self, scratch: &RunFolders, lower: Option<PathBuf>) -> Result<LaunchSpec, AgentError> {
         let copy = scratch.copy();
-        let mut order = self.program.order(&self.places, scratch, &copy, copy.clone())?;
+        let mut order = self
+            .program
+            .launch_spec(&self.places, scratch, &copy, copy.clone())?;
         order.args = vec!["-c".to_owned(), self.command.clone()];
         match lower {
             None => order.writable.push(copy.clone()),
@@ -196,27 +204,29 @@ impl Trial {
     }
 }
 
-fn layers(report: &SandboxReport) -> Vec<String> {
+fn layer_names(report: &SandboxReport) -> Vec<String> {
     let names = report.layers.iter().map(|layer| layer.as_str().to_owned());
     names.collect()
 }
 
-/// Writes what the candidate writes.
-fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
+/// Writes the candidate's new and changed files.
+fn write_files(place: &Path, files: &[CandidateFile]) -> Result<(), AgentError> {
     for file in files {
         if let Some(content) = &file.content {
             let name = Path::new(&file.path);
             replace_file(place, name, content, file.executable)
-                .map_err(AgentError::unreadable(&place.join(name)))?;
+                .map_err(AgentError::unreadable_at(&place.join(name)))?;
         }
     }
     Ok(())
 }
 
-/// Takes away what the candidate deletes, before anything is written: from a whole copy, or by a mark for the overlay.
-fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), AgentError> {
-    for path in deleted(files) {
+/// Deletes the candidate's deleted files: by removing them from a full copy, or by a whiteout in the overlay's upper directory.
+fn delete_files(place: &Path, overlaid: bool, files: &[CandidateFile]) -> Result<(), AgentError> {
+    for path in unreplaced_deletions(files) {
         let name = Path::new(path);
+        // An overlay hides a lower file behind a whiteout, a device node (see the kernel's `overlayfs` documentation). Not every
+        // file system and user may create one; the caller then falls back to a full copy.
         if overlaid {
             let unmarked = |error| {
                 let why = format!("`{path}` cannot be marked as deleted: {error}");
@@ -224,15 +234,15 @@ fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), Agent
             };
             hide_file(place, name).map_err(unmarked)?;
         } else {
-            remove_file(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
+            remove_file(place, name).map_err(AgentError::unreadable_at(&place.join(name)))?;
         }
     }
     Ok(())
 }
 
-/// What the candidate deletes and does not put anything else in the place of: a file that becomes a folder, or that lies in
-/// a folder which becomes a file, goes with what is written there.
-fn deleted(files: &[Written]) -> impl Iterator<Item = &str> {
+/// Lists the deleted paths that nothing written replaces. A file that becomes a folder, or whose folder becomes a file, is
+/// replaced by the write itself.
+fn unreplaced_deletions(files: &[CandidateFile]) -> impl Iterator<Item = &str> {
     let written: BTreeSet<&Path> = files
         .iter()
         .filter(|file| file.content.is_some())
@@ -252,8 +262,8 @@ mod tests {
 
     use super::*;
 
-    fn file(path: &str, there: bool) -> Written {
-        Written {
+    fn file(path: &str, there: bool) -> CandidateFile {
+        CandidateFile {
             path: path.to_owned(),
             content: there.then(Vec::new),
             executable: false,
@@ -271,7 +281,10 @@ mod tests {
             file("b c", false),
             file("becomes not", false),
         ];
-        assert_eq!(deleted(&files).collect::<Vec<_>>(), ["-rf", "b c", "becomes not"]);
+        assert_eq!(
+            unreplaced_deletions(&files).collect::<Vec<_>>(),
+            ["-rf", "b c", "becomes not"]
+        );
     }
 
     #[test]
@@ -280,7 +293,7 @@ mod tests {
         let place = folder.path();
         replace_file(place, Path::new("deep/a"), b"x", false).unwrap();
         let files = [file("deep/a", false), file("not/there", false)];
-        take_out(place, false, &files).unwrap();
+        delete_files(place, false, &files).unwrap();
         let top = OpenFolder::open_root(place).unwrap();
         assert!(
             top.open_path(Path::new("deep"))
@@ -289,7 +302,7 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
-        match take_out(place, true, &files) {
+        match delete_files(place, true, &files) {
             Ok(()) => {
                 for (above, name) in [("deep", "a"), ("not", "there")] {
                     let folder = top.open_path(Path::new(above)).unwrap();

@@ -9,7 +9,7 @@ use agentos_api::{NextStep, RunLimit, RunOption};
 use agentos_engine::ports::{Check, EffectError, TargetInfo};
 use agentos_engine::{Cause, Tried};
 use agentos_landing::{Change, FileMode};
-use agentos_programs::{Trial, Verdict, Written};
+use agentos_programs::{CandidateFile, Trial, TrialResult};
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
 
 use crate::host::Host;
@@ -80,7 +80,7 @@ impl Checker {
         }))
     }
 
-    fn to_tried(&self, verdict: Verdict) -> Tried {
+    fn to_tried(&self, verdict: TrialResult) -> Tried {
         Tried {
             command: self.command.clone(),
             passed: verdict.code == Some(0),
@@ -112,10 +112,10 @@ impl Check for Checker {
 }
 
 /// Returns the change as files, with the content after it at each of its paths.
-fn files(change: &Change) -> Vec<Written> {
+fn files(change: &Change) -> Vec<CandidateFile> {
     let written = |file: &agentos_landing::FileChange| {
         let new = file.new.as_ref();
-        Written {
+        CandidateFile {
             path: file.path.as_str().to_owned(),
             content: new.map(|new| new.content.to_vec()),
             executable: new.is_some_and(|new| new.mode == FileMode::Executable),

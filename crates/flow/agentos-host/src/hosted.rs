@@ -12,7 +12,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_net::{HttpUrl, Names};
 use agentos_profile::Profile;
-use agentos_programs::{Found, Host as HostProgram, Hosted, HostedLine};
+use agentos_programs::{Host as HostProgram, Hosted, HostedLine, NameLookup};
 use agentos_tool::{KeyObstacle, Progress, ProgressSink, Secret, ToolTask};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct HostedJob {
     profile: Profile,
     key: Option<String>,
     key_obstacle: Option<KeyObstacle>,
-    found: Found,
+    found: NameLookup,
     task: ToolTask,
 }
 
@@ -88,7 +88,7 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
 }
 
 /// Writes the job for the child.
-fn write_job(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, String> {
+fn write_job(hosting: &Hosting, task: &ToolTask, found: NameLookup) -> Result<Vec<u8>, String> {
     let job = HostedJob {
         profile: hosting.profile.clone(),
         key: hosting.key.as_ref().map(|key| key.expose().to_owned()),
@@ -131,9 +131,9 @@ fn run_job() -> Result<HostedLine, String> {
         key_obstacle: job.key_obstacle,
     };
     let names = match job.found {
-        Found::Host => Names::Loopback,
-        Found::Nothing => Names::Unknown,
-        Found::Silence => Names::Silent,
+        NameLookup::Host => Names::Loopback,
+        NameLookup::Nothing => Names::Unknown,
+        NameLookup::Silence => Names::Silent,
     };
     let adapter = hosting.adapter(names).map_err(|error| error.message)?;
     let done = runtime::block_on(adapter.run(&job.task, &LineSink)).map_err(|error| error.message)?;

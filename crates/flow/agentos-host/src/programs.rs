@@ -9,7 +9,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
-use agentos_programs::{Agent, Hears, Places, Program, Speaker};
+use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
 
@@ -232,7 +232,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSetting
     program.version_args.clone_from(&file.version_args);
     program.model.clone_from(&profile.model);
     if profile.adapter == AdapterKind::Acp {
-        program.hears = Hears::Acp;
+        program.task_input = TaskInput::Acp;
     }
     program.own_files.clone_from(&file.own_files);
     program.env = file.env.clone().into_iter().collect();

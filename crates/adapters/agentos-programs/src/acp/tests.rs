@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use super::*;
 
 struct Talk {
-    client: Client,
+    client: AcpClient,
     heard: Receiver<Vec<u8>>,
     told: String,
 }
@@ -14,7 +14,7 @@ impl Talk {
     fn begin() -> Self {
         let (say, heard) = channel();
         Self {
-            client: Client::begin(Path::new("/copy"), "fix it", say),
+            client: AcpClient::start_conversation(Path::new("/copy"), "fix it", say),
             heard,
             told: String::new(),
         }
@@ -32,7 +32,8 @@ impl Talk {
         let mut take = |progress| match progress {
             Progress::Transcript(text) | Progress::Text(text) | Progress::Note(text) => told.push_str(&text),
         };
-        self.client.take(format!("{message}\n").as_bytes(), &mut take);
+        self.client
+            .read_output(format!("{message}\n").as_bytes(), &mut take);
         self
     }
 
@@ -87,7 +88,7 @@ fn a_session_is_started_in_the_copy_prompted_once_and_over_with_the_turn() {
         talk.heard.try_recv(),
         Err(std::sync::mpsc::TryRecvError::Disconnected)
     ));
-    assert_eq!(talk.client.end(), Ok(FinishReason::Stop));
+    assert_eq!(talk.client.finish_turn(), Ok(FinishReason::Stop));
 }
 
 #[test]
@@ -152,11 +153,11 @@ fn every_other_end_says_why() {
         ),
         (
             answer(json!({ "stopReason": "cancelled" })),
-            said("it was cancelled"),
+            said("the turn was cancelled"),
         ),
         (
             answer(json!({})),
-            broken("a turn ended for no reason that version 1 knows"),
+            broken("the turn ended with a `stopReason` that version 1 does not define"),
         ),
         (
             json!({ "jsonrpc": "2.0", "id": 2, "error": { "code": -32000, "message": "sign\nin" } }),
@@ -164,40 +165,43 @@ fn every_other_end_says_why() {
         ),
         (
             json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
-            broken("it ended without an answer to `session/prompt`"),
+            broken("the agent ended without an answer to `session/prompt`"),
         ),
         (
             json!("hello"),
-            broken("it ended without an answer to `session/prompt`"),
+            broken("the agent ended without an answer to `session/prompt`"),
         ),
     ] {
         let mut talk = Talk::prompted();
         talk.says(&message);
-        assert_eq!(talk.client.end(), end, "{message}");
+        assert_eq!(talk.client.finish_turn(), end, "{message}");
     }
     let mut talk = Talk::begin();
     talk.says(&json!({ "jsonrpc": "2.0", "id": 0, "result": { "protocolVersion": 2 } }));
-    assert_eq!(talk.client.end(), broken("it does not speak version 1"));
+    assert_eq!(
+        talk.client.finish_turn(),
+        broken("the agent does not support protocol version 1")
+    );
 }
 
 #[test]
 fn a_turn_is_cancelled_in_its_session_while_it_lasts_and_at_no_other_time() {
     let early = Talk::begin();
     early.hears();
-    assert!(!early.client.cancel()());
+    assert!(!early.client.cancel_turn()());
     assert!(early.heard.try_recv().is_err());
 
     let mut talk = Talk::prompted();
     talk.hears();
-    assert!(talk.client.cancel()());
+    assert!(talk.client.cancel_turn()());
     assert_eq!(
         talk.hears(),
         json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } })
     );
     talk.says(&json!({ "jsonrpc": "2.0", "id": 2, "result": { "stopReason": "cancelled" } }));
-    assert!(talk.client.is_over() && !talk.client.cancel()());
+    assert!(talk.client.is_over() && !talk.client.cancel_turn()());
     assert_eq!(
-        talk.client.end(),
-        Err(NoAnswer::Said("it was cancelled".to_owned()))
+        talk.client.finish_turn(),
+        Err(NoAnswer::Said("the turn was cancelled".to_owned()))
     );
 }

@@ -50,26 +50,26 @@ impl Trees {
         }
     }
 
-    pub(super) fn difference(&self) -> Difference {
-        self.seen(Shown::Overlaid)
+    pub(super) fn compare(&self) -> CopyDifference {
+        self.seen(CopyView::Overlaid)
     }
 
-    fn seen(&self, shown: Shown) -> Difference {
+    fn seen(&self, shown: CopyView) -> CopyDifference {
         self.read(shown).unwrap()
     }
 
-    pub(super) fn read(&self, shown: Shown) -> Result<Difference, AgentError> {
+    pub(super) fn read(&self, shown: CopyView) -> Result<CopyDifference, AgentError> {
         let ignored = |path: &str| path.starts_with("target/") || path.ends_with(".log");
-        difference(&self.at("lower"), &self.at("upper"), shown, &ignored)
+        compare_trees(&self.at("lower"), &self.at("upper"), shown, &ignored)
     }
 }
 
 #[test]
 fn nothing_written_or_the_same_written_again_is_no_change() {
     let trees = Trees::new();
-    assert_eq!(trees.difference(), Difference::default());
+    assert_eq!(trees.compare(), CopyDifference::default());
     trees.write("lower/a", "one\n").write("upper/a", "one\n");
-    assert_eq!(trees.difference(), Difference::default());
+    assert_eq!(trees.compare(), CopyDifference::default());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn changed_and_new_files_are_a_diff_and_ignored_ones_are_not() {
         .write("lower/kept.log", "tracked\n")
         .write("upper/kept.log", "tracked, though a rule names it\n")
         .write("upper/.git/HEAD", "whatever the program did here\n");
-    let found = trees.difference();
+    let found = trees.compare();
     let touched: Vec<&str> = found
         .text
         .lines()
@@ -100,7 +100,7 @@ fn changed_and_new_files_are_a_diff_and_ignored_ones_are_not() {
     );
     assert_eq!(
         found.notes,
-        ["2 new files or folders that the repository ignores are not part of the answer"]
+        ["2 new files or folders were left out because the repository ignores them"]
     );
 }
 
@@ -111,7 +111,7 @@ fn a_file_where_a_folder_was_takes_the_folder_s_files_away() {
         .write("lower/d/x", "x\n")
         .write("lower/d/e/y", "y\n")
         .write("upper/d", "now a file\n");
-    let text = trees.difference().text;
+    let text = trees.compare().text;
     for line in ["+++ b/d", "--- a/d/x", "--- a/d/e/y"] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
@@ -125,7 +125,7 @@ fn what_a_diff_cannot_say_is_said_so_that_landing_refuses_it() {
         .write("upper/text", "\0binary")
         .write("upper/sub/.git/config", "[core]\n");
     make_link(&trees.0.path().join("upper/link"), "/etc/passwd");
-    let text = trees.difference().text;
+    let text = trees.compare().text;
     assert!(text.contains("Binary files a/text and b/text differ\n"), "{text}");
     assert!(
         text.contains("new file mode 120000\n--- /dev/null\n+++ b/link\n"),
@@ -144,7 +144,7 @@ fn a_folder_in_the_place_of_a_link_shows_nothing_of_what_the_link_led_to() {
         .write("outside/secret", "secret\n")
         .write("upper/link/secret", "mine\n");
     make_link(&trees.0.path().join("lower/link"), "../outside");
-    let text = trees.difference().text;
+    let text = trees.compare().text;
     assert!(text.contains("+mine"), "{text}");
     assert!(!text.contains("-secret"), "{text}");
 }
@@ -167,7 +167,7 @@ fn in_a_whole_copy_what_is_missing_is_gone_and_what_is_the_same_is_no_change() {
         .write("upper/run.log", "noise\n")
         .write("elsewhere/led", "never shown\n");
     make_link(&trees.0.path().join("upper/folder"), "../elsewhere");
-    let found = trees.seen(Shown::Copied);
+    let found = trees.seen(CopyView::Copied);
     let touched: Vec<&str> = found
         .text
         .lines()

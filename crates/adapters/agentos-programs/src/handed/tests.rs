@@ -7,9 +7,9 @@ use super::*;
 
 const KEY: &str = "sk-ant-api03-0123456789abcdef";
 
-fn secrets(values: &[&str]) -> Secrets {
+fn secrets(values: &[&str]) -> SecretValues {
     let values: Vec<_> = values.iter().map(|value| value.as_bytes().to_vec()).collect();
-    Secrets::new(&values)
+    SecretValues::new(&values)
 }
 
 fn known(look: fn(&[u8], &mut Vec<Vec<u8>>), file: &str) -> Vec<String> {
@@ -49,7 +49,7 @@ fn every_long_value_of_a_sign_in_file_is_a_secret() {
         ("", &[]),
     ];
     for (file, expected) in cases {
-        assert_eq!(known(in_sign_in, file), expected, "{file}");
+        assert_eq!(known(collect_from_sign_in, file), expected, "{file}");
     }
 }
 
@@ -68,7 +68,7 @@ fn of_settings_only_what_is_named_a_key_is_a_secret() {
         ("env_key = \"OPENROUTER_API_KEY\"\n", &[]),
     ];
     for (file, expected) in cases {
-        let mut found = known(in_settings, file);
+        let mut found = known(collect_from_settings, file);
         found.sort();
         found.dedup();
         assert_eq!(found, expected, "{file}");
@@ -85,9 +85,9 @@ fn a_stream_is_told_without_the_key_wherever_it_is_cut() {
         let (one, two) = text.split_at(cut);
         let (mut held, mut told) = (SecretStream::default(), Vec::new());
         for bytes in [one, two] {
-            told.extend(all.pass(&mut held, bytes.as_bytes()));
+            told.extend(all.redact_part(&mut held, bytes.as_bytes()));
         }
-        told.extend(all.end(&mut held));
+        told.extend(all.redact_rest(&mut held));
         assert_eq!(String::from_utf8(told).unwrap(), expected, "cut at {cut}");
     }
     // A program that is ended in the middle of a key, and one that only seems to begin one.
@@ -130,8 +130,8 @@ fn the_files_that_are_read_are_those_that_are_placed() {
         home: Some(home.path().to_owned()),
         ..Places::default()
     };
-    let handed = Handed::of(&program, &places).unwrap();
-    handed.furnish(own.path()).unwrap();
+    let handed = ProgramInputs::read_inputs(&program, &places).unwrap();
+    handed.write_files(own.path()).unwrap();
     let placed = agentos_beneath::OpenFolder::open_root(own.path()).unwrap();
     assert_eq!(placed.read_names(9).unwrap(), ["auth.json"]);
     // A word that stands for a key is none.

@@ -375,11 +375,11 @@ fn a_tool_that_breaks_the_protocol_is_told_how() {
     let repo = repo();
     let cli = agentos().in_dir(repo.path());
     for (script, seen) in [
-        ("echo hello", "line 1 is no message"),
-        ("cat >/dev/null", "it ended without `final` or `error`"),
+        ("echo hello", "line 1 is not a valid message"),
+        ("cat >/dev/null", "ended without a `final` or `error` message"),
         (
             r#"echo '{"type":"final"}'; echo '{"type":"final"}'"#,
-            "line 2 comes after the end",
+            "line 2 comes after the `final` or `error` message",
         ),
         (
             r#"echo '{"type":"error","message":"no model here"}'"#,

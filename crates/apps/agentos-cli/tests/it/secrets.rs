@@ -224,7 +224,7 @@ const TOKEN: &str = "oat-canary-99aabbccddeeff001122334455667788";
 
 #[test]
 fn what_an_agent_was_handed_to_sign_in_with_comes_back_in_nothing_that_it_says_or_writes() {
-    let in_its_files = "wrote a key or token that it was handed into its answer";
+    let in_its_files = "contains a key or token that it was given";
     let agents = [
         (
             "a failure",

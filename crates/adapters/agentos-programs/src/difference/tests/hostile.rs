@@ -24,11 +24,11 @@ fn folders_deeper_than_the_limit_are_an_error_and_ignored_ones_are_not_read() {
     make_dir(&trees.at("upper/target"));
     nest(&trees.at("upper/target"));
     assert_eq!(
-        trees.difference().notes,
-        ["1 new files or folders that the repository ignores are not part of the answer"]
+        trees.compare().notes,
+        ["1 new files or folders were left out because the repository ignores them"]
     );
     nest(&trees.at("upper"));
-    for shown in [Shown::Overlaid, Shown::Copied] {
+    for shown in [CopyView::Overlaid, CopyView::Copied] {
         let error = trees.read(shown).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -57,14 +57,14 @@ fn fifos_are_named_and_never_opened() {
             .unwrap()
             .success()
     );
-    let found = trees.difference();
+    let found = trees.compare();
     assert_eq!(found.notes.len(), 17);
     assert_eq!(
         found.notes.get(15..),
         Some(
             &[
-                "`fifo15` is no file and was left out".to_owned(),
-                "5 more are no files and were left out".to_owned()
+                "`fifo15` is neither a file, a folder nor a link, and was left out".to_owned(),
+                "5 more such entries were left out".to_owned()
             ][..]
         )
     );
@@ -82,18 +82,18 @@ fn files_beyond_the_limit_are_an_error_also_when_they_grow_only_while_they_are_r
     folder
         .create_file(OsStr::new("sparse"), 0o600)
         .unwrap()
-        .set_len(MOST + 1)
+        .set_len(MAX_BYTES + 1)
         .unwrap();
     assert!(matches!(
-        trees.read(Shown::Overlaid),
-        Err(AgentError::TooLarge(MOST))
+        trees.read(CopyView::Overlaid),
+        Err(AgentError::TooLarge(MAX_BYTES))
     ));
     // One that is ignored costs nothing.
     move_path(&trees.at("upper/sparse"), &trees.at("upper/sparse.log"));
-    assert_eq!(trees.difference().text, "");
+    assert_eq!(trees.compare().text, "");
 
     let mut growing = folder.create_file(OsStr::new("growing"), 0o600).unwrap();
-    growing.set_len(MOST - (4 << 20)).unwrap();
+    growing.set_len(MAX_BYTES - (4 << 20)).unwrap();
     growing.seek(SeekFrom::End(0)).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -107,10 +107,10 @@ fn files_beyond_the_limit_are_an_error_also_when_they_grow_only_while_they_are_r
             }
         });
         loop {
-            match trees.read(Shown::Overlaid) {
-                Ok(found) => assert!(found.text.len() as u64 <= 2 * MOST),
+            match trees.read(CopyView::Overlaid) {
+                Ok(found) => assert!(found.text.len() as u64 <= 2 * MAX_BYTES),
                 Err(error) => {
-                    assert!(matches!(error, AgentError::TooLarge(MOST)), "{error}");
+                    assert!(matches!(error, AgentError::TooLarge(MAX_BYTES)), "{error}");
                     break;
                 }
             }
@@ -131,9 +131,9 @@ fn a_mark_of_the_programs_own_does_not_replace_a_folder_of_a_whole_copy() {
         eprintln!("skipped: no attribute can be set here");
         return;
     }
-    assert_eq!(trees.read(Shown::Copied).unwrap().text, "");
+    assert_eq!(trees.read(CopyView::Copied).unwrap().text, "");
     trees.write("upper/d/y", "y\n").remove_file("upper/d/x");
-    let text = trees.read(Shown::Overlaid).unwrap().text;
+    let text = trees.read(CopyView::Overlaid).unwrap().text;
     assert!(text.contains("--- a/d/x\n+++ /dev/null\n"), "{text}");
 }
 
@@ -167,9 +167,9 @@ fn a_folder_that_is_swapped_for_a_link_never_shows_what_the_link_leads_to() {
         }
         for round in 0..1_000 {
             let shown = if round % 2 == 0 {
-                Shown::Overlaid
+                CopyView::Overlaid
             } else {
-                Shown::Copied
+                CopyView::Copied
             };
             if let Ok(found) = trees.read(shown) {
                 assert!(!found.text.contains("secret"), "{}", found.text);
@@ -192,7 +192,7 @@ fn a_folder_that_becomes_a_link_after_it_was_looked_at_is_an_error() {
         .write("outside/shadow", "secret\n")
         .write("upper/new/shadow", "placeholder\n");
     make_link(&trees.at("link"), trees.at("outside").to_str().unwrap());
-    for shown in [Shown::Overlaid, Shown::Copied] {
+    for shown in [CopyView::Overlaid, CopyView::Copied] {
         let swap = |path: &str| {
             if path == "new/" {
                 let (one, other) = (trees.at("upper/new"), trees.at("link"));
@@ -200,7 +200,7 @@ fn a_folder_that_becomes_a_link_after_it_was_looked_at_is_an_error() {
             }
             false
         };
-        let read = difference(&trees.at("lower"), &trees.at("upper"), shown, &swap);
+        let read = compare_trees(&trees.at("lower"), &trees.at("upper"), shown, &swap);
         let error = read.unwrap_err().to_string();
         assert!(error.ends_with("`new` is not a folder"), "{error}");
         // Back, for the next round.
