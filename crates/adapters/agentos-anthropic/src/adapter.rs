@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
@@ -26,7 +28,7 @@ impl Anthropic {
     }
 
     /// One model's document costs no tokens, resolves aliases, and is given for a good key alone.
-    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = call.wanted().ok_or(Reason::MissingModel)?;
         let root = call.base.without_last("v1");
         let model = call.get(root.join(&format!("v1/models/{wanted}"))).await?;
@@ -34,7 +36,7 @@ impl Anthropic {
             return in_list(list, wanted);
         }
         let id = model.get("id").and_then(Value::as_str).ok_or(Reason::Fields)?;
-        Ok(Found {
+        Ok(ProbeFindings {
             model: Some(id.to_owned()),
             models: vec![id.to_owned()],
             context_window: model.get("max_input_tokens").and_then(Value::as_u64),
@@ -44,7 +46,7 @@ impl Anthropic {
 }
 
 /// Compatible servers may answer with their whole list.
-fn in_list(list: &Value, wanted: &str) -> Result<Found, Fault> {
+fn in_list(list: &Value, wanted: &str) -> Result<ProbeFindings, Fault> {
     let entries = match list {
         Value::Array(entries) => entries.as_slice(),
         Value::Null => &[],
@@ -64,7 +66,7 @@ fn in_list(list: &Value, wanted: &str) -> Result<Found, Fault> {
         .iter()
         .find(|entry| entry.get("id").and_then(Value::as_str) == Some(wanted));
     match entry {
-        Some(entry) => Ok(Found {
+        Some(entry) => Ok(ProbeFindings {
             model: Some(wanted.to_owned()),
             models,
             context_window: entry.get("max_input_tokens").and_then(Value::as_u64),
@@ -92,15 +94,19 @@ impl Service for Anthropic {
         vec![("anthropic-version", VERSION.to_owned())]
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(Self::find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        _: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = call.wanted().ok_or(Reason::MissingModel)?.to_owned();
             let url = call.base.without_last("v1").join("v1/messages");
-            Ok(Ask::new(url, Arc::new(MessagesWire), Some(model)))
+            Ok(PreparedTask::new(url, Arc::new(MessagesWire), Some(model)))
         })
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Owns: the request and its reader. Never: takes an answer without `message_stop` for whole.
 
-use agentos_generic_http::{Close, Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
+use agentos_generic_http::{
+    AnswerClose, AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire,
+};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +16,7 @@ const DEFAULT_LIMIT: u64 = 8192;
 pub struct MessagesWire;
 
 impl Wire for MessagesWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
@@ -41,13 +43,13 @@ impl Wire for MessagesWire {
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let parts = body
             .get("content")
             .and_then(Value::as_array)
             .ok_or(Reason::Fields)?;
         let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-        Ok(Piece {
+        Ok(AnswerPiece {
             text: texts.collect(),
             usage: body.get("usage").map(|counts| usage(counts, true)),
             model: name(body),
@@ -55,32 +57,32 @@ impl Wire for MessagesWire {
         })
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         Ok(match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 let message = event.get("message").unwrap_or(&Value::Null);
-                Piece {
+                AnswerPiece {
                     usage: message.get("usage").map(|counts| usage(counts, true)),
                     model: name(message),
-                    ..Piece::default()
+                    ..AnswerPiece::default()
                 }
             }
             Some("content_block_start") => text_at(event, "/content_block/text"),
             Some("content_block_delta") => text_at(event, "/delta/text"),
             Some("message_delta") => {
                 let piece = ended(event.pointer("/delta/stop_reason"));
-                Piece {
-                    close: piece.finish.map(|_| Close::Awaited),
+                AnswerPiece {
+                    close: piece.finish.map(|_| AnswerClose::Awaited),
                     usage: event.get("usage").map(|counts| usage(counts, false)),
                     ..piece
                 }
             }
-            Some("message_stop") => Piece {
-                close: Some(Close::Seen),
-                ..Piece::default()
+            Some("message_stop") => AnswerPiece {
+                close: Some(AnswerClose::Seen),
+                ..AnswerPiece::default()
             },
             // Pings, ends of blocks, and events of a later version.
-            Some(_) => Piece::default(),
+            Some(_) => AnswerPiece::default(),
             None => return Err(Fault::from(Reason::BrokenStream).saying("one event has no `type`")),
         })
     }
@@ -114,11 +116,11 @@ impl Wire for MessagesWire {
     }
 }
 
-fn text_at(event: &Value, pointer: &str) -> Piece {
+fn text_at(event: &Value, pointer: &str) -> AnswerPiece {
     let text = event.pointer(pointer).and_then(Value::as_str);
-    Piece {
+    AnswerPiece {
         text: text.unwrap_or_default().to_owned(),
-        ..Piece::default()
+        ..AnswerPiece::default()
     }
 }
 
@@ -127,7 +129,7 @@ fn name(body: &Value) -> Option<String> {
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
-fn ended(reason: Option<&Value>) -> Piece {
+fn ended(reason: Option<&Value>) -> AnswerPiece {
     let word = reason.and_then(Value::as_str);
     let finish = word.map(|word| match word {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
@@ -136,12 +138,12 @@ fn ended(reason: Option<&Value>) -> Piece {
         "refusal" => FinishReason::ContentFilter,
         _ => FinishReason::Unknown,
     });
-    Piece {
+    AnswerPiece {
         finish,
         ending: word
             .filter(|_| finish == Some(FinishReason::Unknown))
             .map(str::to_owned),
-        ..Piece::default()
+        ..AnswerPiece::default()
     }
 }
 

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
@@ -23,7 +25,7 @@ impl Gemini {
         HttpAdapter::new(settings, Self, http)
     }
 
-    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = model(call)?;
         let document = call.get(call.base.join(&format!("models/{wanted}"))).await?;
         let name = document
@@ -37,7 +39,7 @@ impl Gemini {
         if methods.is_some_and(|all| !all.iter().any(|method| method == "generateContent")) {
             return Err(Fault::from(Reason::UnknownModel).saying("it generates no text"));
         }
-        Ok(Found {
+        Ok(ProbeFindings {
             model: Some(name.to_owned()),
             models: vec![name.to_owned()],
             context_window: document.get("inputTokenLimit").and_then(Value::as_u64),
@@ -47,7 +49,7 @@ impl Gemini {
 }
 
 /// The name without the `models/` that some write before it.
-fn model<'a>(call: Call<'a>) -> Result<&'a str, Fault> {
+fn model<'a>(call: ServerCall<'a>) -> Result<&'a str, Fault> {
     let wanted = call.wanted().ok_or(Reason::MissingModel)?;
     Ok(wanted.strip_prefix("models/").unwrap_or(wanted))
 }
@@ -66,11 +68,15 @@ impl Service for Gemini {
         Some("x-goog-api-key")
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(Self::find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        _: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = model(call)?;
             let path = |method| format!("models/{model}:{method}");
@@ -78,9 +84,9 @@ impl Service for Gemini {
                 .base
                 .join(&path("streamGenerateContent"))
                 .with_query("alt", "sse");
-            Ok(Ask {
+            Ok(PreparedTask {
                 whole_url: Some(call.base.join(&path("generateContent"))),
-                ..Ask::new(url, Arc::new(ContentWire), Some(model.to_owned()))
+                ..PreparedTask::new(url, Arc::new(ContentWire), Some(model.to_owned()))
             })
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns: the request and its reader. Never: takes a model's thoughts for its answer.
 
-use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct ContentWire;
 
 impl Wire for ContentWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         let mut config = Map::new();
         if let Some(limit) = job.max_tokens {
             config.insert("maxOutputTokens".to_owned(), limit.into());
@@ -42,7 +42,7 @@ impl Wire for ContentWire {
         body
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let is_known = ["candidates", "promptFeedback", "usageMetadata"]
             .iter()
             .any(|field| body.get(field).is_some_and(|value| !value.is_null()));
@@ -54,7 +54,7 @@ impl Wire for ContentWire {
             .and_then(|candidate| candidate.pointer("/content/parts")?.as_array())
             .map_or(&[][..], Vec::as_slice);
         let is_thought = |part: &&Value| part.get("thought").and_then(Value::as_bool) == Some(true);
-        let mut piece = Piece {
+        let mut piece = AnswerPiece {
             text: parts
                 .iter()
                 .filter(|part| !is_thought(part))
@@ -65,7 +65,7 @@ impl Wire for ContentWire {
                 .get("modelVersion")
                 .and_then(Value::as_str)
                 .map(str::to_owned),
-            ..Piece::default()
+            ..AnswerPiece::default()
         };
         if let Some(why) = body
             .pointer("/promptFeedback/blockReason")
@@ -86,7 +86,7 @@ impl Wire for ContentWire {
         Ok(piece)
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.response(event)
     }
 

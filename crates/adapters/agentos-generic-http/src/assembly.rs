@@ -1,17 +1,16 @@
-//! An answer put together from its pieces.
+//! Builds an answer from its pieces.
 //!
-//! Owns: which of several ends counts, and what a person is told about the end. Never: shows a piece that may hold
-//! a part of the key.
+//! Owns: which of several ends counts, and the warnings about it. Never: shows a piece that may contain a part of the key.
 
 use agentos_tool::{FinishReason, Progress, ProgressSink, Usage};
 
-use crate::guard::{KeyGuard, Watch};
-use crate::{Close, Fault, Piece};
+use crate::guard::{KeyGuard, KeyWatch};
+use crate::{AnswerClose, AnswerPiece, Fault};
 
-/// The answer so far.
-pub(crate) struct Assembly<'a> {
+/// Answer in progress.
+pub(crate) struct AnswerBuilder<'a> {
     guard: KeyGuard<'a>,
-    watch: Watch<'a>,
+    watch: KeyWatch<'a>,
     pub(crate) text: String,
     refusal: String,
     finish: Option<FinishReason>,
@@ -21,7 +20,7 @@ pub(crate) struct Assembly<'a> {
     pub(crate) model: Option<String>,
 }
 
-impl<'a> Assembly<'a> {
+impl<'a> AnswerBuilder<'a> {
     pub(crate) fn new(guard: KeyGuard<'a>) -> Self {
         Self {
             guard,
@@ -36,18 +35,19 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds a piece, and shows what is safe to show of its text.
+    /// Adds a piece, and reports the part of its text that is safe to show.
     ///
     /// # Errors
-    /// When the text holds the key.
-    pub(crate) fn take(&mut self, piece: Piece, progress: &dyn ProgressSink) -> Result<(), Fault> {
+    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text contains the key.
+    pub(crate) fn take(&mut self, piece: AnswerPiece, progress: &dyn ProgressSink) -> Result<(), Fault> {
         self.text.push_str(&piece.text);
         self.refusal.push_str(&piece.refusal);
         if piece.finish.is_some() {
             self.ending = piece.ending;
         }
         self.finish = match (self.finish, piece.finish) {
-            // An end that makes the answer less than whole is not taken back by a later one.
+            // If an answer has several ends, the one that says that it is incomplete wins, in whichever order they arrive: a cut
+            // answer must never land as a complete one.
             (
                 Some(first @ (FinishReason::Length | FinishReason::ContentFilter | FinishReason::ToolCalls)),
                 _,
@@ -55,10 +55,11 @@ impl<'a> Assembly<'a> {
             (earlier, later) => later.or(earlier),
         };
         match piece.close {
-            Some(Close::Awaited) => self.close_awaited = true,
-            Some(Close::Seen) => self.close_awaited = false,
+            Some(AnswerClose::Awaited) => self.close_awaited = true,
+            Some(AnswerClose::Seen) => self.close_awaited = false,
             None => {}
         }
+        // Some servers repeat the counts in every event, others spread them over two.
         self.usage = match (self.usage, piece.usage) {
             (Some(before), Some(later)) => Some(later_of(before, later)),
             (before, later) => later.or(before),
@@ -68,21 +69,21 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// True when the server has said that this is the end.
+    /// Returns true if the server has sent the end of the answer.
     pub(crate) fn is_ended(&self) -> bool {
         self.finish.is_some() && !self.close_awaited
     }
 
-    /// Shows what was held back; nothing more comes.
+    /// Reports the text that was withheld because the key might begin in it. Call it after the last piece.
     ///
     /// # Errors
-    /// When the text ends with the key.
+    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text ends with the key.
     pub(crate) fn close(&mut self, progress: &dyn ProgressSink) -> Result<(), Fault> {
         show(self.watch.rest()?, progress);
         Ok(())
     }
 
-    /// Why the model stopped. A refusal ends with `stop` like an answer does.
+    /// Returns why the model stopped. A refusal counts as a content filter, although servers send `stop` for it.
     pub(crate) fn finish(&self) -> FinishReason {
         if self.refusal.is_empty() {
             self.finish.unwrap_or(FinishReason::Unknown)
@@ -91,7 +92,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// What a person should know of the end.
+    /// Words a warning for a refusal, and for an end that the wire does not know.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let refused = self
             .guard
@@ -101,12 +102,14 @@ impl<'a> Assembly<'a> {
             .ending
             .as_deref()
             .and_then(|word| self.guard.words(word))
-            .map(|word| format!("the answer may not be whole: the server says `{word}` for its end"));
+            .map(|word| {
+                format!("the answer may be incomplete: the server gave `{word}` as the reason for its end")
+            });
         refused.into_iter().chain(unsure).collect()
     }
 }
 
-/// Each count from the last event that has it.
+/// Merges two reports of usage: each count is the one of the last event that has it.
 fn later_of(before: Usage, later: Usage) -> Usage {
     Usage {
         input_tokens: later.input_tokens.or(before.input_tokens),
@@ -116,6 +119,7 @@ fn later_of(before: Usage, later: Usage) -> Usage {
     }
 }
 
+/// Reports a text unless it is empty.
 fn show(text: String, progress: &dyn ProgressSink) {
     if !text.is_empty() {
         progress.progress(Progress::Text(text));
@@ -141,11 +145,11 @@ mod tests {
             (&[Unknown, Stop], Stop),
         ];
         for (ends, finish) in cases {
-            let mut assembly = Assembly::new(KeyGuard::new(None, None));
+            let mut assembly = AnswerBuilder::new(KeyGuard::new(None, None));
             for end in ends {
-                let piece = Piece {
+                let piece = AnswerPiece {
                     finish: Some(*end),
-                    ..Piece::default()
+                    ..AnswerPiece::default()
                 };
                 assembly.take(piece, &NoProgress).unwrap();
             }

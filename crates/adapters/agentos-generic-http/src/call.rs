@@ -1,25 +1,25 @@
-//! One call of a model: send, read stream or JSON, ask again where that can help.
+//! One call of a model: send the request, read a stream or JSON, and retry if that can help.
 //!
-//! Owns: the rule that an answer without its end is none, and when to ask again. Never: asks again after a first
-//! piece of the answer has arrived.
+//! Owns: the rule that an answer without its end is an error, and the retries. Never: retries after a first piece of the
+//! answer has arrived, because the user has seen it.
 
 use agentos_net::{Deadline, Events, Request};
 use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
 use serde_json::Value;
 
-use crate::assembly::Assembly;
-use crate::context::{Fit, Need};
+use crate::assembly::AnswerBuilder;
+use crate::context::{ContextFit, ContextNeed};
 use crate::retry::pause;
 use crate::verdict::ApiError;
-use crate::{Ask, Fault, Job, Reason, Server, Wire, judge};
+use crate::{Fault, ModelRequest, PreparedTask, Reason, Server, Wire, judge};
 
-/// A failure, and whether a part of the answer had arrived before it.
-struct Broken {
+/// Failed attempt, and whether a part of the answer had arrived before the failure.
+struct FailedAttempt {
     fault: Fault,
     begun: bool,
 }
 
-impl<E: Into<Fault>> From<E> for Broken {
+impl<E: Into<Fault>> From<E> for FailedAttempt {
     fn from(cause: E) -> Self {
         Self {
             fault: cause.into(),
@@ -29,13 +29,13 @@ impl<E: Into<Fault>> From<E> for Broken {
 }
 
 impl Server {
-    /// Asks for an answer to a task.
+    /// Sends a task and returns the complete answer.
     ///
     /// # Errors
-    /// When there is no whole answer in time.
+    /// If the prompt does not fit the context window, or no complete answer arrives before the deadline.
     pub(crate) async fn ask(
         &self,
-        ask: &Ask,
+        ask: &PreparedTask,
         task: &ToolTask,
         deadline: &Deadline,
         progress: &dyn ProgressSink,
@@ -44,12 +44,13 @@ impl Server {
         let job = self.job(ask, task);
         let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
         let mut warnings = ask.notes.clone();
-        // The profile's word for the window is only as good as whoever wrote it; the server's own comes first.
+        // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
+        // number takes precedence.
         if let Some(window) = ask.context_window.or(settings.context_window) {
-            match Need::of(task, ask.prompt_tokens, job.max_tokens).fits(window) {
-                Fit::Fits => {}
-                Fit::Tight(words) => warnings.push(words),
-                Fit::TooLong(words, wanted) => {
+            match ContextNeed::of(task, ask.prompt_tokens, job.max_tokens).fits(window) {
+                ContextFit::Fits => {}
+                ContextFit::Tight(words) => warnings.push(words),
+                ContextFit::TooLong(words, wanted) => {
                     let fault = Fault::from(Reason::ContextLength).saying(&words);
                     let mut error = self.error(&fault, deadline);
                     error.advice.fix = Some(self.longer_context(wanted));
@@ -60,6 +61,7 @@ impl Server {
         for note in &warnings {
             progress.progress(Progress::Note(note.clone()));
         }
+        // The reason of each retry becomes a warning of the answer, so that a slow call can be explained afterwards.
         let mut retried = 0;
         loop {
             let broken = match self
@@ -80,16 +82,16 @@ impl Server {
                 return Err(error);
             }
             retried += 1;
-            let note = format!("asked again: {}", error.message);
+            let note = format!("sent again after an error: {}", error.message);
             progress.progress(Progress::Note(note.clone()));
             warnings.push(note);
         }
     }
 
-    /// A task with what the settings decide for it.
-    pub(crate) fn job<'a>(&'a self, ask: &'a Ask, task: &'a ToolTask) -> Job<'a> {
+    /// Combines a task with the parameters of the settings.
+    pub(crate) fn job<'a>(&'a self, ask: &'a PreparedTask, task: &'a ToolTask) -> ModelRequest<'a> {
         let settings = self.settings();
-        Job {
+        ModelRequest {
             task,
             model: ask.model.as_deref(),
             max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
@@ -107,18 +109,20 @@ impl Server {
         request: &Request,
         deadline: &Deadline,
         progress: &dyn ProgressSink,
-    ) -> Result<Assembly<'_>, Broken> {
+    ) -> Result<AnswerBuilder<'_>, FailedAttempt> {
         let answer = self.http.open(request, deadline).await?;
-        let mut assembly = Assembly::new(self.guard());
+        let mut assembly = AnswerBuilder::new(self.guard());
+        // Decided by the content type and not by the request: some servers ignore `stream` and answer with one document, and
+        // errors are documents too.
         if answer.is_event_stream() && answer.status() == 200 {
             read_stream(wire, answer.events(), &mut assembly, progress)
                 .await
-                .map_err(|fault| Broken {
+                .map_err(|fault| FailedAttempt {
                     fault,
                     begun: !assembly.text.is_empty(),
                 })?;
         } else {
-            let response = answer.read().await.map_err(|error| Broken {
+            let response = answer.read().await.map_err(|error| FailedAttempt {
                 fault: error.into(),
                 begun: true,
             })?;
@@ -126,7 +130,7 @@ impl Server {
             assembly.take(piece, progress)?;
             if !assembly.is_ended() {
                 return Err(Fault::from(Reason::BrokenAnswer)
-                    .saying("it ends without a reason")
+                    .saying("it has no finish reason")
                     .into());
             }
         }
@@ -136,8 +140,8 @@ impl Server {
 
     fn output(
         &self,
-        answer: Assembly<'_>,
-        ask: &Ask,
+        answer: AnswerBuilder<'_>,
+        ask: &PreparedTask,
         mut warnings: Vec<String>,
         deadline: &Deadline,
     ) -> ToolOutput {
@@ -148,7 +152,9 @@ impl Server {
         if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
             && !is_same_model(asked, answered)
         {
-            warnings.push(format!("model `{asked}` was asked for, `{answered}` answered"));
+            warnings.push(format!(
+                "model `{asked}` was requested, but `{answered}` answered"
+            ));
         }
         ToolOutput {
             text: answer.text,
@@ -162,8 +168,8 @@ impl Server {
     }
 }
 
-/// True for the asked name itself, a dated snapshot of it (`gpt-5` and `gpt-5-2026-03-05`), and a name that only
-/// lacks a tag (`qwen` and `qwen:latest`).
+/// Returns true for the requested name itself, a dated snapshot of it (`gpt-5` and `gpt-5-2026-03-05`), and a name that
+/// differs only in its tag (`qwen` and `qwen:latest`).
 fn is_same_model(asked: &str, answered: &str) -> bool {
     let snapshot = |rest: &str| {
         rest.strip_prefix('-')
@@ -180,22 +186,24 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
 async fn read_stream(
     wire: &dyn Wire,
     mut events: Events,
-    assembly: &mut Assembly<'_>,
+    assembly: &mut AnswerBuilder<'_>,
     progress: &dyn ProgressSink,
 ) -> Result<(), Fault> {
     loop {
         let event = match events.next().await {
             Ok(Some(event)) => event,
             Ok(None) => break,
-            // Some servers say that they are done and then break the connection.
+            // Some servers send the end and then reset the connection. The answer is complete, so the error does not matter.
             Err(_) if assembly.is_ended() => break,
             Err(error) => return Err(in_stream(error.into())),
         };
+        // The end of OpenAI's streams, which many servers copy; it is not JSON.
         if event.trim() == "[DONE]" {
             break;
         }
         let json: Value = serde_json::from_str(&event)
-            .map_err(|_| Fault::from(Reason::BrokenStream).saying("one event is not JSON"))?;
+            .map_err(|_| Fault::from(Reason::BrokenStream).saying("an event of the stream is not JSON"))?;
+        // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
         let error = ApiError::of(&json);
         if error.present {
             return Err(Fault::from(Reason::BrokenStream).saying(&error.message));
@@ -203,12 +211,12 @@ async fn read_stream(
         assembly.take(wire.event(&json)?, progress)?;
     }
     if !assembly.is_ended() {
-        return Err(Fault::from(Reason::BrokenStream).saying("the stream ended without a reason"));
+        return Err(Fault::from(Reason::BrokenStream).saying("the stream ended without a finish reason"));
     }
     Ok(())
 }
 
-/// A connection that closes in mid-stream is a broken answer; limits keep their own reason.
+/// Converts a connection closed in the middle of a stream to [`Reason::BrokenStream`]. Limits keep their own reason.
 fn in_stream(fault: Fault) -> Fault {
     if fault.reason == Reason::Closed {
         Fault {

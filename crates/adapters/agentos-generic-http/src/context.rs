@@ -1,44 +1,44 @@
-//! Whether a task fits the context that a server has loaded, before it is sent.
+//! Checks before a request if a task fits the context window that the server has loaded.
 //!
-//! Owns: the estimate of tokens from bytes, and the words with the numbers. Never: guesses a window; where none is
-//! known nothing is said.
+//! Owns: the estimate of tokens from bytes, and the messages with the numbers. Never: guesses a window; without one, nothing
+//! is checked.
 
 use agentos_tool::{ToolTask, prompt};
 
-/// Bytes that one token stands for at the most, over a whole text of code or English. With fewer tokens than this no
-/// known tokenizer writes it, so a task that does not fit by this count does not fit.
+/// Maximum average of bytes per token over a text of code or English. No known tokenizer needs fewer tokens, so a task that
+/// does not fit by this count cannot fit.
 const MOST_BYTES: u64 = 6;
-/// Bytes that one token of code stands for in most tokenizers.
+/// Usual average of bytes per token of code.
 const USUAL_BYTES: u64 = 3;
-/// Tokens that an answer needs at the least; less room is worth a word.
+/// Minimum tokens for an answer. A warning is given if less is left.
 const SHORT_ANSWER: u64 = 512;
 
-/// How much of a context a task takes.
+/// Tokens of the context window that a task needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Need {
+pub(crate) struct ContextNeed {
     /// Tokens of the prompt.
     prompt: u64,
-    /// They were counted by the server itself.
+    /// True if the server itself counted the prompt.
     counted: bool,
-    /// Surely no fewer than these.
+    /// Lower bound of the prompt's tokens.
     least: u64,
-    /// Tokens the answer may have, where somebody set a limit.
+    /// Maximum tokens of the answer. `None` if no limit is set.
     answer: Option<u64>,
 }
 
-/// What follows for a window.
+/// Result of comparing a task with a context window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// Nothing to say.
+pub(crate) enum ContextFit {
+    /// The task fits.
     Fits,
-    /// It may do, but the answer may be cut, or the prompt's beginning lost.
+    /// The answer may be cut off, or the beginning of the prompt lost. Contains the warning.
     Tight(String),
-    /// It cannot do; the words, and the tokens of context that would.
+    /// The task cannot fit. Contains the message, and the window that would be enough.
     TooLong(String, u64),
 }
 
-impl Need {
-    /// The need of a task; `counted` where the server has counted the prompt.
+impl ContextNeed {
+    /// Computes the need of a task. `counted` is the server's own count of the prompt's tokens.
     pub(crate) fn of(task: &ToolTask, counted: Option<u64>, answer: Option<u64>) -> Self {
         let bytes = prompt::system(task).len() + prompt::user(task).len();
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -50,23 +50,24 @@ impl Need {
         }
     }
 
-    /// The task in a window of so many tokens.
-    pub(crate) fn fits(self, window: u64) -> Fit {
+    /// Compares the need with a window of so many tokens.
+    pub(crate) fn fits(self, window: u64) -> ContextFit {
         let about = if self.counted { "" } else { "about " };
         let answer = self.answer.unwrap_or(SHORT_ANSWER);
         let whole = self.prompt.saturating_add(answer);
+        // Only the lower bound refuses. The usual estimate may be off by a factor of two, and a refusal would be final.
         if self.least >= window {
             let words = format!(
-                "the prompt has {about}{} tokens, the loaded context {window}",
+                "the prompt has {about}{} tokens, but the loaded context only {window}",
                 self.prompt
             );
-            return Fit::TooLong(words, rounded(whole));
+            return ContextFit::TooLong(words, rounded(whole));
         }
         if whole <= window {
-            return Fit::Fits;
+            return ContextFit::Fits;
         }
         let left = window.saturating_sub(self.prompt);
-        Fit::Tight(format!(
+        ContextFit::Tight(format!(
             "the loaded context may be too short: {window} tokens for a prompt of {about}{} and an answer of {}{answer}; \
              {}, load the model with {} or more",
             self.prompt,
@@ -85,7 +86,7 @@ impl Need {
     }
 }
 
-/// A length of context that people set: the next power of two.
+/// Rounds up to the next power of two, as users set context lengths.
 fn rounded(tokens: u64) -> u64 {
     tokens.checked_next_power_of_two().unwrap_or(tokens)
 }
@@ -96,16 +97,16 @@ mod tests {
 
     #[test]
     fn a_task_is_measured_against_the_loaded_context_with_numbers() {
-        let need = |prompt, counted, answer| Need {
+        let need = |prompt, counted, answer| ContextNeed {
             prompt,
             counted,
             least: if counted { prompt } else { prompt / 2 },
             answer,
         };
-        let said = |need: Need, window| match need.fits(window) {
-            Fit::Fits => "fits".to_owned(),
-            Fit::Tight(words) => format!("tight: {words}"),
-            Fit::TooLong(words, wanted) => format!("too long: {words}; {wanted}"),
+        let said = |need: ContextNeed, window| match need.fits(window) {
+            ContextFit::Fits => "fits".to_owned(),
+            ContextFit::Tight(words) => format!("tight: {words}"),
+            ContextFit::TooLong(words, wanted) => format!("too long: {words}; {wanted}"),
         };
         let cases = [
             said(need(1000, false, None), 4096),
@@ -120,10 +121,10 @@ mod tests {
         fits
         tight: the loaded context may be too short: 4096 tokens for a prompt of about 3585 and an answer of at least 512; the answer may be cut after 511, load the model with 8192 or more
         tight: the loaded context may be too short: 4096 tokens for a prompt of about 5000 and an answer of at least 512; the prompt may not fit, load the model with 8192 or more
-        too long: the prompt has about 9000 tokens, the loaded context 4096; 16384
+        too long: the prompt has about 9000 tokens, but the loaded context only 4096; 16384
         tight: the loaded context may be too short: 4096 tokens for a prompt of 3000 and an answer of up to 2000; the answer may be cut after 1096, load the model with 8192 or more
-        too long: the prompt has 4096 tokens, the loaded context 4096; 8192
-        too long: the prompt has 18446744073709551615 tokens, the loaded context 1; 18446744073709551615
+        too long: the prompt has 4096 tokens, but the loaded context only 4096; 8192
+        too long: the prompt has 18446744073709551615 tokens, but the loaded context only 1; 18446744073709551615
         ");
     }
 }

@@ -1,29 +1,30 @@
-//! Keeps the key out of everything that a server gives back.
+//! Keeps the key out of everything that a server returns.
 //!
-//! Owns: where the key is replaced in a server's words and names, and how it is found in an answer that comes in
-//! pieces. Never: guesses what might be a key; only the one that was sent is looked for, in the forms of [`SecretForms`].
+//! Owns: replacing the key in a server's messages and names, and finding it in an answer that arrives in pieces. Never:
+//! guesses what might be a key; it looks only for the key that was sent, in the encodings of [`SecretForms`].
 
 use agentos_net::redact_keys;
 use agentos_tool::{Secret, SecretForms, SecretStream};
 
-use crate::{Fault, Found, Reason};
+use crate::{Fault, ProbeFindings, Reason};
 
-/// Characters of a server's own words that are passed on.
+/// Maximum characters of a server's message that are passed on.
 const WORDS: usize = 300;
 
-/// A shorter key is a placeholder, as in `lm-studio` or `not-needed`, and may stand in an honest answer or name.
+/// Minimum length of a key treated as a secret. Shorter ones are placeholders such as `lm-studio` or `not-needed`, which may
+/// appear in a correct answer or name.
 const SHORTEST: usize = 12;
 
-/// Stands in the place of a key.
+/// Replacement for the key in a text.
 const MARK: &str = "***";
 
-/// Prepares the forms of a key. `None` if there is no key, or only a placeholder for one.
+/// Prepares the encodings of a key. `None` if there is no key, or only a placeholder for one.
 pub(crate) fn prepare_forms(key: Option<&Secret>) -> Option<SecretForms> {
     let key = key.filter(|key| key.expose().len() >= SHORTEST)?;
     Some(SecretForms::new([key.expose().as_bytes()]))
 }
 
-/// What may be passed on of what a server said that got this key.
+/// Removes the key from what a server returned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyGuard<'a> {
     key: Option<&'a Secret>,
@@ -31,13 +32,14 @@ pub(crate) struct KeyGuard<'a> {
 }
 
 impl<'a> KeyGuard<'a> {
-    /// Guards a key, with the forms of it that [`prepare_forms`] gave.
+    /// Makes a guard for a key, with its encodings from [`prepare_forms`].
     pub(crate) fn new(key: Option<&'a Secret>, forms: Option<&'a SecretForms>) -> Self {
         Self { key, forms }
     }
 
-    /// A server's own words: without the key, on one line, and only then cut, so that no half of a key is left.
+    /// Returns a server's message without the key, on one line, and shortened. `None` if nothing is left.
     pub(crate) fn words(&self, said: &str) -> Option<String> {
+        // Hidden before the text is shortened: half of a key would no longer be recognised.
         let hidden = self.name(said.to_owned());
         let clean: String = redact_keys(&hidden, self.key.as_slice())
             .trim()
@@ -48,7 +50,7 @@ impl<'a> KeyGuard<'a> {
         Some(clean.trim().to_owned()).filter(|words| !words.is_empty())
     }
 
-    /// A name that a server gave.
+    /// Returns a name from a server without the key.
     pub(crate) fn name(&self, name: String) -> String {
         match self.forms {
             Some(forms) => forms.hide(&name, MARK),
@@ -56,36 +58,36 @@ impl<'a> KeyGuard<'a> {
         }
     }
 
-    /// The names in what a probe found.
-    pub(crate) fn found(&self, found: Found) -> Found {
-        Found {
+    /// Removes the key from the names that a probe found.
+    pub(crate) fn found(&self, found: ProbeFindings) -> ProbeFindings {
+        ProbeFindings {
             model: found.model.map(|name| self.name(name)),
             models: found.models.into_iter().map(|name| self.name(name)).collect(),
             ..found
         }
     }
 
-    /// A watch over the pieces of one answer.
-    pub(crate) fn watch(&self) -> Watch<'a> {
-        Watch {
+    /// Starts to watch the pieces of one answer.
+    pub(crate) fn watch(&self) -> KeyWatch<'a> {
+        KeyWatch {
             forms: self.forms,
             stream: SecretStream::default(),
         }
     }
 }
 
-/// Looks for the key across the pieces of an answer. What may be its beginning is held back until it is clear.
+/// Finds the key in an answer that arrives in pieces. Text that may be its beginning is withheld until more has arrived.
 #[derive(Debug)]
-pub(crate) struct Watch<'a> {
+pub(crate) struct KeyWatch<'a> {
     forms: Option<&'a SecretForms>,
     stream: SecretStream,
 }
 
-impl Watch<'_> {
-    /// What may be shown now that `piece` has arrived.
+impl KeyWatch<'_> {
+    /// Adds a piece and returns the text that may be shown now.
     ///
     /// # Errors
-    /// `key-in-answer` when the key is whole, in any form.
+    /// [`Reason::KeyInAnswer`] if the answer contains the key in any encoding.
     pub(crate) fn pass(&mut self, piece: &str) -> Result<String, Fault> {
         let Some(forms) = self.forms else {
             return Ok(piece.to_owned());
@@ -94,16 +96,17 @@ impl Watch<'_> {
         self.judge(clear)
     }
 
-    /// What was held back, once nothing more can come.
+    /// Returns the text that is still withheld, after the last piece.
     ///
     /// # Errors
-    /// `key-in-answer` when the key, or the beginning of it, ends the answer.
+    /// [`Reason::KeyInAnswer`] if the answer ends with the key or a part of it.
     pub(crate) fn rest(&mut self) -> Result<String, Fault> {
         let clear = self.forms.map(|forms| forms.end(&mut self.stream, MARK));
         self.judge(clear.unwrap_or_default())
     }
 
     fn judge(&self, clear: Vec<u8>) -> Result<String, Fault> {
+        // An answer with the key in it is an error and not redacted: a diff with `***` in it would land as a wrong change.
         if self.stream.has_found() {
             return Err(Reason::KeyInAnswer.into());
         }

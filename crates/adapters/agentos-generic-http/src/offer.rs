@@ -1,6 +1,6 @@
-//! One tool that is offered to a model, to see if its tool calls work.
+//! Offers one tool to a model, to test if its tool calls work.
 //!
-//! Owns: the tool, what is asked, and the verdict on what comes back. Never: acts on a call, or passes on a word of it.
+//! Owns: the tool, the prompt, and the verdict on the answer. Never: executes a call, or passes on a text from it.
 
 use agentos_net::Deadline;
 use agentos_tool::{
@@ -8,66 +8,66 @@ use agentos_tool::{
 };
 use serde_json::{Value, json};
 
-use crate::{Ask, Fault, HttpAdapter, Server, Service};
+use crate::{Fault, HttpAdapter, PreparedTask, Server, Service};
 
-/// Enough for a call, and for a model that thinks a little first.
+/// Maximum tokens of the answer: enough for a call, and for a model that reasons a little first.
 const MOST_TOKENS: u64 = 512;
 
-/// The tool that a model is offered.
+/// Tool that is offered to a model.
 #[derive(Debug, Clone, Copy)]
 pub struct OfferedTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// What it is for.
+    /// Description of the tool.
     pub description: &'static str,
-    /// What the model is told to do with it.
+    /// Prompt that tells the model how to call the tool.
     pub instruction: &'static str,
 }
 
-/// One call that a model made.
+/// Tool call in a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The tool that it named.
+    /// Name of the called tool.
     pub name: String,
-    /// What it handed over; none where that is not JSON.
+    /// Arguments of the call. `None` if they are not JSON.
     pub arguments: Option<Value>,
 }
 
-/// What a model made of the offer.
+/// Verdict on a model's answer to the offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferOutcome {
-    /// It called the tool once, with the arguments that it was told to use.
+    /// The model called the tool once, with the requested arguments.
     Called,
-    /// It called nothing.
+    /// The model called no tool.
     NotCalled,
-    /// Its answer was cut before a call.
+    /// The answer was cut off before a call.
     CutOff,
-    /// It called a tool that was not offered.
+    /// The model called a tool that was not offered.
     OtherTool,
-    /// It called more than once.
+    /// The model made more than one call.
     TooOften,
-    /// It called the tool with arguments that are not what the tool takes, or not what it was told to use.
+    /// The arguments do not match the tool's schema, or are not the requested ones.
     WrongArguments,
 }
 
-/// One offer, as it went.
+/// Result of one offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfferSeen {
-    /// What came of it.
+    /// Verdict on the answer.
     pub outcome: OfferOutcome,
-    /// Tokens, as far as reported.
+    /// Tokens, as far as the server reports them.
     pub usage: Option<Usage>,
-    /// From request to the last byte, in milliseconds.
+    /// Milliseconds from the request to the last byte.
     pub latency_ms: u64,
 }
 
-/// An adapter whose model can be offered a tool.
+/// Adapter that can offer a tool to its model.
 pub trait ToolCaller: Adapter {
-    /// Offers the model one tool and tells it to call it: one small generation, within so many seconds. None where the
-    /// wire has no tools; then nothing is generated.
+    /// Offers the model one tool and asks for one call, in a short generation within so many seconds. `None` if the wire has
+    /// no tools; then nothing is generated.
     ///
     /// # Errors
-    /// When there is no answer; the error holds no key and can be shown and recorded.
+    /// If there is no answer. The error contains no key, so it can be shown and recorded.
     fn offer_tool(&self, timeout_seconds: u64) -> BoxFuture<'_, Result<Option<OfferSeen>, ToolError>>;
 }
 
@@ -86,7 +86,7 @@ impl<S: Service> ToolCaller for HttpAdapter<S> {
 impl Server {
     async fn offer(
         &self,
-        ask: &Ask,
+        ask: &PreparedTask,
         task: &ToolTask,
         deadline: &Deadline,
     ) -> Result<Option<OfferSeen>, Fault> {
@@ -94,6 +94,7 @@ impl Server {
         let Some(body) = ask.wire.offer(request, &OfferedTool::FRUIT) else {
             return Ok(None);
         };
+        // A call in a stream arrives in fragments that differ between vendors; in one document it is complete.
         let url = ask.whole_url.clone().unwrap_or_else(|| ask.url.clone());
         let answer = self.post(url, body, deadline).await?;
         let piece = ask.wire.response(&answer)?;
@@ -107,14 +108,14 @@ impl Server {
 }
 
 impl OfferedTool {
-    /// Small enough for a model that can call tools at all.
+    /// Tool with one argument, simple enough for every model that can call tools at all.
     pub const FRUIT: Self = Self {
         name: "pick_fruit",
         description: "Picks one fruit.",
         instruction: "Call the tool `pick_fruit` once, with `fruit` set to `orange`. Answer with nothing but this call.",
     };
 
-    /// The JSON Schema of what it takes.
+    /// Returns the JSON Schema of the arguments.
     #[must_use]
     pub fn parameters(&self) -> Value {
         json!({
@@ -125,7 +126,7 @@ impl OfferedTool {
         })
     }
 
-    /// The tool in the form that most wires share.
+    /// Returns the tool's definition in the form that most wires share.
     #[must_use]
     pub fn as_function(&self) -> Value {
         json!({"type": "function", "function": {
@@ -146,7 +147,7 @@ impl OfferedTool {
 }
 
 impl ToolCall {
-    /// A call whose arguments are JSON, or a text that holds JSON: vendors write both.
+    /// Makes a call from a name and arguments, which are JSON or a string that contains JSON: OpenAI writes the latter.
     #[must_use]
     pub fn new(name: &str, arguments: Option<&Value>) -> Self {
         let arguments = match arguments {
@@ -159,7 +160,7 @@ impl ToolCall {
         }
     }
 
-    /// The calls of a list in the form that most wires share: `[{"function": {"name", "arguments"}}]`.
+    /// Reads a list of calls in the form that most wires share: `[{"function": {"name", "arguments"}}]`.
     #[must_use]
     pub fn of_functions(list: Option<&Value>) -> Vec<Self> {
         let list = list.and_then(Value::as_array).into_iter().flatten();
@@ -172,7 +173,7 @@ impl ToolCall {
     }
 }
 
-/// A task without context, for a look at the model.
+/// Makes a task without context, for tests of the model.
 pub(crate) fn tiny_task(instruction: &str, timeout_seconds: u64, most_tokens: u64) -> ToolTask {
     ToolTask {
         task_id: RunId::new(&Timestamp::from_unix_seconds(0), 0),

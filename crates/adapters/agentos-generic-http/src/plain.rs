@@ -1,7 +1,7 @@
-//! The adapter for a server of which only a wire is known.
+//! The adapter for a server of which only the wire is known.
 //!
-//! Owns: its health: `/health` first where there is one, then a request for one token, since nothing else is known
-//! of such a server. Never: takes a `/health` of 200 for proof that the wire fits.
+//! Owns: its health check: `/health` first, if the server has it, then a request for one token, since nothing else is known
+//! of such a server. Never: takes status 200 of `/health` as proof that the wire is right.
 
 use std::sync::Arc;
 
@@ -9,9 +9,12 @@ use agentos_net::HttpClient;
 use agentos_tool::{BoxFuture, Constrain, ToolTask};
 
 use crate::offer::tiny_task;
-use crate::{Ask, Call, Fault, Found, Hints, HttpAdapter, Job, Reason, ServerSettings, Service, Wire};
+use crate::{
+    Fault, Hints, HttpAdapter, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings,
+    Service, Wire,
+};
 
-/// A server behind any [`Wire`].
+/// Server with any [`Wire`].
 #[derive(Clone)]
 pub struct PlainServer {
     path: String,
@@ -19,7 +22,7 @@ pub struct PlainServer {
 }
 
 impl PlainServer {
-    /// An adapter from settings, the path below the base URL to which a task goes, and the wire.
+    /// Makes an adapter of settings, the path below the base URL that takes tasks, and the wire.
     #[must_use]
     pub fn adapter(
         settings: ServerSettings,
@@ -31,14 +34,14 @@ impl PlainServer {
         HttpAdapter::new(settings, Self { path, wire }, http)
     }
 
-    async fn find(&self, call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         match call.get(call.base.join("health")).await {
             Ok(_) => {}
             Err(fault) if is_no_health_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
         let task = tiny_task("Say ok.", 5, 1);
-        let job = Job {
+        let job = ModelRequest {
             task: &task,
             model: call.wanted(),
             max_tokens: Some(1),
@@ -49,14 +52,15 @@ impl PlainServer {
             constrain: Constrain::Off,
         };
         let mut body = self.wire.request(&job);
+        // One token as one document proves as much as a stream and is simpler to judge.
         if let Some(stream) = body.get_mut("stream") {
             *stream = false.into();
         }
         let answer = call.post(call.base.join(&self.path), body).await?;
         let piece = self.wire.response(&answer)?;
-        Ok(Found {
+        Ok(ProbeFindings {
             model: piece.model.or(call.wanted().map(str::to_owned)),
-            ..Found::default()
+            ..ProbeFindings::default()
         })
     }
 }
@@ -71,14 +75,18 @@ impl Service for PlainServer {
         }
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(self.find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        _: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = call.wanted().map(str::to_owned);
-            Ok(Ask::new(
+            Ok(PreparedTask::new(
                 call.base.join(&self.path),
                 Arc::clone(&self.wire),
                 model,
@@ -87,7 +95,7 @@ impl Service for PlainServer {
     }
 }
 
-/// Answers that only say that there is no health path; the probe request decides then.
+/// Returns true for answers that only mean that there is no `/health` path. The request for one token decides then.
 fn is_no_health_path(reason: Reason) -> bool {
     matches!(
         reason,

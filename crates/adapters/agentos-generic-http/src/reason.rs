@@ -1,101 +1,101 @@
-//! Every reason why a model server cannot be used as it is, and the health state that follows.
+//! Every reason why a model server cannot be used, with its health state.
 //!
-//! Owns: the table from reason to state, category and word. Never: looks at an answer; `verdict` does.
+//! Owns: the table from reason to state, category and code. Never: reads an answer; `verdict` does.
 
 use agentos_net::{NetError, NetErrorKind};
 use agentos_tool::{ErrorCategory, HealthStatus};
 
-/// One row of the table.
+/// Reason why a server cannot be used, or not without a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// No address is set.
     MissingUrl,
-    /// The address cannot be called.
+    /// The address is not a valid HTTP URL.
     BadUrl,
-    /// No model is set and the server does not make it clear.
+    /// No model is set, and the server does not list exactly one.
     MissingModel,
-    /// The provider always wants a key and none is set.
+    /// The provider always requires a key, and none is set.
     MissingKey,
-    /// The key cannot be sent in a header.
+    /// The key contains characters that cannot be sent in a header.
     BadKey,
-    /// The client could not be set up.
+    /// The HTTP client could not be set up.
     Setup,
-    /// The name does not resolve.
+    /// The host name does not resolve.
     Dns,
-    /// Nobody listens.
+    /// Connection refused.
     Refused,
-    /// No connection in time.
+    /// Timeout while connecting.
     ConnectTimeout,
-    /// No TLS connection.
+    /// The TLS handshake failed.
     Tls,
     /// The certificate is not trusted.
     TlsCertificate,
-    /// No whole answer in time.
+    /// Timeout before the answer was complete.
     ReadTimeout,
-    /// Closed before the answer was whole.
+    /// Connection closed before the answer was complete.
     Closed,
-    /// Not HTTP.
+    /// The server does not speak HTTP.
     NotHttp,
-    /// Larger than the cap.
+    /// The answer exceeds the size limit.
     TooLarge,
-    /// A redirect, which is never followed.
+    /// The server redirects, which is never followed.
     Redirect,
-    /// A web page.
+    /// The answer is a web page.
     Html,
-    /// A key is wanted and none was sent.
+    /// The server requires a key, and none was sent.
     KeyRequired,
-    /// The key is refused.
+    /// The server rejected the key.
     Unauthorized,
-    /// The key is good for something else.
+    /// The key is valid but has no permission for this.
     Forbidden,
-    /// A proxy wants to know who we are.
+    /// A proxy requires credentials.
     ProxyAuth,
-    /// The model is not known there.
+    /// The server does not know the model.
     UnknownModel,
-    /// The model is there, not loaded, and will be on the first request.
+    /// The model is not loaded; the first request loads it.
     NotLoaded,
-    /// The model is there, not loaded, and will not be.
+    /// The model is not loaded, and the server does not load models on request.
     LoadingOff,
-    /// The model's last load failed.
+    /// The server failed to load the model.
     LoadFailed,
-    /// There is no model at all.
+    /// The server has no model.
     NoModels,
-    /// No such path or method.
+    /// The server does not know the path or method.
     WrongPath,
-    /// The money is used up.
+    /// The credit or budget is used up.
     Quota,
-    /// Too many requests for now.
+    /// Rate limit exceeded.
     RateLimited,
-    /// The server gave up waiting.
+    /// The server reports a timeout of its own.
     Timeout,
     /// The model is still being loaded.
     Loading,
-    /// Another request stands in the way of this one.
+    /// The request conflicts with another one.
     Conflict,
-    /// Too much to do.
+    /// The server is overloaded.
     Overloaded,
-    /// The server failed.
+    /// The server reports an internal error.
     ServerError,
-    /// Not JSON.
+    /// The answer is not JSON.
     NotJson,
-    /// An error in an answer that says it went well.
+    /// An answer with status 200 contains an error.
     ErrorIn200,
-    /// JSON without the expected fields.
+    /// The answer lacks expected fields.
     Fields,
-    /// The task does not fit the model's context.
+    /// The task does not fit the model's context window.
     ContextLength,
-    /// The server does not take the request as it is.
+    /// The server rejected the request.
     Rejected,
-    /// The stream broke off or turned into an error after it had begun.
+    /// The stream broke off or ended with an error.
     BrokenStream,
-    /// The answer came, and says of itself that it is not whole, or does not say that it is.
+    /// The answer is incomplete, or does not say that it is complete.
     BrokenAnswer,
-    /// The answer holds the key that was sent.
+    /// The answer contains the key that was sent.
     KeyInAnswer,
 }
 
 impl Reason {
-    /// The machine-readable word beside the state.
+    /// Returns the machine-readable code.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -143,7 +143,7 @@ impl Reason {
         }
     }
 
-    /// The health state. A limit on money or rate is connected: address, key and model are proved.
+    /// Returns the health state. An exhausted budget or rate limit counts as connected: it proves address, key and model.
     #[must_use]
     pub fn status(self) -> HealthStatus {
         match self {
@@ -189,7 +189,7 @@ impl Reason {
         }
     }
 
-    /// What kind of thing went wrong, also where the state is connected.
+    /// Returns the category of the error, also if the state is connected.
     #[must_use]
     pub fn category(self) -> ErrorCategory {
         match self {

@@ -1,4 +1,4 @@
-//! When asking again can help.
+//! Decides if a failed request is sent again, and after which pause.
 //!
 //! Owns: the decision. Never: waits.
 
@@ -6,25 +6,27 @@ use std::time::Duration;
 
 use crate::{Fault, Reason};
 
-/// The longest wait a server may ask for.
+/// Maximum pause. A server that asks for a longer one is reported to the user instead.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Pause before the first retry; it doubles with each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long to wait before the next try; none when another try would only repeat the failure. A server on this
-/// machine that refuses connections is down, not busy.
+/// Returns the pause before the next retry. `None` if a retry would fail again.
 pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
     let backoff = FIRST_PAUSE * 2_u32.saturating_pow(retried);
     let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
-    // Reset or closed before a byte of an answer came.
+    // Closed before the first byte of an answer. Servers close idle connections, and a request may meet such a moment.
     let reset = fault.reason == Reason::Closed;
     let busy = matches!(
         fault.reason,
         Reason::ServerError | Reason::Overloaded | Reason::Conflict | Reason::Loading | Reason::Timeout
     );
     let pause = if fault.reason == Reason::RateLimited {
+        // Without `Retry-After`, the limit may last for hours; more requests could make it longer.
         fault.retry_after?
     } else if busy {
         fault.retry_after.unwrap_or(backoff)
+    // A server on this machine that refuses a connection is not running. A remote one may be restarting.
     } else if reset || (not_reached && !is_loopback) {
         backoff
     } else {

@@ -1,7 +1,7 @@
-//! One configured server: what every HTTP adapter is composed of.
+//! One configured server, the common part of every HTTP adapter.
 //!
-//! Owns: the checks before anything is sent, reading JSON under the key, and turning findings into health and
-//! errors. Never: knows a provider's paths.
+//! Owns: the checks before anything is sent, requests with the key, and the conversion of findings to health and errors.
+//! Never: knows a provider's paths.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use agentos_tool::{
 use serde_json::Value;
 
 use crate::guard::{KeyGuard, prepare_forms};
-use crate::wording::Place;
+use crate::wording::ServerWording;
 use crate::{Fault, Hints, Reason, ServerSettings, Service, judge};
 
-/// What a probe found on a server that can be used.
+/// Findings of a probe of a server that can be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The model that would be used.
+pub struct ProbeFindings {
+    /// Model that a task would use. `None` if the server does not say.
     pub model: Option<String>,
-    /// The models it lists.
+    /// Models that the server lists.
     pub models: Vec<String>,
-    /// Tokens that fit the loaded context.
+    /// Tokens of the loaded context. `None` if the server does not say.
     pub context_window: Option<u64>,
-    /// It can be used, with a remark: the model is not loaded yet.
+    /// Remark about a server that can be used, such as [`Reason::NotLoaded`].
     pub remark: Option<Reason>,
 }
 
-/// A client, settings and the provider's words.
+/// Server with its HTTP client, its settings and the provider's hints.
 #[derive(Debug, Clone)]
 pub struct Server {
     pub(crate) http: HttpClient,
@@ -37,12 +37,12 @@ pub struct Server {
     hints: Hints,
     key_header: Option<&'static str>,
     headers: Vec<(&'static str, String)>,
-    /// The forms of the key, prepared when the first answer has to be looked at.
+    /// Encodings of the key, prepared for the first answer, because a client that sends nothing does not need them.
     forms: OnceLock<Option<SecretForms>>,
 }
 
 impl Server {
-    /// A server from its parts; nothing is checked or sent yet.
+    /// Makes a server of its parts. Nothing is checked or sent yet.
     pub(crate) fn new(settings: ServerSettings, service: &impl Service, http: HttpClient) -> Self {
         Self {
             http,
@@ -54,16 +54,16 @@ impl Server {
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &ServerSettings {
         &self.settings
     }
 
-    /// The address, when everything that has to be set is set.
+    /// Returns the base URL after checking that everything required is set.
     ///
     /// # Errors
-    /// With what is missing; then nothing may be sent.
+    /// [`Reason::MissingUrl`], [`Reason::BadUrl`] or [`Reason::MissingKey`]; then nothing may be sent.
     pub fn base(&self) -> Result<HttpUrl, Fault> {
         let text = self
             .settings
@@ -77,7 +77,7 @@ impl Server {
         Ok(url)
     }
 
-    /// A deadline for one health check.
+    /// Starts the deadline of one health check.
     #[must_use]
     pub fn probe_deadline(&self) -> Deadline {
         Deadline::after(self.settings.probe_timeout)
@@ -105,7 +105,7 @@ impl Server {
         judge(&response, self.settings.has_key())
     }
 
-    /// `body` on its way to `url`, with key and headers.
+    /// Makes a request that sends `body` to `url`, with key and headers.
     pub(crate) fn task_request(&self, url: HttpUrl, body: Value) -> Request {
         self.with_headers(Request::post(url, self.auth(), body))
     }
@@ -122,9 +122,14 @@ impl Server {
         }
     }
 
-    /// Health from what a probe found.
+    /// Converts the findings of a probe to a health report.
     #[must_use]
-    pub fn health(&self, found: Result<Found, Fault>, deadline: &Deadline, now: Timestamp) -> ToolHealth {
+    pub fn health(
+        &self,
+        found: Result<ProbeFindings, Fault>,
+        deadline: &Deadline,
+        now: Timestamp,
+    ) -> ToolHealth {
         let endpoint = self.endpoint();
         let mut health = match found {
             Ok(found) => self.usable(self.guard().found(found), endpoint.as_ref(), now),
@@ -135,7 +140,7 @@ impl Server {
         health
     }
 
-    fn usable(&self, found: Found, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
+    fn usable(&self, found: ProbeFindings, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
         let at = self.at(endpoint);
         let provider = &self.settings.provider;
         let details = match (&found.model, found.remark) {
@@ -151,16 +156,16 @@ impl Server {
         health.fix = found.remark.and_then(|remark| self.place(&at).fix(remark));
         let steps = found.remark.map(|remark| self.place(&at).next_steps(remark));
         health.next = steps.unwrap_or_default();
-        if let (Some(loaded), Some(counted_on)) = (found.context_window, self.settings.context_window)
-            && loaded < counted_on
+        if let (Some(loaded), Some(expected)) = (found.context_window, self.settings.context_window)
+            && loaded < expected
         {
             health.detail = Some("short-context".to_owned());
             health.details = format!(
-                "{}, but its context has {loaded} tokens and the profile counts on {counted_on}",
+                "{}, but its context has {loaded} tokens and the profile expects {expected}",
                 health.details
             );
             health.next = Vec::new();
-            health.fix = Some(self.hints.longer.replace("{tokens}", &counted_on.to_string()));
+            health.fix = Some(self.hints.longer.replace("{tokens}", &expected.to_string()));
         }
         health.model = found.model;
         health.models = found.models;
@@ -187,7 +192,7 @@ impl Server {
         health
     }
 
-    /// The error of a run.
+    /// Converts a fault to the error of a run.
     #[must_use]
     pub fn error(&self, fault: &Fault, deadline: &Deadline) -> ToolError {
         let endpoint = self.endpoint();
@@ -198,7 +203,7 @@ impl Server {
             reason,
             Reason::ReadTimeout | Reason::ConnectTimeout | Reason::Timeout
         );
-        // A probe sends no task, so it cannot meet these.
+        // These depend on the task, and a probe sends none. The health state must not claim more than a probe could see.
         let seen_by_probe = !matches!(
             reason,
             Reason::BrokenStream
@@ -224,19 +229,19 @@ impl Server {
         }
     }
 
-    /// What to do where a task needs a context of so many tokens.
+    /// Words a hint for a task that needs a context of so many tokens.
     pub(crate) fn longer_context(&self, tokens: u64) -> String {
         let how = self.hints.longer.replace("{tokens}", &tokens.to_string());
         format!("give fewer or smaller files, or {how}")
     }
 
-    /// The deadline of a run.
+    /// Starts the deadline of a run.
     #[must_use]
     pub fn run_deadline(seconds: u64) -> Deadline {
         Deadline::after(Duration::from_secs(seconds))
     }
 
-    /// Everything that a server gives goes through it before it is passed on.
+    /// Returns the guard through which every text from the server must pass.
     pub(crate) fn guard(&self) -> KeyGuard<'_> {
         let key = self.settings.key.as_ref();
         let forms = self.forms.get_or_init(|| prepare_forms(key));
@@ -261,8 +266,8 @@ impl Server {
         endpoint.map_or_else(|| self.settings.provider.clone(), ToString::to_string)
     }
 
-    fn place<'a>(&'a self, at: &'a str) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, at: &'a str) -> ServerWording<'a> {
+        ServerWording {
             settings: &self.settings,
             hints: &self.hints,
             at,

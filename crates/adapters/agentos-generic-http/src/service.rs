@@ -1,6 +1,6 @@
-//! What differs between one model server and another, and the adapter that is made of it.
+//! The differences between model servers as a trait, and the adapter built on it.
 //!
-//! Owns: the three verbs of every HTTP adapter, written once. Never: knows a provider; each gives a [`Service`].
+//! Owns: the three verbs of every HTTP adapter, written once. Never: knows a provider; each implements [`Service`].
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use agentos_tool::{
 };
 use serde_json::Value;
 
-use crate::{Fault, Found, Hints, Server, ServerSettings, Wire};
+use crate::{Fault, Hints, ProbeFindings, Server, ServerSettings, Wire};
 
-/// A server with the address and the time limit of one call.
+/// Server with the address and the deadline of one call.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
-    /// The server.
+pub struct ServerCall<'a> {
+    /// Configured server.
     pub server: &'a Server,
-    /// Its base URL, checked.
+    /// Base URL of the server, checked.
     pub base: &'a HttpUrl,
-    /// How long the whole call may take.
+    /// Deadline of the whole call.
     pub deadline: &'a Deadline,
 }
 
-impl<'a> Call<'a> {
-    /// The model that is asked for by name.
+impl<'a> ServerCall<'a> {
+    /// Returns the model that is requested by name. `None` if the server may choose.
     #[must_use]
     pub fn wanted(&self) -> Option<&'a str> {
         self.server.settings().named_model()
@@ -48,26 +48,26 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Where a task goes and in which words.
-pub struct Ask {
-    /// The address of the request.
+/// Address and wire of a task, with the server's facts about it.
+pub struct PreparedTask {
+    /// Address of the request.
     pub url: HttpUrl,
-    /// Where an answer is asked for that comes in one document; none where that is the same address.
+    /// Address for an answer in one document instead of a stream. `None` if it is the same.
     pub whole_url: Option<HttpUrl>,
-    /// The words.
+    /// Wire format of the request.
     pub wire: Arc<dyn Wire>,
-    /// The model to ask for, where one has to be named.
+    /// Model to request. `None` if the server chooses.
     pub model: Option<String>,
-    /// What a person should know of this answer, whatever it is.
+    /// Warnings for the user about every answer to this task.
     pub notes: Vec<String>,
-    /// Tokens of the context that is loaded, where the server says so.
+    /// Tokens of the loaded context. `None` if the server does not say.
     pub context_window: Option<u64>,
-    /// Tokens of the prompt, where the server has counted them.
+    /// Tokens of the prompt. `None` if the server has not counted them.
     pub prompt_tokens: Option<u64>,
 }
 
-impl Ask {
-    /// A task's way to a server of which nothing more is known.
+impl PreparedTask {
+    /// Prepares a task for a server of which nothing more is known.
     #[must_use]
     pub fn new(url: HttpUrl, wire: Arc<dyn Wire>, model: Option<String>) -> Self {
         Self {
@@ -82,34 +82,38 @@ impl Ask {
     }
 }
 
-/// One kind of server.
+/// Kind of server, such as Ollama.
 pub trait Service: Send + Sync {
-    /// Its words for the two things a person has to do most often.
+    /// Returns the hints for starting the server and loading a model.
     fn hints(&self) -> Hints;
 
-    /// The header of its own in which the key travels; none for `Authorization: Bearer`.
+    /// Returns the name of the header for the key. `None` for `Authorization: Bearer`.
     fn key_header(&self) -> Option<&'static str> {
         None
     }
 
-    /// Headers of every request; never a key.
+    /// Returns the headers of every request, without the key.
     fn headers(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Asks for the documents that prove address, key and model, and generates nothing.
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>>;
+    /// Reads the documents that prove address, key and model, without a generation.
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>>;
 
-    /// Finds out where a task goes and in which words.
-    fn prepare<'a>(&'a self, call: Call<'a>, task: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>>;
+    /// Decides the address, wire and model for a task.
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        task: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>>;
 
-    /// What such a server can do, from what the settings say.
+    /// Adds what such a server can do to the capabilities of the settings.
     fn supports(&self, can: ToolCapabilities) -> ToolCapabilities {
         can
     }
 }
 
-/// A server of one kind, as a tool.
+/// Adapter for one kind of server.
 #[derive(Debug, Clone)]
 pub struct HttpAdapter<S> {
     server: Server,
@@ -117,7 +121,7 @@ pub struct HttpAdapter<S> {
 }
 
 impl<S: Service> HttpAdapter<S> {
-    /// An adapter from its parts; nothing is checked or sent yet.
+    /// Makes an adapter of its parts. Nothing is checked or sent yet.
     #[must_use]
     pub fn new(settings: ServerSettings, service: S, http: HttpClient) -> Self {
         Self {
@@ -126,7 +130,7 @@ impl<S: Service> HttpAdapter<S> {
         }
     }
 
-    async fn found(&self, deadline: &Deadline) -> Result<Found, Fault> {
+    async fn found(&self, deadline: &Deadline) -> Result<ProbeFindings, Fault> {
         let base = self.server.base()?;
         self.service.probe(self.call(&base, deadline)).await
     }
@@ -141,8 +145,15 @@ impl<S: Service> HttpAdapter<S> {
         self.server.ask(&ask, task, deadline, progress).await
     }
 
-    /// Where a task goes and in which words.
-    pub(crate) async fn prepared(&self, task: &ToolTask, deadline: &Deadline) -> Result<Ask, ToolError> {
+    /// Decides the address, wire and model for a task.
+    ///
+    /// # Errors
+    /// If the settings are incomplete, or the server cannot be used.
+    pub(crate) async fn prepared(
+        &self,
+        task: &ToolTask,
+        deadline: &Deadline,
+    ) -> Result<PreparedTask, ToolError> {
         let fail = |fault: Fault| self.server.error(&fault, deadline);
         let base = self.server.base().map_err(fail)?;
         let call = self.call(&base, deadline);
@@ -153,8 +164,8 @@ impl<S: Service> HttpAdapter<S> {
         &self.server
     }
 
-    fn call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> Call<'a> {
-        Call {
+    fn call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> ServerCall<'a> {
+        ServerCall {
             server: &self.server,
             base,
             deadline,

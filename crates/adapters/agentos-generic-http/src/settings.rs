@@ -1,39 +1,39 @@
-//! What an adapter needs to know of one server.
+//! The settings of one server.
 //!
-//! Owns: the settings every HTTP provider shares. Never: reads a profile, the environment or a key store; the
-//! caller fills it.
+//! Owns: the settings that all HTTP providers share. Never: reads a profile, the environment or a key store; the caller
+//! does.
 
 use std::time::Duration;
 
 use agentos_tool::{Ability, Constrain, DiffQuality, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
 
-/// The placeholder for "whatever model the server has loaded".
+/// Model name that means "the model that the server has loaded".
 pub const ANY_MODEL: &str = "local-model";
 
-/// One server, its model and its key.
+/// Settings of a server, with its model and its key.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// The provider's name, as in `lmstudio`.
+    /// Name of the provider, such as `lmstudio`.
     pub provider: String,
-    /// Where it listens, with the version part of its path where the wire has one: `http://localhost:1234/v1`.
+    /// Base URL, with the version part of the path if the wire has one: `http://localhost:1234/v1`. `None` if not set.
     pub base_url: Option<String>,
-    /// The model to ask for; none or [`ANY_MODEL`] leaves it to the server.
+    /// Model to request. `None` or [`ANY_MODEL`] lets the server choose.
     pub model: Option<String>,
-    /// The key.
+    /// API key. `None` if there is none.
     pub key: Option<Secret>,
-    /// Why no key is sent although there may be one. `None` if one is sent, or there is none.
+    /// Reason why a key is not sent. `None` if it is sent, or there is none.
     pub key_obstacle: Option<KeyObstacle>,
-    /// It never answers without a key, so nothing is sent without one.
+    /// True if the server never answers without a key. Then nothing is sent without one.
     pub requires_key: bool,
-    /// Does what is sent stay on machines of the user's own?
+    /// Location of the model: a machine of the user's own or the cloud.
     pub execution_mode: ExecutionMode,
-    /// The declared quality of its diffs.
+    /// Declared quality of its diffs.
     pub diff_quality: DiffQuality,
-    /// Limit of one health check.
+    /// Timeout of one health check.
     pub probe_timeout: Duration,
-    /// Requests after the first, where asking again can help.
+    /// Maximum number of retries.
     pub retries: u32,
-    /// Tokens of an answer where the task sets no limit of its own.
+    /// Maximum tokens of an answer if the task sets no limit of its own.
     pub max_tokens: Option<u64>,
     /// Sent only when set.
     pub temperature: Option<f64>,
@@ -41,16 +41,16 @@ pub struct ServerSettings {
     pub top_p: Option<f64>,
     /// Sent only when set.
     pub seed: Option<u64>,
-    /// Texts at which an answer ends; sent only when there are any.
+    /// Texts at which an answer ends; sent only if there are any.
     pub stop: Vec<String>,
-    /// What the server is asked to hold the answer to.
+    /// Format to which the server is asked to constrain the answer.
     pub constrain: Constrain,
-    /// Tokens that fit, where the profile says so.
+    /// Tokens of the context window. `None` if the profile does not say.
     pub context_window: Option<u64>,
 }
 
 impl ServerSettings {
-    /// Settings in which nothing optional is set.
+    /// Makes settings in which nothing optional is set.
     #[must_use]
     pub fn new(provider: &str, execution_mode: ExecutionMode) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl ServerSettings {
         }
     }
 
-    /// The model that was named, unless the server may choose.
+    /// Returns the model that was named. `None` if the server may choose.
     #[must_use]
     pub fn named_model(&self) -> Option<&str> {
         self.model
@@ -82,13 +82,13 @@ impl ServerSettings {
             .filter(|model| !model.is_empty() && *model != ANY_MODEL)
     }
 
-    /// True when there is a key to send.
+    /// Returns true if there is a key to send.
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.key.as_ref().is_some_and(|key| !key.is_empty())
     }
 
-    /// What a server with these settings can do; chat and streaming are the wire's.
+    /// Returns what a server with these settings can do. Chat and streaming depend on the wire.
     #[must_use]
     pub fn capabilities(&self) -> ToolCapabilities {
         let mut can = ToolCapabilities::diff_only(self.execution_mode, self.diff_quality);

@@ -1,42 +1,42 @@
-//! A wire that a profile describes: a request with places to fill, and pointers into the answer.
+//! A wire that a profile describes: a request with placeholders, and pointers into the answer.
 //!
-//! Owns: filling and reading. Never: checks the template; the profile has done it.
+//! Owns: filling the request and reading the answer. Never: checks the template; `agentos-profile` has done that.
 
 use agentos_tool::{FinishReason, prompt};
 use serde_json::{Map, Value};
 
-use crate::{Fault, Job, Piece, Reason, Wire};
+use crate::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
 
-/// The request and where the answer stands.
+/// Request template, and the pointers to the answer's fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemplateWire {
-    /// JSON in whose texts `{{prompt}}`, `{{system}}`, `{{user}}` and `{{model}}` are filled in. A text that is nothing
-    /// but `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or `{{stop}}` becomes that value,
-    /// and its field is left out where there is none.
+    /// JSON in whose strings `{{prompt}}`, `{{system}}`, `{{user}}` and `{{model}}` are replaced. A string that consists of
+    /// `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or `{{stop}}` alone becomes that value, and
+    /// its field is left out if there is no value.
     pub request: Value,
     /// JSON pointer (RFC 6901) to the answer's text.
     pub answer: String,
-    /// JSON pointer to the word for how it ended, where there is one.
+    /// JSON pointer to the reason why the answer ended. `None` if the wire has no such field.
     pub finish: Option<String>,
-    /// The words that mean that the answer is whole.
+    /// Reasons that mean that the answer is complete.
     pub whole: Vec<String>,
 }
 
 impl Wire for TemplateWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         filled(&self.request, job).unwrap_or(Value::Null)
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing =
-            || Fault::from(Reason::Fields).saying(&format!("there is no text at `{}`", self.answer));
+            || Fault::from(Reason::Fields).saying(&format!("no text at JSON pointer `{}`", self.answer));
         let text = body
             .pointer(&self.answer)
             .and_then(Value::as_str)
             .ok_or_else(missing)?;
         let word = self.finish.as_deref().and_then(|at| body.pointer(at)?.as_str());
         let whole = word.is_some_and(|word| self.whole.iter().any(|known| known == word));
-        Ok(Piece {
+        Ok(AnswerPiece {
             text: text.to_owned(),
             finish: Some(if whole {
                 FinishReason::Stop
@@ -44,17 +44,17 @@ impl Wire for TemplateWire {
                 FinishReason::Unknown
             }),
             ending: word.filter(|_| !whole).map(str::to_owned),
-            ..Piece::default()
+            ..AnswerPiece::default()
         })
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.response(event)
     }
 }
 
-/// The template with its places filled; none where it is one place without a value.
-fn filled(template: &Value, job: &Job<'_>) -> Option<Value> {
+/// Fills the placeholders of a template. `None` if the template is a single placeholder that has no value.
+fn filled(template: &Value, job: &ModelRequest<'_>) -> Option<Value> {
     match template {
         Value::String(text) => match lone(text, job) {
             Some(value) => value,
@@ -71,8 +71,9 @@ fn filled(template: &Value, job: &Job<'_>) -> Option<Value> {
     }
 }
 
-/// The value of a text that is one place and nothing else.
-fn lone(text: &str, job: &Job<'_>) -> Option<Option<Value>> {
+/// Returns the value of a string that is a single placeholder. `None` if it is something else, `Some(None)` if that
+/// placeholder has no value.
+fn lone(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value>> {
     Some(match text {
         "{{model}}" => job.model.map(Value::from),
         "{{max_tokens}}" => job.max_tokens.map(Value::from),
@@ -84,8 +85,8 @@ fn lone(text: &str, job: &Job<'_>) -> Option<Option<Value>> {
     })
 }
 
-/// One pass from left to right: what was filled in is not looked at again.
-fn replaced(text: &str, job: &Job<'_>) -> String {
+/// Replaces the placeholders in a string.
+fn replaced(text: &str, job: &ModelRequest<'_>) -> String {
     let (system, user) = (prompt::system(job.task), prompt::user(job.task));
     let both = format!("{system}\n\n{user}");
     let places = [
@@ -94,6 +95,8 @@ fn replaced(text: &str, job: &Job<'_>) -> String {
         ("{{user}}", user.as_str()),
         ("{{model}}", job.model.unwrap_or_default()),
     ];
+    // One pass from left to right. A replacement is not searched again, because a task's text may itself contain
+    // `{{model}}` or another placeholder.
     let mut rest = text;
     let mut out = String::new();
     while let Some(at) = rest.find("{{") {

@@ -1,7 +1,7 @@
-//! One decision: what an HTTP answer says about the service behind it.
+//! Decides what an HTTP answer means for the server behind it.
 //!
-//! Owns: the order in which status, content type and error fields are looked at. Never: sends anything, or
-//! looks at the fields of an answer that went well; the adapter that knows them does.
+//! Owns: the order in which status, content type and error fields are checked. Never: sends anything, or reads the fields of
+//! a successful answer; the adapter that knows them does.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::Reason;
 
-/// Characters of a message that are searched for a model's name.
+/// Maximum characters of a message that are searched for a model's name.
 const READ: usize = 1000;
 
-/// Why there is no usable answer.
+/// Reason why there is no usable answer, with the server's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The row of the table.
+    /// Row of the health table.
     pub reason: Reason,
-    /// What the server or the transport said, as it came: keys may be in it.
+    /// Unfiltered message of the server or the transport, which may contain the key. `None` if there is none.
     pub said: Option<String>,
-    /// What brought it about, as the transport says it: keys may be in it.
+    /// Causes as the transport reports them, which may contain the key.
     pub causes: Vec<String>,
-    /// How long the server asks to wait.
+    /// Pause that the server asks for (`Retry-After`). `None` if it asks for none.
     pub retry_after: Option<Duration>,
-    /// The models it listed, where that is the matter.
+    /// Models that the server listed, if the fault is about the model.
     pub models: Vec<String>,
 }
 
@@ -50,14 +50,14 @@ impl From<NetError> for Fault {
 }
 
 impl Fault {
-    /// Adds words that explain it.
+    /// Adds a message that explains the fault.
     #[must_use]
     pub fn saying(mut self, words: &str) -> Self {
         self.said = Some(words.to_owned()).filter(|said| !said.trim().is_empty());
         self
     }
 
-    /// Adds the models that are there.
+    /// Adds the models that the server has.
     #[must_use]
     pub fn listing(mut self, models: Vec<String>) -> Self {
         self.models = models;
@@ -65,11 +65,11 @@ impl Fault {
     }
 }
 
-/// The JSON of an answer that went well, or why it did not. `key_sent` tells a wrong key from a missing one:
-/// the answers are the same.
+/// Returns the JSON of a successful answer. `key_sent` separates a wrong key from a missing one, since servers answer both in
+/// the same way.
 ///
 /// # Errors
-/// With the first reason that fits.
+/// The first reason of the health table that fits.
 pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
     let json: Option<Value> = serde_json::from_slice(&response.body).ok();
     let error = json.as_ref().map(ApiError::of).unwrap_or_default();
@@ -85,7 +85,7 @@ pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
 fn fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
     let mut fault = Fault::from(reason);
     fault.retry_after = retry_after;
-    // These messages repeat a part of the key.
+    // Servers repeat a part of the key in these messages, such as `Incorrect API key provided: sk-ab***yz`.
     let about_key = matches!(
         reason,
         Reason::Unauthorized | Reason::Forbidden | Reason::KeyRequired
@@ -104,6 +104,7 @@ fn judge_success(json: Option<Value>, error: &ApiError, page: bool, key_sent: bo
     if !error.present {
         return Ok(json);
     }
+    // Some gateways answer 200 and put the status of the server behind them into `error.code`.
     let coded = error
         .code
         .parse()
@@ -118,6 +119,7 @@ fn judge_success(json: Option<Value>, error: &ApiError, page: bool, key_sent: bo
 
 fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> Reason {
     match status {
+        // A web page instead of JSON comes from a proxy or another program, whatever its status.
         401 | 403 | 501 if page => Reason::Html,
         401 if key_sent => Reason::Unauthorized,
         401 => Reason::KeyRequired,
@@ -140,7 +142,9 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         429 if error.is_too_long() => Reason::ContextLength,
         429 => Reason::RateLimited,
         500 if error.about_model() == Some(Reason::LoadFailed) => Reason::LoadFailed,
+        // llama.cpp while it loads its model.
         503 if error.says("loading model") => Reason::Loading,
+        // 529 is Anthropic's `overloaded_error`.
         503 | 529 => Reason::Overloaded,
         500..=599 => Reason::ServerError,
         _ => Reason::Rejected,
@@ -163,8 +167,7 @@ fn is_page(response: &Response) -> bool {
     declared || start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
 }
 
-/// An error as the many dialects write it: `{"error":{…}}`, `{"error":"text"}`, with `code` a string, a number
-/// or null.
+/// Error object in an answer. Vendors write `{"error":{…}}` or `{"error":"text"}`, with `code` a string, a number or null.
 #[derive(Debug, Default)]
 pub(crate) struct ApiError {
     pub(crate) present: bool,
@@ -172,7 +175,7 @@ pub(crate) struct ApiError {
     kind: String,
     code: String,
     param: String,
-    /// What two vendors put below the error.
+    /// Code in `error.details`: Anthropic's `error_code`, or Google's `reason` of the first entry.
     detail: String,
 }
 
@@ -209,12 +212,14 @@ impl ApiError {
         self.message.to_ascii_lowercase().contains(words)
     }
 
-    /// LiteLLM without a database, and Gemini, say so with 400.
+    /// Returns true if the key was rejected. LiteLLM without a database, and Gemini, report that with status 400.
     fn is_about_key(&self) -> bool {
         self.kind == "no_db_connection" || self.detail == "API_KEY_INVALID" || self.says("api key not valid")
     }
 
-    /// Servers disagree on status and code for the same thing, so the words have to decide.
+    /// Returns the problem with the model that the error describes. `None` if it is about something else.
+    ///
+    /// Servers use different status and error codes for the same problem, so the message's text has to decide.
     fn about_model(&self) -> Option<Reason> {
         if self.says("failed to load") || self.says("requires more system memory") {
             return Some(Reason::LoadFailed);
@@ -258,8 +263,8 @@ impl ApiError {
     }
 }
 
-/// True for `model 'x' not found` and its kin: the word, a name, and that it is not there. In `path /models not
-/// found` the same words speak of a path.
+/// Returns true for `model 'x' not found` and similar messages: the word, a name, and that it does not exist. In `path
+/// /models not found` the same words are about a path.
 fn says_that_a_model_is_unknown(message: &str) -> bool {
     let message: String = message.chars().take(READ).collect();
     let message = message.to_ascii_lowercase();
@@ -275,7 +280,7 @@ fn says_that_a_model_is_unknown(message: &str) -> bool {
 }
 
 fn says_that_a_name_is_unknown(words: &[&str]) -> bool {
-    /// Words that may stand between a quoted name and what is said of it.
+    /// Maximum words between a quoted name and the verb.
     const BETWEEN: usize = 3;
     const QUOTES: [char; 5] = ['\'', '"', '`', '“', '‘'];
     let is_missing = |words: &[&str]| {
@@ -289,7 +294,7 @@ fn says_that_a_name_is_unknown(words: &[&str]) -> bool {
         [name, rest @ ..] if name.starts_with(QUOTES) => {
             (0..=BETWEEN).any(|at| rest.get(at..).is_some_and(is_missing))
         }
-        // Without quotes only what looks like a name, and no path, is one.
+        // Without quotes, any word could follow `model`, so only a word that looks like a model's name counts.
         [name, rest @ ..] if is_model_name(name) => is_missing(rest),
         _ => is_missing(words),
     }

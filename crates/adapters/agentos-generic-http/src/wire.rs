@@ -1,20 +1,20 @@
-//! The hooks of one wire format.
+//! The interface of a wire format.
 //!
-//! Owns: what a wire gets and gives. Never: sends.
+//! Owns: the input and output types of a wire. Never: sends anything.
 
 use agentos_tool::{Constrain, EditFormat, FinishReason, ToolTask, Usage, edits_schema};
 use serde_json::Value;
 
 use crate::{Fault, OfferedTool, ToolCall};
 
-/// A task with what the settings decided for it.
+/// Task with the parameters of the settings.
 #[derive(Debug, Clone, Copy)]
-pub struct Job<'a> {
-    /// The task.
+pub struct ModelRequest<'a> {
+    /// Task to answer.
     pub task: &'a ToolTask,
-    /// The model to ask for, where one has to be named.
+    /// Model to request. `None` if the server chooses.
     pub model: Option<&'a str>,
-    /// Tokens the answer may have.
+    /// Maximum tokens of the answer. `None` for no limit.
     pub max_tokens: Option<u64>,
     /// Sent only when set.
     pub temperature: Option<f64>,
@@ -22,14 +22,14 @@ pub struct Job<'a> {
     pub top_p: Option<f64>,
     /// Sent only when set.
     pub seed: Option<u64>,
-    /// Texts at which the answer ends; sent only when there are any.
+    /// Texts at which the answer ends; sent only if there are any.
     pub stop: &'a [String],
-    /// What the server is asked to hold the answer to.
+    /// Format to which the server is asked to constrain the answer.
     pub constrain: Constrain,
 }
 
-impl Job<'_> {
-    /// The schema of the answer, where the server is to hold it to one.
+impl ModelRequest<'_> {
+    /// Returns the JSON Schema of the answer. `None` if the settings do not constrain it to one.
     #[must_use]
     pub fn schema(&self) -> Option<Value> {
         let wanted =
@@ -38,59 +38,57 @@ impl Job<'_> {
     }
 }
 
-/// What one event, or a whole answer, adds.
+/// Piece of an answer, from one event or a complete document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Piece {
-    /// Text.
+pub struct AnswerPiece {
+    /// Text of the answer.
     pub text: String,
-    /// What the model says in place of an answer.
+    /// Text of a refusal, which replaces the answer.
     pub refusal: String,
-    /// Why the model stopped, where this is the end.
+    /// Reason why the model stopped. `None` if this is not the end.
     pub finish: Option<FinishReason>,
-    /// The server's own word for the end, where it is none that the wire knows.
+    /// Server's own reason for the end. `None` if it is one that the wire knows.
     pub ending: Option<String>,
-    /// Tokens.
+    /// Tokens used so far. `None` if the piece does not say.
     pub usage: Option<Usage>,
-    /// The model that answers.
+    /// Model that answers. `None` if the piece does not say.
     pub model: Option<String>,
-    /// Whether the end that was told needs another event after it, or is that event; none for wires whose end is
-    /// one event.
-    pub close: Option<Close>,
+    /// Position in an end that consists of two events. `None` for wires whose end is one event.
+    pub close: Option<AnswerClose>,
 }
 
-/// The two events of an end that is told in two.
+/// The two events of an end that consists of two, as `message_delta` and `message_stop` in Anthropic's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Close {
-    /// The reason is told, the last event is still to come.
+pub enum AnswerClose {
+    /// Event with the reason; the last event must still follow.
     Awaited,
-    /// This is the last event.
+    /// Last event.
     Seen,
 }
 
-/// One wire format: what to send, how to read what comes.
+/// Wire format: builds requests and reads answers.
 pub trait Wire: Send + Sync {
-    /// The request's JSON.
-    fn request(&self, job: &Job<'_>) -> Value;
+    /// Builds the JSON of the request.
+    fn request(&self, job: &ModelRequest<'_>) -> Value;
 
-    /// Reads a whole answer.
+    /// Reads a complete answer.
     ///
     /// # Errors
-    /// When it has not the shape of this wire.
-    fn response(&self, body: &Value) -> Result<Piece, Fault>;
+    /// If the answer does not have the structure of this wire.
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault>;
 
     /// Reads one event of a streamed answer.
     ///
     /// # Errors
-    /// When it has not the shape of this wire.
-    fn event(&self, event: &Value) -> Result<Piece, Fault>;
+    /// If the event does not have the structure of this wire.
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault>;
 
-    /// The request of a task made into one that offers a tool instead, and wants its answer in one document; none where
-    /// this wire has no tools.
+    /// Changes a request so that it offers a tool and asks for an answer in one document. `None` if this wire has no tools.
     fn offer(&self, _request: Value, _tool: &OfferedTool) -> Option<Value> {
         None
     }
 
-    /// The calls of tools in a whole answer.
+    /// Lists the tool calls in a complete answer.
     fn calls(&self, _body: &Value) -> Vec<ToolCall> {
         Vec::new()
     }

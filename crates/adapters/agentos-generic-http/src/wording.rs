@@ -1,44 +1,45 @@
-//! What a person is told: what was seen, and what to do about it.
+//! Messages for users: what happened, and what to do about it.
 //!
-//! Owns: one sentence each for every reason. Never: decides a state.
+//! Owns: one message and one hint for every reason. Never: decides a state.
 
 use agentos_api::NextStep;
 use agentos_tool::KeyObstacle;
 
 use crate::{Reason, ServerSettings};
 
-/// Words of one provider for the two things a person has to do most often.
+/// Hints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
 pub struct Hints {
-    /// How its server is started.
+    /// How to start the server.
     pub start: &'static str,
-    /// How a model is loaded.
+    /// How to load a model.
     pub load: &'static str,
-    /// What a base URL looks like.
+    /// Example of a base URL.
     pub address: &'static str,
-    /// How a longer context is had; `{tokens}` stands for its length.
+    /// How to get a longer context; `{tokens}` is replaced by its length.
     pub longer: &'static str,
 }
 
-/// Whom the sentences are about.
-pub(crate) struct Place<'a> {
+/// Server that the messages are about.
+pub(crate) struct ServerWording<'a> {
     pub(crate) settings: &'a ServerSettings,
     pub(crate) hints: &'a Hints,
-    /// `host:port`, or the provider's name where there is no address.
+    /// `host:port`, or the provider's name if there is no address.
     pub(crate) at: &'a str,
 }
 
-impl Place<'_> {
-    /// What was seen. `said` is added where it tells more, and is the sentence where the transport made it.
+impl ServerWording<'_> {
+    /// Words what happened. `said`, the server's own message, is added; errors of the transport are complete messages
+    /// already.
     pub(crate) fn details(&self, reason: Reason, said: Option<&str>) -> String {
         let at = self.at;
         if let Some(obstacle) = self.obstacle(reason) {
-            return format!("`{at}` wants a key; {obstacle}");
+            return format!("`{at}` requires a key; {obstacle}");
         }
         let seen = match reason {
             Reason::MissingUrl => "no base URL is set".to_owned(),
             Reason::MissingModel => "no model is set, and the server does not list exactly one".to_owned(),
-            Reason::MissingKey => format!("`{}` needs a key and none is set", self.settings.provider),
+            Reason::MissingKey => format!("`{}` needs a key, and none is set", self.settings.provider),
             Reason::BadUrl
             | Reason::BadKey
             | Reason::Setup
@@ -53,34 +54,34 @@ impl Place<'_> {
             | Reason::TooLarge => {
                 return said.map_or_else(|| format!("no answer from `{at}`"), str::to_owned);
             }
-            Reason::Redirect => format!("`{at}` redirects to another place, which is not followed"),
-            Reason::Html => format!("`{at}` answers with a web page"),
-            Reason::KeyRequired => format!("`{at}` wants a key and none is set"),
-            Reason::Unauthorized => format!("`{at}` does not accept the key"),
-            Reason::Forbidden => format!("`{at}` does not allow this with the key"),
-            Reason::ProxyAuth => format!("a proxy before `{at}` wants credentials"),
+            Reason::Redirect => format!("`{at}` redirects to another address; redirects are not followed"),
+            Reason::Html => format!("`{at}` answered with a web page instead of JSON"),
+            Reason::KeyRequired => format!("`{at}` requires a key, and none is set"),
+            Reason::Unauthorized => format!("`{at}` rejected the key"),
+            Reason::Forbidden => format!("`{at}` accepts the key, but the key has no permission for this"),
+            Reason::ProxyAuth => format!("a proxy in front of `{at}` requires credentials"),
             Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model()),
             Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model()),
             Reason::LoadingOff => format!("no model is loaded at `{at}`"),
             Reason::LoadFailed => format!("`{at}` failed to load {}", self.model()),
             Reason::NoModels => format!("`{at}` has no model"),
-            Reason::WrongPath => format!("`{at}` does not know the path that was asked for"),
-            Reason::Quota => format!("`{at}` accepts the key, but its money or budget is used up"),
+            Reason::WrongPath => format!("`{at}` does not know the path of the request"),
+            Reason::Quota => format!("`{at}` accepts the key, but its credit or budget is used up"),
             Reason::RateLimited => format!("`{at}` accepts the key, but limits the rate of requests"),
-            Reason::Timeout => format!("`{at}` gave up waiting for its model"),
+            Reason::Timeout => format!("`{at}` reports a timeout while waiting for its model"),
             Reason::Loading => format!("`{at}` is still loading its model"),
-            Reason::Conflict => format!("`{at}` says that another request stands in the way"),
-            Reason::Overloaded => format!("`{at}` has too much to do"),
-            Reason::ServerError => format!("`{at}` reports a failure of its own"),
+            Reason::Conflict => format!("`{at}` reports a conflict with another request"),
+            Reason::Overloaded => format!("`{at}` is overloaded"),
+            Reason::ServerError => format!("`{at}` reports an internal error"),
             Reason::NotJson => format!("the answer of `{at}` is not JSON"),
-            Reason::ErrorIn200 => format!("`{at}` says an error in an answer with status 200"),
+            Reason::ErrorIn200 => format!("`{at}` reports an error in an answer with status 200"),
             Reason::Fields => format!("the answer of `{at}` lacks the expected fields"),
-            Reason::ContextLength => format!("the task is longer than {} takes", self.model()),
-            Reason::Rejected => format!("`{at}` does not take the request"),
-            Reason::BrokenStream => format!("the answer of `{at}` broke off before it was whole"),
-            Reason::BrokenAnswer => format!("the answer of `{at}` is not whole"),
+            Reason::ContextLength => format!("the task does not fit the context window of {}", self.model()),
+            Reason::Rejected => format!("`{at}` rejected the request"),
+            Reason::BrokenStream => format!("the answer of `{at}` broke off before its end"),
+            Reason::BrokenAnswer => format!("the answer of `{at}` is incomplete"),
             Reason::KeyInAnswer => {
-                format!("the answer of `{at}` holds the key that was sent; it is not kept")
+                format!("the answer of `{at}` contains the key that was sent, so it was discarded")
             }
         };
         match said {
@@ -89,7 +90,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns what to do about it in words. `None` if the steps of [`Place::next_steps`] say it all.
+    /// Words what to do about it. `None` if the steps of [`ServerWording::next_steps`] are enough.
     pub(crate) fn fix(&self, reason: Reason) -> Option<String> {
         let provider = &self.settings.provider;
         let hints = self.hints;
@@ -115,7 +116,7 @@ impl Place<'_> {
                 "use a certificate that this machine trusts, or add its authority to the system".to_owned()
             }
             Reason::ReadTimeout | Reason::Timeout => {
-                "try again, or give it more time with a longer time-out in the profile".to_owned()
+                "try again, or set a longer timeout in the profile".to_owned()
             }
             Reason::Closed | Reason::ServerError | Reason::BrokenStream | Reason::BrokenAnswer => {
                 "look at the server's log, then try again".to_owned()
@@ -134,13 +135,15 @@ impl Place<'_> {
             Reason::ProxyAuth => "reach the server without a proxy".to_owned(),
             Reason::Quota => "add credit, or use another provider".to_owned(),
             Reason::RateLimited | Reason::Overloaded | Reason::Conflict | Reason::Loading => {
-                "try again soon".to_owned()
+                "try again in a few seconds".to_owned()
             }
-            Reason::KeyInAnswer => "find out why the server repeats the key, then make a new key".to_owned(),
+            Reason::KeyInAnswer => {
+                "find out why the server repeats the key, then create a new key".to_owned()
+            }
             Reason::ContextLength => {
                 "give fewer or smaller files, or load the model with a longer context".to_owned()
             }
-            Reason::Rejected => "check model and parameters in the profile".to_owned(),
+            Reason::Rejected => "check the model and the parameters in the profile".to_owned(),
         })
     }
 
@@ -168,7 +171,7 @@ impl Place<'_> {
         }
     }
 
-    /// Why there is no key, where that is the matter.
+    /// Returns the reason why no key is sent. `None` if the error is about something else, or there is no reason.
     fn obstacle(&self, reason: Reason) -> Option<&KeyObstacle> {
         let is_matter = matches!(reason, Reason::MissingKey | Reason::KeyRequired);
         self.settings.key_obstacle.as_ref().filter(|_| is_matter)
@@ -196,7 +199,7 @@ mod tests {
             address: "http://localhost:1234/v1",
             longer: "load it with {tokens}",
         };
-        let place = Place {
+        let place = ServerWording {
             settings: &settings,
             hints: &hints,
             at: "localhost:1234",
@@ -233,13 +236,13 @@ mod tests {
             (
                 Reason::Html,
                 None,
-                "answers with a web page",
+                "answered with a web page",
                 "check that `lmstudio` listens there",
             ),
             (
                 Reason::Rejected,
                 Some("bad field"),
-                "does not take the request: bad field",
+                "rejected the request: bad field",
                 "parameters",
             ),
             (Reason::NotLoaded, None, "the first request loads it", ""),

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::{HttpClient, HttpUrl};
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
@@ -41,7 +43,7 @@ impl LlamaCpp {
 
 /// `/health` tells only if it is still loading: it asks for no key and says nothing of the model. `/props`
 /// always asks for the key and no other service has it; the list tells the model.
-async fn find(call: Call<'_>) -> Result<Found, Fault> {
+async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let root = call.base.without_last("v1");
     match call.get(root.join("health")).await {
         Ok(_) => {}
@@ -60,14 +62,14 @@ async fn find(call: Call<'_>) -> Result<Found, Fault> {
     } else {
         None
     };
-    Ok(Found {
+    Ok(ProbeFindings {
         context_window: of_model.or(props.context_window).or(found.context_window),
         ..found
     })
 }
 
 /// The context of one of a router's models. Asking must not load it.
-async fn routed_context(call: Call<'_>, root: &HttpUrl, model: Option<&str>) -> Option<u64> {
+async fn routed_context(call: ServerCall<'_>, root: &HttpUrl, model: Option<&str>) -> Option<u64> {
     let url = root
         .join("props")
         .with_query("model", model?)
@@ -80,7 +82,7 @@ async fn routed_context(call: Call<'_>, root: &HttpUrl, model: Option<&str>) -> 
 }
 
 /// The context that a task will meet. What else is wrong with the server the task itself meets.
-async fn loaded_context(call: Call<'_>, root: &HttpUrl) -> Option<u64> {
+async fn loaded_context(call: ServerCall<'_>, root: &HttpUrl) -> Option<u64> {
     let props = Props::read(&call.get(root.join("props")).await.ok()?).ok()?;
     if props.is_router {
         return routed_context(call, root, call.wanted()).await;
@@ -89,7 +91,7 @@ async fn loaded_context(call: Call<'_>, root: &HttpUrl) -> Option<u64> {
 }
 
 /// Tokens of a prompt as the server counts them; asked for only where it may not fit.
-async fn counted(call: Call<'_>, root: &HttpUrl, prompt: &str, window: Option<u64>) -> Option<u64> {
+async fn counted(call: ServerCall<'_>, root: &HttpUrl, prompt: &str, window: Option<u64>) -> Option<u64> {
     // No tokenizer makes more tokens than bytes; half of them leaves room for an answer.
     let surely_fits = u64::try_from(prompt.len()).is_ok_and(|bytes| bytes < window.unwrap_or(0) / 2);
     if surely_fits || window.is_none() {
@@ -105,7 +107,11 @@ async fn counted(call: Call<'_>, root: &HttpUrl, prompt: &str, window: Option<u6
 
 /// The server knows its model's chat template; a plain prompt makes most models ramble. Servers without
 /// the path, and models without a template, get the plain prompt.
-async fn completion_wire(call: Call<'_>, root: &HttpUrl, task: &ToolTask) -> Result<CompletionWire, Fault> {
+async fn completion_wire(
+    call: ServerCall<'_>,
+    root: &HttpUrl,
+    task: &ToolTask,
+) -> Result<CompletionWire, Fault> {
     let mut body = json!({"messages": [
         {"role": "system", "content": prompt::system(task)},
         {"role": "user", "content": prompt::user(task)},
@@ -148,11 +154,15 @@ impl Service for LlamaCpp {
         }
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, task: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        task: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let root = call.base.without_last("v1");
             let (grammar, note) = match grammar(call.server.settings(), task) {
@@ -165,15 +175,15 @@ impl Service for LlamaCpp {
             let ask = match self.mode {
                 LlamaCppMode::OpenAi => {
                     let wire = ChatWire::new(LimitField::MaxTokens).with_grammar(grammar);
-                    Ask::new(ChatWire::below(&root.join("v1")), Arc::new(wire), model)
+                    PreparedTask::new(ChatWire::below(&root.join("v1")), Arc::new(wire), model)
                 }
                 LlamaCppMode::Completion => {
                     let wire = completion_wire(call, &root, task).await?.with_grammar(grammar);
                     prompt_tokens = counted(call, &root, &wire.prompt(task), context_window).await;
-                    Ask::new(root.join("completion"), Arc::new(wire), model)
+                    PreparedTask::new(root.join("completion"), Arc::new(wire), model)
                 }
             };
-            Ok(Ask {
+            Ok(PreparedTask {
                 notes: note.into_iter().collect(),
                 context_window,
                 prompt_tokens,

@@ -2,7 +2,7 @@
 //!
 //! Owns: the native request and its reader. Never: waits for `[DONE]`; this wire has none.
 
-use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
 use agentos_tool::{EditFormat, FinishReason, ToolTask, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ fn plain_prompt(task: &ToolTask) -> String {
 }
 
 impl Wire for CompletionWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         let (prompt, own_words) = match &self.templated {
             Some(prompt) => (prompt.clone(), Vec::new()),
@@ -117,21 +117,21 @@ impl Wire for CompletionWire {
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         read(body, true)
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         read(event, event.get("stop").and_then(Value::as_bool).unwrap_or(false))
     }
 }
 
-fn read(body: &Value, is_end: bool) -> Result<Piece, Fault> {
+fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
     let missing = || Fault::from(Reason::Fields).saying("there is no `content`");
     let text = body.get("content").and_then(Value::as_str).ok_or_else(missing)?;
-    let mut piece = Piece {
+    let mut piece = AnswerPiece {
         text: text.to_owned(),
-        ..Piece::default()
+        ..AnswerPiece::default()
     };
     if !is_end {
         return Ok(piece);

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::HttpClient;
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
@@ -24,7 +26,7 @@ impl LmStudio {
 
     /// The native list tells loaded from downloaded, so it comes first; older versions know an older one, or
     /// none. An unknown path is answered with status 200 and an error.
-    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = call.wanted();
         let root = call.base.without_last("v1");
         match call.get(root.join("api/v1/models")).await {
@@ -60,11 +62,15 @@ impl Service for LmStudio {
         }
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(Self::find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        _: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let found = Self::find(call).await;
             // Its newer versions refuse a name they do not know, so the placeholder has to be resolved. With a name the
@@ -78,9 +84,9 @@ impl Service for LmStudio {
                 }
             };
             let url = ChatWire::below(&call.base.without_last("v1").join("v1"));
-            Ok(Ask {
+            Ok(PreparedTask {
                 context_window,
-                ..Ask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model)
+                ..PreparedTask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model)
             })
         })
     }

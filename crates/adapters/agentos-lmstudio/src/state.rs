@@ -2,7 +2,7 @@
 //!
 //! Owns: `/api/v1/models` and `/api/v0/models`. Never: sends.
 
-use agentos_generic_http::{Fault, Found, Reason};
+use agentos_generic_http::{Fault, ProbeFindings, Reason};
 use serde_json::Value;
 
 /// One model that can chat.
@@ -59,7 +59,7 @@ impl ModelState {
     ///
     /// # Errors
     /// When the named model is not there.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<Found, Fault> {
+    pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let names: Vec<String> = self.models.iter().map(|model| model.name.clone()).collect();
         let model = match wanted {
             Some(wanted) => self.models.iter().find(|model| model.answers_to(wanted)),
@@ -70,7 +70,7 @@ impl ModelState {
                 .or_else(|| self.models.first()),
         };
         let model = model.ok_or_else(|| Fault::from(Reason::UnknownModel).listing(names.clone()))?;
-        Ok(Found {
+        Ok(ProbeFindings {
             model: Some(wanted.unwrap_or(&model.name).to_owned()),
             models: names,
             context_window: model.loaded_context,

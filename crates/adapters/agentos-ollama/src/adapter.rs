@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ impl Ollama {
     }
 
     /// The version is the document that no other service has.
-    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let version = call.get(call.base.join("api/version")).await?;
         version
             .get("version")
@@ -48,7 +50,7 @@ impl Ollama {
         let loaded = call.get(call.base.join("api/ps")).await?;
         let running = names(&loaded)?;
         let context = loaded_context(&loaded, &model.name);
-        Ok(Found {
+        Ok(ProbeFindings {
             remark: (!running.contains(&model.name)).then_some(Reason::NotLoaded),
             context_window: context.or(model.longest),
             model: Some(model.name),
@@ -57,7 +59,7 @@ impl Ollama {
     }
 
     /// The wanted model, or the only one.
-    async fn model(call: Call<'_>) -> Result<Model, Fault> {
+    async fn model(call: ServerCall<'_>) -> Result<Model, Fault> {
         let all = names(&call.get(call.base.join("api/tags")).await?)?;
         let name = match (call.wanted(), all.as_slice()) {
             (_, []) => return Err(Reason::NoModels.into()),
@@ -75,20 +77,20 @@ impl Ollama {
     }
 
     /// Tokens that the model takes at the most.
-    async fn longest(call: Call<'_>, name: &str) -> Result<Option<u64>, Fault> {
+    async fn longest(call: ServerCall<'_>, name: &str) -> Result<Option<u64>, Fault> {
         let show = call.post(call.base.join("api/show"), json!({"model": name}));
         longest_context(&show.await?)
     }
 
     /// What is said before a model that is loaded with another context is loaded again.
-    async fn reload_note(call: Call<'_>, name: &str, context: u64) -> Option<String> {
+    async fn reload_note(call: ServerCall<'_>, name: &str, context: u64) -> Option<String> {
         let loaded = loaded_context(&call.get(call.base.join("api/ps")).await.ok()?, name)?;
         (loaded < context).then(|| {
             format!("the model is loaded with {loaded} tokens of context and is loaded again with {context}")
         })
     }
 
-    async fn ask(call: Call<'_>, task: &ToolTask) -> Result<Ask, Fault> {
+    async fn ask(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
         let settings = call.server.settings();
         let (name, longest) = match call.wanted() {
             Some(name) => match Self::longest(call, name).await {
@@ -114,10 +116,10 @@ impl Ollama {
         );
         let notes = Self::reload_note(call, &name, context).await;
         let url = call.base.join("api/chat");
-        Ok(Ask {
+        Ok(PreparedTask {
             notes: notes.into_iter().collect(),
             context_window: longest,
-            ..Ask::new(url, Arc::new(OllamaWire::new(context)), Some(name))
+            ..PreparedTask::new(url, Arc::new(OllamaWire::new(context)), Some(name))
         })
     }
 }
@@ -144,11 +146,15 @@ impl Service for Ollama {
         }
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(Self::find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, task: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        task: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(Self::ask(call, task))
     }
 

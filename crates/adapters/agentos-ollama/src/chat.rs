@@ -2,7 +2,7 @@
 //!
 //! Owns: the request and its reader. Never: takes the end of loading a model for the end of an answer.
 
-use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,7 @@ impl OllamaWire {
 }
 
 impl Wire for OllamaWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         let mut options = Map::new();
         options.insert("num_ctx".to_owned(), self.context.into());
         let limit = job.max_tokens.unwrap_or(DEFAULT_LIMIT);
@@ -62,16 +62,16 @@ impl Wire for OllamaWire {
         body
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing = || Fault::from(Reason::Fields).saying("there is no `message`");
         let message = body
             .get("message")
             .filter(|message| message.is_object())
             .ok_or_else(missing)?;
         let text = message.get("content").and_then(Value::as_str);
-        let mut piece = Piece {
+        let mut piece = AnswerPiece {
             text: text.unwrap_or_default().to_owned(),
-            ..Piece::default()
+            ..AnswerPiece::default()
         };
         let calls = message.get("tool_calls").and_then(Value::as_array);
         if calls.is_some_and(|calls| !calls.is_empty()) {
@@ -105,7 +105,7 @@ impl Wire for OllamaWire {
         Ok(piece)
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.response(event)
     }
 

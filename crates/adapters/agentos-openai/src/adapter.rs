@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_generic_http::{
+    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+};
 use agentos_net::{HttpClient, HttpUrl};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
@@ -75,7 +77,7 @@ impl OpenAi {
     }
 
     /// The vendor's own API knows each model by its path; elsewhere only the list is common to all.
-    async fn find(&self, call: Call<'_>) -> Result<Found, Fault> {
+    async fn find(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         match self.dialect {
             Dialect::Vendor => {}
             Dialect::PublicList => {
@@ -90,15 +92,15 @@ impl OpenAi {
         let model = call.wanted().ok_or(Reason::MissingModel)?;
         let answer = call.get(call.base.join(&format!("models/{model}"))).await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or(Reason::Fields)?;
-        Ok(Found {
+        Ok(ProbeFindings {
             model: Some(id.to_owned()),
             models: vec![id.to_owned()],
-            ..Found::default()
+            ..ProbeFindings::default()
         })
     }
 }
 
-async fn listed(call: Call<'_>) -> Result<Found, Fault> {
+async fn listed(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let list = call.get(call.base.join("models")).await?;
     ModelList::read(&list)?.choose(call.wanted())
 }
@@ -120,18 +122,22 @@ impl Service for OpenAi {
             .collect()
     }
 
-    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
         Box::pin(self.find(call))
     }
 
-    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+    fn prepare<'a>(
+        &'a self,
+        call: ServerCall<'a>,
+        _: &'a ToolTask,
+    ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = match call.wanted() {
                 Some(model) => model.to_owned(),
                 None => self.find(call).await?.model.unwrap_or_default(),
             };
             let wire = Arc::new(ChatWire::new(self.limit));
-            Ok(Ask::new(ChatWire::below(call.base), wire, Some(model)))
+            Ok(PreparedTask::new(ChatWire::below(call.base), wire, Some(model)))
         })
     }
 

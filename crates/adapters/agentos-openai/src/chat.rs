@@ -3,7 +3,7 @@
 //! Owns: the request, and a reader for what compatible servers make of the answer. Never: takes a missing
 //! count for zero.
 
-use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ impl ChatWire {
 }
 
 impl Wire for ChatWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
@@ -94,13 +94,13 @@ impl Wire for ChatWire {
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;
         piece(body, Some(choice), Some(message))
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         // The last event with the usage has no choice, at some servers an empty one.
         let choice = event.pointer("/choices/0");
         piece(event, choice, choice.and_then(|choice| choice.get("delta")))
@@ -122,14 +122,14 @@ impl Wire for ChatWire {
     }
 }
 
-fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<Piece, Fault> {
+fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<AnswerPiece, Fault> {
     let field = |name| message.and_then(|message: &Value| message.get(name));
     // Left out, null and empty all mean that this is not the end.
     let word = choice
         .and_then(|choice| choice.get("finish_reason")?.as_str())
         .filter(|word| !word.is_empty());
     let finish = word.map(finish_reason).transpose()?;
-    Ok(Piece {
+    Ok(AnswerPiece {
         text: field("content").map(content_text).unwrap_or_default(),
         refusal: field("refusal")
             .and_then(Value::as_str)

@@ -2,7 +2,7 @@
 //!
 //! Owns: reading it strictly and deciding which model would answer. Never: sends.
 
-use agentos_generic_http::{Fault, Found, Reason};
+use agentos_generic_http::{Fault, ProbeFindings, Reason};
 use serde_json::Value;
 
 /// One entry of the list.
@@ -54,7 +54,7 @@ impl ModelList {
     ///
     /// # Errors
     /// When it is not listed, cannot be loaded, or is still loading.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<Found, Fault> {
+    pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let model = match (wanted, self.models.as_slice()) {
             (Some(wanted), models) => models
                 .iter()
@@ -66,7 +66,7 @@ impl ModelList {
         let remark = model
             .state()
             .map_err(|reason| Fault::from(reason).listing(self.ids()))?;
-        Ok(Found {
+        Ok(ProbeFindings {
             model: Some(model.id.clone()),
             models: self.ids(),
             context_window: model.context_window,

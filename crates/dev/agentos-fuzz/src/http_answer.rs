@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentos_anthropic::MessagesWire;
 use agentos_gemini::ContentWire;
-use agentos_generic_http::{Piece, TemplateWire, Wire, judge};
+use agentos_generic_http::{AnswerPiece, TemplateWire, Wire, judge};
 use agentos_llamacpp::CompletionWire;
 use agentos_lmstudio::ModelState;
 use agentos_net::Response;
@@ -113,7 +113,7 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
 }
 
 /// Text, refusal and names must consist of texts of the answer, with nothing inserted.
-fn check_piece(piece: &Piece, texts: &[&str]) {
+fn check_piece(piece: &AnswerPiece, texts: &[&str]) {
     for said in [&piece.text, &piece.refusal] {
         let mut rest = said.as_str();
         while !rest.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{Job, OfferOutcome, ToolCaller as _, Wire as _};
+use agentos_generic_http::{ModelRequest, OfferOutcome, ToolCaller as _, Wire as _};
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{DIFF, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -171,7 +171,7 @@ async fn cached_input_is_a_part_of_the_input() {
 fn the_request_says_what_was_set_and_no_more() {
     let mut task = task(Duration::from_secs(1));
     let body = |task: &ToolTask, temperature| {
-        MessagesWire.request(&Job {
+        MessagesWire.request(&ModelRequest {
             task,
             model: Some("claude"),
             max_tokens: None,

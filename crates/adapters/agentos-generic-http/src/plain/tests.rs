@@ -10,27 +10,27 @@ use agentos_tool::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Piece;
+use crate::AnswerPiece;
 
 /// A made-up wire: one text in, one text out.
 struct TextWire;
 
 impl Wire for TextWire {
-    fn request(&self, job: &Job<'_>) -> Value {
+    fn request(&self, job: &ModelRequest<'_>) -> Value {
         json!({"input": prompt::user(job.task), "limit": job.max_tokens, "stream": true})
     }
 
-    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let text = body.get("output").and_then(Value::as_str).ok_or(Reason::Fields)?;
         let done = body.get("done").and_then(Value::as_bool) == Some(true);
-        Ok(Piece {
+        Ok(AnswerPiece {
             text: text.to_owned(),
             finish: done.then_some(FinishReason::Stop),
-            ..Piece::default()
+            ..AnswerPiece::default()
         })
     }
 
-    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.response(event)
     }
 }
@@ -170,6 +170,7 @@ async fn what_was_asked_again_is_told_while_it_happens() {
     let adapter = make(Some(&server.url()), None);
     adapter.run(&task(Duration::from_secs(20)), &seen).await.unwrap();
     let at = format!("127.0.0.1:{}", server.port());
-    let note = format!("note: asked again: `{at}` accepts the key, but limits the rate of requests");
+    let note =
+        format!("note: sent again after an error: `{at}` accepts the key, but limits the rate of requests");
     assert_eq!(*seen.0.lock().unwrap(), [note, "text: ok".to_owned()]);
 }

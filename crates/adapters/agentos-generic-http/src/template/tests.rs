@@ -12,7 +12,7 @@ use super::*;
 fn places_are_filled_and_empty_fields_left_out() {
     let mut task = task(Duration::from_secs(1));
     task.instruction = "Say {{model}}.".to_owned();
-    let job = Job {
+    let job = ModelRequest {
         task: &task,
         model: Some("tiny"),
         max_tokens: Some(9),

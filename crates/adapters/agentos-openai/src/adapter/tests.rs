@@ -244,7 +244,7 @@ async fn another_model_than_the_one_asked_for_is_told() {
     assert_eq!(other.model_id.as_deref(), Some("gpt-5.4-2026-03-05"));
     assert_eq!(
         other.warnings,
-        ["model `tiny-coder` was asked for, `gpt-5.4-2026-03-05` answered"]
+        ["model `tiny-coder` was requested, but `gpt-5.4-2026-03-05` answered"]
     );
     assert_eq!(
         played("llamacpp", "run_chat").await.unwrap().warnings,

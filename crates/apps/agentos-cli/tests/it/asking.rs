@@ -41,10 +41,17 @@ fn a_request_that_was_made_again_is_told_and_recorded() {
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
     assert_eq!(server.requests().len(), 3);
-    assert_eq!(output.stderr.matches("asked again").count(), 2, "{output}");
+    assert_eq!(
+        output.stderr.matches("sent again after an error").count(),
+        2,
+        "{output}"
+    );
     let tape = run_in(&repo, &["evidence", "show", "--json"]).stdout;
     for why in ["too much to do", "limits the rate"] {
-        assert!(tape.contains("asked again") && tape.contains(why), "{tape}");
+        assert!(
+            tape.contains("sent again after an error") && tape.contains(why),
+            "{tape}"
+        );
     }
 }
 

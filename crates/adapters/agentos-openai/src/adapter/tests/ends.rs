@@ -42,7 +42,7 @@ async fn an_answer_says_how_it_ends() {
             json!({"delta": {}, "finish_reason": end}),
         ])
     };
-    let unsure = "the answer may not be whole: the server says `resting` for its end";
+    let unsure = "the answer may be incomplete: the server gave `resting` as the reason for its end";
     let cases = [
         ("whole stop", whole(json!("stop")), Ok((Stop, None))),
         ("whole error", whole(json!("error")), Err("broken-answer")),
@@ -86,7 +86,7 @@ async fn a_refusal_in_pieces_is_one_refusal() {
     .unwrap();
     assert_eq!(output.finish, FinishReason::ContentFilter);
     assert_eq!(output.warnings, ["the model refused: I cannot do that."]);
-    // It is not whole without an end of its own.
+    // It is incomplete without an end of its own.
     let cut = answered(streamed(&[said("I can")]), None).await.unwrap_err();
     assert_eq!(cut.detail, "broken-stream");
 }
