@@ -1,6 +1,6 @@
-//! What a profile's model can do, and where the work is done.
+//! The abilities of a profile's model, and the location of the model.
 //!
-//! Owns: the rule that an address which a stronger layer names is judged by itself, and that a repository may say
+//! Owns: the rules that abilities declared for one address do not apply to another, and that a repository may declare
 //! `cloud` but not `local`. Never: measures anything.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use agentos_tool::{Ability, BaseUrl, DiffQuality, ExecutionMode, ToolCapabilitie
 use crate::stack::{Stack, Value, derived, note};
 use crate::{CapabilitiesFile, Origin};
 
-/// Abilities as declared.
+/// Collects the declared abilities.
 pub(crate) fn capabilities(
     stack: &Stack,
     base_url: Option<&Value<BaseUrl>>,
@@ -45,7 +45,7 @@ pub(crate) fn capabilities(
     all
 }
 
-/// What is stated holds for the address it was stated for.
+/// Decides the location of the model. A declaration applies only to the address that it was made for.
 fn execution_mode(stack: &Stack, base_url: Option<&Value<BaseUrl>>) -> Value<ExecutionMode> {
     let by_place = base_url.map_or(ExecutionMode::Cloud, |url| url.value.execution_mode());
     let stated = stack.pick_by(|origin, file| {

@@ -1,15 +1,15 @@
-//! The profiles that are compiled in.
+//! The profiles that are compiled into the program.
 //!
-//! Owns: which files of `profiles/` these are. Never: changes them.
+//! Owns: the list of these files of `profiles/`. Never: changes them.
 
 use std::collections::BTreeMap;
 
 use crate::{ProfileError, ProfileFile, file};
 
-/// The built-in profiles by provider.
+/// Returns the built-in profiles by provider.
 ///
 /// # Errors
-/// Never for the files as they stand; a test reads them.
+/// If a file is not a valid profile. A test reads them all, so that does not happen in a release.
 pub fn builtin() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
     let mut all = BTreeMap::new();
     for (name, text) in FILES {

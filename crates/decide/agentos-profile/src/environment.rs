@@ -1,19 +1,19 @@
-//! The names of environment variables that a provider answers to.
+//! The names of a provider's environment variables.
 //!
 //! Owns: the names. Never: reads one; the caller does.
 
-/// For each setting, the names in the order in which they are looked up.
+/// Names of environment variables for each setting, in the order in which they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvNames {
-    /// For the base URL.
+    /// Variables for the base URL.
     pub base_url: Vec<String>,
-    /// For the model.
+    /// Variables for the model.
     pub model: Vec<String>,
-    /// For the key.
+    /// Variables for the key.
     pub api_key: Vec<String>,
 }
 
-/// The names for a provider: this program's own first, then the vendor's.
+/// Returns the names for a provider: this program's own first, then the vendor's.
 #[must_use]
 pub fn env_names(provider: &str) -> EnvNames {
     let own = |setting: &str| {

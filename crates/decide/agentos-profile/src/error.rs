@@ -1,4 +1,4 @@
-//! What can be wrong with a profile.
+//! The errors of a profile.
 //!
 //! Owns: the errors and their hints. Never: repeats a URL's user part or a key.
 
@@ -7,65 +7,65 @@ use agentos_tool::BaseUrlFault;
 
 use crate::Origin;
 
-/// A profile that cannot be used.
+/// Reason why a profile cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    /// Not JSON, an unknown field, or a value of the wrong kind.
+    /// The file is not JSON, or has an unknown field or a value of the wrong type.
     #[error("{file}:{line}:{column}: {message}")]
     Syntax {
-        /// The file.
+        /// Name of the file.
         file: String,
         /// 1 is the first.
         line: usize,
         /// 1 is the first.
         column: usize,
-        /// What is wrong.
+        /// Description of the mistake.
         message: String,
-        /// What was meant, where it can be guessed.
+        /// Suggested spelling. `None` if none is similar.
         hint: Option<String>,
-        /// The field is one that would hold a key.
+        /// True if the unknown field looks like one for a key.
         is_key: bool,
     },
-    /// A value outside its range.
+    /// A value is outside of its range.
     #[error("`{field}` ({origin}): {message}")]
     Value {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Where the value comes from.
+        /// Source of the value.
         origin: Origin,
-        /// What it must be.
+        /// Requirement that the value does not meet.
         message: String,
     },
-    /// A base URL that is not one.
+    /// The base URL is not valid.
     #[error("`base_url` ({origin}): {fault}")]
     BaseUrl {
-        /// Where the value comes from.
+        /// Source of the value.
         origin: Origin,
-        /// What is wrong with it.
+        /// Mistake in the URL.
         fault: BaseUrlFault,
     },
-    /// A profile for one provider where another was wanted.
+    /// The profile is for another provider.
     #[error("the profile ({origin}) is for `{found}`, not for `{wanted}`")]
     OtherProvider {
-        /// Where the profile comes from.
+        /// Source of the profile.
         origin: Origin,
-        /// The provider it names.
+        /// Provider in the profile.
         found: String,
-        /// The provider that was asked for.
+        /// Provider that was requested.
         wanted: String,
     },
-    /// No layer knows the provider.
+    /// No layer has a profile for the provider.
     #[error("there is no profile for `{provider}`")]
     Unknown {
-        /// The provider that was asked for.
+        /// Provider that was requested.
         provider: String,
-        /// What was meant, where it can be guessed.
+        /// Suggested name. `None` if none is similar.
         hint: Option<String>,
     },
 }
 
 impl ProfileError {
-    /// Returns what to do about it, where that is a sentence which names no flag of a front end.
+    /// Returns a hint in words. `None` if the next steps of [`Self::next_steps`] say it, or there is none.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -76,7 +76,7 @@ impl ProfileError {
         }
     }
 
-    /// Returns what can be done about it, as alternatives that a front end words.
+    /// Returns possible next steps, which a front end words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
         match self {

@@ -1,6 +1,6 @@
-//! A profile as it is written: JSON, every field known, nearly all of them optional.
+//! The format of a profile file: JSON without unknown fields, most of them optional.
 //!
-//! Owns: the names and types of the fields, and turning a mistake into place and hint. Never: fills in a default.
+//! Owns: the names and types of the fields, and the position and hint of a mistake. Never: fills in a default.
 
 use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode};
 use schemars::JsonSchema;
@@ -8,124 +8,124 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ProfileError, ProgramFile};
 
-/// A profile file. What it leaves out comes from the layers below.
+/// Profile file. Fields that it leaves out come from the layers below.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
-    /// Where the schema of this file is, for editors.
+    /// Address of this file's JSON Schema, for editors.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The provider, as in `lmstudio`: small letters, digits and `-`.
+    /// Name of the provider, such as `lmstudio`: lower-case letters, digits and `-`.
     pub provider: String,
-    /// A name for people.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The wire to speak. From the provider unless stated; `openai` for a provider that has no wire of its own.
+    /// Adapter to use. Default: the provider's own, or `openai` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<AdapterKind>,
-    /// Where the server is: http or https, no user, no query.
+    /// Base URL of the server: http or https, without user and query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The name under which the key is stored. Never the key.
+    /// Name under which the key is stored; never the key itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_ref: Option<String>,
-    /// Whether the server refuses to answer without a key. From the address unless stated.
+    /// True if the server refuses to answer without a key. Default: derived from the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requires_key: Option<bool>,
-    /// The model's name on the server.
+    /// Name of the model on the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Which of the adapter's protocols to use. From the adapter unless stated.
+    /// Protocol of the adapter, if it has several. Default: the adapter's usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Seconds for a whole answer: 1 to 86400.
+    /// Timeout of a complete answer in seconds: 1 to 86400.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub timeout_seconds: Option<u64>,
-    /// The form in which edits are asked for.
+    /// Edit format that the model is asked to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_format: Option<EditFormat>,
-    /// What the server is asked to hold an answer to. It decides the edit format.
+    /// Format to which the server is asked to constrain the answer. It decides the edit format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constrain: Option<Constrain>,
-    /// How the server calls the limit of an answer, where it has another name for it than its wire usually has.
+    /// Name of the field that limits the answer's tokens. Default: the adapter's usual name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_field: Option<LimitField>,
-    /// The organization that pays, for keys that belong to several.
+    /// Organization that pays, for keys that belong to several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
-    /// The wire itself, for the adapter `generic-http`.
+    /// Wire format, for the adapter `generic-http`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpFile>,
-    /// The program to start, for the adapters `agent` and `tool`.
+    /// Program to start, for the adapters `agent` and `tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFile>,
-    /// What tokens cost. What is left out is unknown.
+    /// Prices of tokens. A price that is left out is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
-    /// Sampling.
+    /// Sampling parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<ParamsFile>,
-    /// What the model can do, as declared.
+    /// Declared abilities of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<CapabilitiesFile>,
 }
 
-/// A wire in the words of a profile.
+/// Wire format that a profile describes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpFile {
-    /// Where a task is sent, below the base URL.
+    /// Path below the base URL to which a task is sent.
     pub path: String,
-    /// The request: JSON in whose texts `{{prompt}}` (or `{{system}}` and `{{user}}`) and `{{model}}` are filled in. A
-    /// text that is nothing but `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or
-    /// `{{stop}}` becomes that value; its field is left out where there is none.
+    /// Request: JSON in whose strings `{{prompt}}` (or `{{system}}` and `{{user}}`) and `{{model}}` are replaced. A string
+    /// that consists of `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or `{{stop}}` alone becomes
+    /// that value; its field is left out if there is no value.
     pub request: serde_json::Value,
-    /// JSON pointer to the answer's text, as in `/choices/0/text`.
+    /// JSON pointer to the answer's text, such as `/choices/0/text`.
     pub answer: String,
-    /// JSON pointer to the word for how the answer ended.
+    /// JSON pointer to the reason why the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
-    /// The words there that mean that the answer is whole.
+    /// Reasons that mean that the answer is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<Vec<String>>,
 }
 
-/// US dollars for a million tokens; 0 or more.
+/// Prices in US dollars per million tokens; 0 or more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriceFile {
-    /// Of the prompt.
+    /// Price of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub input: Option<f64>,
-    /// Of the prompt, where it is read from a cache; as the rest of the prompt unless stated.
+    /// Price of the part of the prompt that is read from a cache. Default: the price of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached: Option<f64>,
-    /// Of the answer, reasoning included.
+    /// Price of the answer, including reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub output: Option<f64>,
 }
 
-/// Sampling parameters, sent as they are.
+/// Sampling parameters, sent unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsFile {
-    /// 0 to 2.
+    /// Temperature: 0 to 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2))]
     pub temperature: Option<f64>,
-    /// Above 0, at most 1.
+    /// Nucleus sampling: above 0, at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
     pub top_p: Option<f64>,
-    /// Tokens the answer may have; 1 or more.
+    /// Maximum tokens of the answer; 1 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// For answers that can be repeated.
+    /// Seed for repeatable answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Texts at which the answer ends; at most 16, none empty.
@@ -134,53 +134,53 @@ pub struct ParamsFile {
     pub stop: Option<Vec<String>>,
 }
 
-/// Declared abilities. What is left out is unknown.
+/// Declared abilities. An ability that is left out is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilitiesFile {
-    /// Where the work is done. From the address unless stated.
+    /// Location of the model: `local` or `cloud`. Default: derived from the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_mode: Option<ExecutionMode>,
-    /// It can answer with a diff.
+    /// Ability to answer with a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supports_diff: Option<bool>,
-    /// It can answer with a patch in another edit format.
+    /// Ability to answer with a patch in another edit format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supports_patch: Option<bool>,
-    /// It can be probed without cost.
+    /// Ability to be probed without cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supports_health_check: Option<bool>,
-    /// It takes chat messages.
+    /// Ability to read chat messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<bool>,
-    /// It takes tool definitions.
+    /// Ability to call tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
-    /// It takes pictures.
+    /// Ability to read images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
-    /// It streams its answer.
+    /// Ability to stream the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// It can be held to JSON.
+    /// Ability to constrain the answer to a JSON Schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json_mode: Option<bool>,
-    /// It can be held to a grammar.
+    /// Ability to constrain the answer to a grammar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grammar: Option<bool>,
-    /// Tokens that fit.
+    /// Tokens of the context window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// How well-formed its diffs usually are.
+    /// Usual quality of its diffs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff_quality: Option<DiffQuality>,
 }
 
-/// The wires there are.
+/// Adapter of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdapterKind {
-    /// OpenAI chat completions, at OpenAI or at any compatible server.
+    /// OpenAI's chat completions, at OpenAI or a compatible server.
     Openai,
     /// LM Studio.
     Lmstudio,
@@ -196,7 +196,7 @@ pub enum AdapterKind {
     GenericHttp,
     /// A program of the profile's `program` that changes files in a copy of its own; the difference is its answer.
     Agent,
-    /// A program that changes files in a copy and hears its task over the Agent Client Protocol.
+    /// A program that changes files in a copy and receives its task over the Agent Client Protocol.
     Acp,
     /// A program of the profile's `program` that reads a task and writes an answer, line by line.
     Tool,
@@ -235,7 +235,7 @@ impl AdapterKind {
         }
     }
 
-    /// The wire that a provider speaks when its profile does not say.
+    /// Returns the adapter of a provider whose profile names none.
     #[must_use]
     pub fn of_provider(provider: &str) -> Self {
         match provider {
@@ -258,7 +258,7 @@ impl AdapterKind {
 pub enum LimitField {
     /// The older name, which most compatible servers read.
     MaxTokens,
-    /// The newer name, which OpenAI's newer models demand.
+    /// The newer name, which OpenAI's newer models require.
     MaxCompletionTokens,
 }
 
@@ -273,7 +273,7 @@ impl LimitField {
     }
 }
 
-/// The protocols of local servers.
+/// Protocol of a local server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -294,10 +294,10 @@ impl Mode {
     }
 }
 
-/// Reads a profile. `file` is its name, for messages.
+/// Parses a profile. `file` is its name for error messages.
 ///
 /// # Errors
-/// When it is not JSON, holds an unknown field or a value of the wrong kind.
+/// [`ProfileError::Syntax`] if it is not JSON, or has an unknown field or a value of the wrong type.
 pub fn parse(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
     serde_json::from_str(text).map_err(|error| {
         let whole = error.to_string();
@@ -316,10 +316,10 @@ pub fn parse(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
     })
 }
 
-/// The parser's message without the names of this program's types.
+/// Words the parser's message without the names of Rust types.
 fn in_words(message: &str) -> String {
     if let Some(name) = key_field(message) {
-        return format!("unknown field `{name}`: a profile holds no key");
+        return format!("unknown field `{name}`: a profile must not contain a key");
     }
     let words = [
         ("expected u64", "expected a whole number of 0 or more"),
@@ -339,7 +339,8 @@ fn in_words(message: &str) -> String {
         })
 }
 
-/// From "unknown field `modle`, expected one of `model`, `mode`": the known name nearest to the unknown one.
+/// Suggests the known field nearest to the unknown one, from a message such as "unknown field `modle`, expected one of `model`,
+/// `mode`". `None` if none is similar.
 fn hint(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") || key_field(message).is_some() {
         return None;
@@ -349,13 +350,13 @@ fn hint(message: &str) -> Option<String> {
     nearest(unknown, quoted).map(|known| format!("did you mean `{known}`?"))
 }
 
-/// Returns the unknown field under which somebody put a key. `None` if the message is about something else.
+/// Returns the name of an unknown field that looks like one for a key. `None` if the message is about something else.
 fn key_field(message: &str) -> Option<&str> {
     let field = message.strip_prefix("unknown field `")?.split('`').next()?;
     matches!(field, "api_key" | "apikey" | "key" | "token" | "secret").then_some(field)
 }
 
-/// The known word that an unknown one was probably meant to be.
+/// Returns the known word nearest to an unknown one. `None` if none is similar.
 #[must_use]
 pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known

@@ -1,6 +1,6 @@
-//! Keys from flag and environment, and whether a key may be sent to a profile's server.
+//! Keys from flag and environment, and the decision if a key may be sent to a profile's server.
 //!
-//! Owns: the rule that a key goes only to the place it was stored for, unless the user says otherwise. Never: asks a
+//! Owns: the rule that a key is sent only to the address it was stored for, unless the user allows another. Never: reads a key
 //! store.
 
 use agentos_api::NextStep;
@@ -9,7 +9,7 @@ use agentos_tool::{BaseUrl, ExecutionMode, KeyObstacle, Secret};
 use crate::stack::{Stack, Value, set_variables};
 use crate::{KeyUse, Layers, Origin, ProvidedKey, env_names};
 
-/// Hosts of vendors, which never answer without a key.
+/// Hosts of vendors that never answer without a key.
 const VENDORS: [&str; 4] = [
     "api.anthropic.com",
     "api.openai.com",
@@ -22,26 +22,26 @@ pub(crate) fn always_wants_key(url: &BaseUrl) -> bool {
     VENDORS.contains(&url.host())
 }
 
-/// Whose key it is, which decides where it may go.
+/// Source of a key, which decides the addresses it may be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Given to this program for this provider, wherever the user says that it is.
+    /// The user gave it to this program for this provider, by flag or by this program's own variable.
     Own,
-    /// In the variable that all of the vendor's programs read.
+    /// Variable that all of the vendor's programs read.
     Vendor,
-    /// In a store, under the profile's name for it.
+    /// Key store, under the name that the profile gives.
     Stored,
 }
 
-/// The keys of a profile.
+/// Keys of a profile, each with the decision if it may be sent.
 pub(crate) struct Keys {
-    /// From flag and environment, the first wins.
+    /// Keys from flag and environment; the first one wins.
     pub(crate) given: Vec<ProvidedKey>,
-    /// Whether one that is stored may be sent.
+    /// Decision about a stored key.
     pub(crate) stored: KeyUse,
 }
 
-/// Where the keys of a profile may go.
+/// Collects the keys from flag and environment, and decides for each if it may be sent.
 pub(crate) fn keys(
     provider: &str,
     stack: &Stack,
@@ -63,7 +63,8 @@ pub(crate) fn keys(
     let by_variable = set_variables(&names, &layers.env)
         .into_iter()
         .map(|(name, text)| {
-            // The first name is this program's own.
+            // The first name, `AGENTOS_…`, is this program's own: a user who sets it means this provider. Other programs read the
+            // vendor's variable too, so that key may only go to the vendor.
             let kind = if names.first() == Some(name) {
                 Kind::Own
             } else {
@@ -105,7 +106,8 @@ impl Rule<'_> {
         let by_repository = url.origin == Origin::ProjectFile;
         let homes = self.homes(kind);
         let is_home = |home: &BaseUrl| {
-            // What belongs to this machine may go to this machine: a local server's port says nothing of whose it is.
+            // A key for a server on this machine may go to any port of it: users move local servers between ports. A repository's
+            // profile is excluded, because it could name the port of a server that forwards the key.
             let same_machine = home.is_loopback() && url.value.is_loopback();
             home.same_place(&url.value) || (same_machine && !by_repository)
         };
@@ -114,7 +116,7 @@ impl Rule<'_> {
         }
         if by_repository {
             let why = format!(
-                "the repository's profile points to `{}`, which the key was not stored for",
+                "the repository's profile points to `{}`, but the key was not stored for that address",
                 url.value.endpoint()
             );
             let base_url = Some(url.value.to_string());
@@ -146,7 +148,8 @@ impl Rule<'_> {
         KeyUse::Forbidden(KeyObstacle::new(meant).suggest_steps(steps))
     }
 
-    /// A repository may name a server, but neither which key goes there nor in what it is wrapped.
+    /// Returns why a repository's profile forbids every key: it may name a server, but neither the key to send nor the request
+    /// around it. `None` if it does neither.
     fn repository_decides(&self) -> Option<&'static str> {
         let usual = || format!("{}.api_key", self.provider);
         let named = self.stack.pick(|file| file.api_key_ref.clone());
@@ -159,7 +162,7 @@ impl Rule<'_> {
             .then_some("the repository's profile writes the request itself")
     }
 
-    /// The places that a key belongs to.
+    /// Lists the addresses that a key belongs to.
     fn homes(&self, kind: Kind) -> Vec<BaseUrl> {
         let address = |origin: Origin| {
             let text = self
@@ -172,7 +175,7 @@ impl Rule<'_> {
             .stack
             .pick_by(|of, file| file.api_key_ref.clone().filter(|_| *of == Origin::UserFile))
             .is_some();
-        // A server of the user's own has no vendor: its built-in address is only a usual one.
+        // A local server has no vendor, and its built-in address is only the usual one, so it proves nothing about a key.
         let is_vendors = built_in
             .as_ref()
             .is_some_and(|url| url.execution_mode() == ExecutionMode::Cloud);
@@ -192,7 +195,7 @@ impl Rule<'_> {
                     .any(|name| url.origin == Origin::Environment(name.clone()))
             })
         {
-            // Address and key both in the vendor's own words.
+            // Address and key both come from the vendor's own variables, so they belong together.
             homes.push(url.value.clone());
         }
         homes

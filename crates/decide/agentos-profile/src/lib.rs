@@ -1,7 +1,7 @@
-//! Provider profiles: typed, validated, layered; pure parsing.
+//! Provider profiles: parsed, validated, and merged from several layers.
 //!
-//! Owns: what a profile may say, which of several layers wins, and where each value came from. Never: reads a file
-//! or the environment, holds a key in a profile, or lets a repository send a person's key elsewhere. Start at
+//! Owns: the fields of a profile, the order of the layers, and the origin of each value. Never: reads a file or the
+//! environment, stores a key in a profile, or lets a repository send a user's key to another address. Start at
 //! [`resolve`].
 
 mod abilities;

@@ -1,7 +1,7 @@
 //! The models that are known without asking a server.
 //!
-//! Owns: their names, and what their vendors' model pages say that they take and can do (read in November 2026). Never:
-//! says that a server has one, or what one costs: prices change, and belong into a profile.
+//! Owns: their names, limits and abilities as their vendors' model pages state them (read in November 2026). Never: claims
+//! that a server has a model, or what it costs: prices change, and belong into a profile.
 
 use agentos_tool::Ability;
 use schemars::JsonSchema;
@@ -9,39 +9,39 @@ use serde::Serialize;
 
 use crate::AdapterKind;
 
-/// One known model.
+/// Model with its limits and abilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnownModel {
-    /// Its name here: provider, `/`, model.
+    /// Id in this program: provider, `/`, model.
     pub id: &'static str,
-    /// The provider whose profile reaches it.
+    /// Provider whose profile reaches the model.
     pub provider: &'static str,
-    /// Its name on that server.
+    /// Name on that server.
     pub name: &'static str,
-    /// The wire it is spoken to on.
+    /// Adapter for the model.
     pub api: AdapterKind,
-    /// Tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub context_window: u64,
-    /// Tokens of one answer, where the vendor has a limit of its own.
+    /// Maximum tokens of one answer. `None` if the vendor states no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
-    /// It takes tool definitions.
+    /// True if the model can call tools.
     pub tools: Ability,
-    /// It takes pictures.
+    /// True if the model reads images.
     pub vision: Ability,
-    /// It can be held to JSON.
+    /// True if answers can be constrained to a JSON Schema.
     pub json_mode: Ability,
-    /// It thinks before it answers.
+    /// True if the model reasons before it answers.
     pub reasoning: Ability,
 }
 
-/// All of them, provider by provider.
+/// Returns all known models, provider by provider.
 #[must_use]
 pub fn known_models() -> &'static [KnownModel] {
     MODELS
 }
 
-/// The model of this id, or of this name on a provider's server.
+/// Returns the model with this id, or with this name on a provider's server. `None` if it is not known.
 #[must_use]
 pub fn known_model(name: &str) -> Option<&'static KnownModel> {
     MODELS
@@ -50,7 +50,7 @@ pub fn known_model(name: &str) -> Option<&'static KnownModel> {
         .or_else(|| MODELS.iter().find(|model| model.name == name))
 }
 
-/// What was meant by an id that is none, where it can be guessed.
+/// Returns the id nearest to an unknown one. `None` if none is similar.
 #[must_use]
 pub fn nearest_model(name: &str) -> Option<&'static str> {
     crate::file::nearest(name, MODELS.iter().flat_map(|model| [model.id, model.name]))

@@ -1,4 +1,4 @@
-//! A profile with everything decided, and where each value came from.
+//! A resolved profile, and the origin of each value.
 //!
 //! Owns: the resolved types. Never: decides which layer wins; `resolve` does.
 
@@ -11,12 +11,12 @@ use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, S
 
 use crate::{AdapterKind, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
 
-/// Where a value came from, weakest first.
+/// Origin of a value, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// Follows from other values.
+    /// Derived from other values.
     Derived,
-    /// A profile that is compiled in.
+    /// Built-in profile.
     BuiltIn,
     /// The user's own file.
     UserFile,
@@ -44,42 +44,42 @@ impl fmt::Display for Origin {
 /// Sampling parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Params {
-    /// 0 to 2.
+    /// Temperature: 0 to 2.
     pub temperature: Option<f64>,
-    /// Above 0, at most 1.
+    /// Nucleus sampling: above 0, at most 1.
     pub top_p: Option<f64>,
-    /// Tokens the answer may have.
+    /// Maximum tokens of the answer.
     pub max_tokens: Option<u64>,
-    /// For answers that can be repeated.
+    /// Seed for repeatable answers.
     pub seed: Option<u64>,
     /// Texts at which the answer ends.
     pub stop: Vec<String>,
 }
 
-/// A profile that can be used. It holds no key.
+/// Complete profile of a provider. It contains no key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// The wire to speak.
+    /// Adapter to use.
     pub adapter: AdapterKind,
-    /// Where the server is, where that is known.
+    /// Base URL of the server. `None` if it is not known.
     pub base_url: Option<BaseUrl>,
-    /// The name under which the key is stored.
+    /// Name under which the key is stored.
     pub api_key_ref: String,
-    /// Whether the server refuses to answer without a key.
+    /// True if the server refuses to answer without a key.
     pub requires_key: bool,
-    /// The model's name on the server, where one is set.
+    /// Name of the model on the server. `None` if none is set.
     pub model: Option<String>,
-    /// The adapter's protocol.
+    /// Protocol of the adapter.
     pub mode: Mode,
-    /// The form in which edits are asked for; that of `constrain` where it has one.
+    /// Edit format that the model is asked to use; the one of `constrain` if that has one.
     pub edit_format: EditFormat,
-    /// What the server is asked to hold an answer to.
+    /// Format to which the server is asked to constrain the answer.
     pub constrain: Constrain,
-    /// The limit's name, where it is not the wire's usual one.
+    /// Name of the field that limits the answer. `None` for the adapter's usual name.
     pub limit_field: Option<LimitField>,
     /// The organization that pays.
     pub organization: Option<String>,
@@ -87,35 +87,35 @@ pub struct Profile {
     pub http: Option<HttpFile>,
     /// The program, for `agent` and `tool`.
     pub program: Option<ProgramFile>,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub price: PriceFile,
-    /// Seconds for a whole answer.
+    /// Timeout of a complete answer in seconds.
     pub timeout_seconds: u64,
-    /// Sampling.
+    /// Sampling parameters.
     pub params: Params,
-    /// Abilities as declared, and where the work is done.
+    /// Declared abilities, and the location of the model.
     pub capabilities: ToolCapabilities,
 }
 
 impl Profile {
-    /// Where the work is done.
+    /// Returns the location of the model: this machine or the cloud.
     #[must_use]
     pub fn execution_mode(&self) -> ExecutionMode {
         self.capabilities.execution_mode
     }
 }
 
-/// Whether a key may be sent to the profile's server.
+/// Decision if a key may be sent to the profile's server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyUse {
-    /// It may.
+    /// The key may be sent.
     Allowed,
-    /// It may not, for this reason.
+    /// The key must not be sent, for this reason.
     Forbidden(KeyObstacle),
 }
 
 impl KeyUse {
-    /// True when a key may be sent.
+    /// Returns true if the key may be sent.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         match self {
@@ -125,34 +125,34 @@ impl KeyUse {
     }
 }
 
-/// A key that was given by flag or environment, before any store is asked.
+/// Key from a flag or the environment, which is used before any key store is read.
 #[derive(Debug, Clone)]
 pub struct ProvidedKey {
     /// The key.
     pub key: Secret,
-    /// Where it came from.
+    /// Origin of the key.
     pub origin: Origin,
-    /// Whether it may be sent to `base_url`.
+    /// Decision if it may be sent to `base_url`.
     pub key_use: KeyUse,
 }
 
-/// A profile and where it came from.
+/// Profile with the origin of each value, and the keys.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// The profile.
+    /// Complete profile.
     pub profile: Profile,
-    /// For each field that has a value, by its name in the file (`params.temperature`), where it came from.
+    /// Origin of each field that has a value, by the field's name in the file (`params.temperature`).
     pub origins: BTreeMap<&'static str, Origin>,
-    /// Keys from flag and environment; the first that may be sent wins over any store.
+    /// Keys from flag and environment. The first that may be sent takes precedence over any key store.
     pub given_keys: Vec<ProvidedKey>,
-    /// Whether a stored key may be sent to `base_url`.
+    /// Decision if a stored key may be sent to `base_url`.
     pub stored_key: KeyUse,
-    /// The repository's file names a program, and it does not count.
+    /// True if the repository's file names a program, which is ignored.
     pub ignores_program: bool,
 }
 
 impl Resolved {
-    /// Where a field's value came from; none when it has no value.
+    /// Returns the origin of a field's value. `None` if it has no value.
     #[must_use]
     pub fn origin(&self, field: &str) -> Option<&Origin> {
         self.origins.get(field)

@@ -1,57 +1,57 @@
-//! A program in the words of a profile: how it is started, and what it may have of the user's.
+//! A program that a profile describes: how it is started, and which of the user's files and keys it gets.
 //!
-//! Owns: the fields, and what is wrong with them. Never: looks for the program.
+//! Owns: the fields and their checks. Never: looks for the program.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A program that is asked like a server. A repository's own profile cannot name one.
+/// Program that is used as a provider. A repository's profile cannot name one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramFile {
-    /// Its name on the search path, or its absolute path.
+    /// Name on the search path, or absolute path.
     pub command: String,
-    /// Its arguments. `{task}` stands for the task's words; an argument that is `{files}` alone for the paths of the
-    /// task's files, one that is `{model}` alone for `model_args`.
+    /// Arguments. `{task}` is replaced by the task's text, an argument `{files}` by the paths of the task's files, an argument
+    /// `{model}` by `model_args`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The arguments that name a model, where one is set; `{model}` stands for its name.
+    /// Arguments that select a model, used if one is set; `{model}` is replaced by its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_args: Vec<String>,
-    /// The arguments with which it prints its version. Without them a health check does not start it.
+    /// Arguments that make it print its version. Without them, a health check does not start it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub version_args: Vec<String>,
-    /// Variables that it gets. Never a key.
+    /// Environment variables of the program; never a key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The variable in which it gets the provider's key.
+    /// Environment variable for the provider's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_variable: Option<String>,
-    /// The variable in which it gets `base_url`.
+    /// Environment variable for `base_url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url_variable: Option<String>,
-    /// Variables that it gets beside that one where there is a `base_url`, as to say which wire is spoken there. In their
-    /// values `{base_url}` stands for the address as the program sees it, `{model}` for the model's name.
+    /// Additional environment variables if there is a `base_url`, for example to select the server's wire. In their values,
+    /// `{base_url}` is replaced by the address as the program sees it, and `{model}` by the model's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub base_url_env: BTreeMap<String, String>,
-    /// Files below the user's home that hold its settings or sign-in. It gets copies, in a home of its own.
+    /// Settings and sign-in files below the user's home. The program gets copies in a home of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub home_files: Vec<String>,
-    /// New files and folders at the top of its copy that are its own records and no part of its answer. A `*` at the end
-    /// stands for any rest of a name.
+    /// New files and folders at the top of its copy that are its own, such as logs, and not part of its answer. A `*` at the end
+    /// matches any rest of a name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_files: Vec<String>,
-    /// Of these, and of `key_variable`, one must be there, or it is not signed in.
+    /// Sign-in files. The program is signed in if one of them exists, or it gets a key in `key_variable`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sign_in: Vec<String>,
-    /// Addresses as `host:port` that it may reach through a proxy of ours. It has no other network.
+    /// Addresses as `host:port` that the program may reach, through a proxy. It has no other network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
 }
 
-/// The field that is wrong, and what it must be.
+/// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
 pub(crate) fn fault(program: &ProgramFile) -> Option<(&'static str, String)> {
     let no_control = |text: &str| !text.chars().any(char::is_control);
     if program.command.trim().is_empty() || !no_control(&program.command) {
@@ -83,7 +83,7 @@ pub(crate) fn fault(program: &ProgramFile) -> Option<(&'static str, String)> {
     host.map(|host| ("program.hosts", format!("`{host}` is not `host:port`")))
 }
 
-/// The parts of `host:port`.
+/// Splits `host:port` into its parts. `None` if the text is not of that form.
 #[must_use]
 pub fn address(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;

@@ -1,4 +1,4 @@
-//! Lays the sources of a profile over each other: flag, environment, project, user, built-in.
+//! Merges the layers of a profile: flag, environment, repository, user, built-in.
 //!
 //! Owns: the defaults and the ranges of the fields. Never: reads anything.
 
@@ -14,7 +14,7 @@ use crate::{
     ProgramFile, Resolved, program, template,
 };
 
-/// What the command line says.
+/// Values from the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     /// `--base-url`.
@@ -23,29 +23,29 @@ pub struct Flags {
     pub model: Option<String>,
     /// `--timeout`, in seconds.
     pub timeout_seconds: Option<u64>,
-    /// A key from `--api-key` or standard input.
+    /// Key from `--api-key` or standard input.
     pub api_key: Option<Secret>,
-    /// `--send-key`: a key may go to an address that it was not stored for.
+    /// `--send-key`: allows sending a key to an address that it was not stored for.
     pub send_key: bool,
 }
 
-/// Everything above the built-in profile.
+/// Layers above the built-in profile.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     /// The user's own file for the provider.
     pub user: Option<ProfileFile>,
     /// The repository's file for the provider. Untrusted.
     pub project: Option<ProfileFile>,
-    /// The environment, or those variables of it that [`crate::env_names`] names. Empty ones count as not set.
+    /// Environment variables, at least those that [`crate::env_names`] names. Empty ones count as not set.
     pub env: BTreeMap<String, String>,
     /// The command line.
     pub flags: Flags,
 }
 
-/// The profile of a provider.
+/// Resolves the profile of a provider.
 ///
 /// # Errors
-/// No layer knows the provider, or a value is out of its range.
+/// [`ProfileError`] if no layer has the provider, or a value is out of its range.
 pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError> {
     let stack = Stack::new(provider, layers)?;
     let mut origins = BTreeMap::new();
@@ -86,7 +86,7 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
         origins,
         given_keys: keys.given,
         stored_key: keys.stored,
-        // Where nobody else names one, there is no profile.
+        // Ignoring the repository's program leaves no program at all, so there is no usable profile.
         ignores_program: layers.project.as_ref().is_some_and(|file| file.program.is_some()),
     })
 }
@@ -106,7 +106,7 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
     }
 }
 
-/// The edit format and what the answer is held to. The stronger layer's word counts where they do not fit.
+/// Decides the edit format and the constraint. If they do not fit together, the stronger layer's value wins.
 fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileError> {
     let constrain = stack.pick_or(|file| file.constrain, Constrain::Off);
     let stated = stack.pick(|file| file.edit_format);
@@ -123,7 +123,7 @@ fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileE
                 field: "edit_format",
                 origin: format.origin,
                 message: format!(
-                    "must be `{}` where `constrain` is `{}`",
+                    "must be `{}` if `constrain` is `{}`",
                     demanded.as_str(),
                     constrain.value.as_str()
                 ),
@@ -142,7 +142,7 @@ fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileE
     }
 }
 
-/// Who pays is not for a repository to say.
+/// Picks the organization that pays. A repository's value is ignored.
 fn organization(stack: &Stack) -> Result<Option<Value<String>>, ProfileError> {
     let name = stack.pick_trusted(|file| file.organization.clone());
     check(
@@ -171,7 +171,7 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
             return Err(ProfileError::Value {
                 field: "http",
                 origin: Origin::Derived,
-                message: "must be there for the adapter `generic-http`".to_owned(),
+                message: "is required for the adapter `generic-http`".to_owned(),
             });
         }
         (
@@ -190,7 +190,7 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
     Ok(http)
 }
 
-/// What is started on this machine is not for a repository to say.
+/// Picks the program to start. A repository's value is ignored: it would run code on this machine.
 fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFile>>, ProfileError> {
     if !adapter.is_program() {
         return Ok(None);
@@ -215,7 +215,7 @@ fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFi
             wrong("program", stated.origin, message)
         }
         (None, None) => {
-            let message = format!("must be there for the adapter `{}`", adapter.as_str());
+            let message = format!("is required for the adapter `{}`", adapter.as_str());
             wrong("program", Origin::Derived, message)
         }
     }
@@ -280,7 +280,7 @@ fn base_url(stack: &Stack) -> Result<Option<Value<BaseUrl>>, ProfileError> {
     }
 }
 
-/// A built-in model name is a fact about a vendor's server: at another place it would be wrong.
+/// Picks the model. A built-in name is a name on the vendor's server, so it is not used at another address.
 fn model(stack: &Stack, base_url: Option<&Value<BaseUrl>>) -> Result<Option<Value<String>>, ProfileError> {
     let Some(model) = stack.pick(|file| file.model.clone()) else {
         return Ok(None);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::{Layers, Origin, ProfileError, ProfileFile, builtin, env_names, file};
 
-/// A value and where it came from.
+/// Value with its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Value<T> {
     pub(crate) value: T,
@@ -29,7 +29,7 @@ pub(crate) fn note<T>(
     value.value
 }
 
-/// The layers as files, strongest first. Environment and flags are files that say little.
+/// Layers as profile files, strongest first. Environment and flags become files with few fields.
 pub(crate) struct Stack(Vec<(Origin, ProfileFile)>);
 
 impl Stack {
@@ -63,22 +63,22 @@ impl Stack {
         Ok(Self(stack))
     }
 
-    /// The strongest layer's value.
+    /// Picks the strongest layer's value. `None` if no layer has one.
     pub(crate) fn pick<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
         self.pick_by(|_, file| of(file))
     }
 
-    /// The strongest layer's value, or one that follows from other values.
+    /// Picks the strongest layer's value, or a default derived from other values.
     pub(crate) fn pick_or<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>, other: T) -> Value<T> {
         self.pick(of).unwrap_or_else(|| derived(other))
     }
 
-    /// The value of the strongest layer that is not the repository's.
+    /// Picks the value of the strongest layer except the repository's, which is untrusted. `None` if no other has one.
     pub(crate) fn pick_trusted<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
         self.pick_by(|origin, file| of(file).filter(|_| *origin != Origin::ProjectFile))
     }
 
-    /// The first that `of` finds, from the strongest layer down.
+    /// Picks the first value that `of` returns, from the strongest layer down. `None` if it returns none.
     pub(crate) fn pick_by<T>(&self, of: impl Fn(&Origin, &ProfileFile) -> Option<T>) -> Option<Value<T>> {
         self.0.iter().find_map(|(origin, file)| {
             of(origin, file).map(|value| Value {
@@ -89,7 +89,7 @@ impl Stack {
     }
 }
 
-/// Flags and environment.
+/// Converts flags and environment to layers.
 fn above_files(provider: &str, layers: &Layers) -> Vec<(Origin, ProfileFile)> {
     let flags = ProfileFile {
         base_url: layers.flags.base_url.clone(),
@@ -116,7 +116,7 @@ fn above_files(provider: &str, layers: &Layers) -> Vec<(Origin, ProfileFile)> {
     above
 }
 
-/// Those of the variables that are set and not empty.
+/// Finds the variables that are set and not empty.
 pub(crate) fn set_variables<'a>(
     names: &[String],
     env: &'a BTreeMap<String, String>,
@@ -128,7 +128,10 @@ pub(crate) fn set_variables<'a>(
         .collect()
 }
 
-/// Refuses a value that does not fit.
+/// Checks a value.
+///
+/// # Errors
+/// [`ProfileError::Value`] with the requirement if the value does not fit.
 pub(crate) fn check<T>(
     value: Option<&Value<T>>,
     field: &'static str,

@@ -1,12 +1,12 @@
-//! The wire that a profile describes, checked before it is used.
+//! Checks the wire that a profile describes before it is used.
 //!
-//! Owns: what a path, a request and a pointer may be. Never: fills one in.
+//! Owns: the rules for a path, a request and a pointer. Never: fills a placeholder.
 
 use serde_json::Value;
 
 use crate::HttpFile;
 
-/// The places of a request.
+/// Placeholders of a request.
 const PLACES: [&str; 9] = [
     "prompt",
     "system",
@@ -19,7 +19,7 @@ const PLACES: [&str; 9] = [
     "stop",
 ];
 
-/// The field that is wrong, and what it must be.
+/// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
 pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
     let wrong = |field, must: &str| Some((field, must.to_owned()));
     let steps = http.path.split('/');
@@ -32,12 +32,12 @@ pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
         let known = PLACES.join(", ");
         return Some((
             "http.request",
-            format!("must not hold `{{{{{unknown}}}}}`; the places are {known}"),
+            format!("must not contain `{{{{{unknown}}}}}`; the placeholders are {known}"),
         ));
     }
     let has = |name: &str| used.iter().any(|place| place == name);
     if !has("prompt") && !has("user") {
-        return wrong("http.request", "must hold `{{prompt}}` or `{{user}}`");
+        return wrong("http.request", "must contain `{{prompt}}` or `{{user}}`");
     }
     if !is_pointer(&http.answer) {
         return wrong("http.answer", "must be a JSON pointer such as `/choices/0/text`");
@@ -46,7 +46,7 @@ pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
         return wrong("http.finish", "must be a JSON pointer such as `/stop_reason`");
     }
     if http.whole.is_some() && http.finish.is_none() {
-        return wrong("http.whole", "must come with `http.finish`");
+        return wrong("http.whole", "requires `http.finish`");
     }
     None
 }
@@ -56,7 +56,10 @@ fn is_pointer(text: &str) -> bool {
     text.starts_with('/') && escapes_are_known
 }
 
-/// Collects the places that are used.
+/// Collects the placeholders that are used.
+///
+/// # Errors
+/// The name of an unknown placeholder.
 fn places(template: &Value, used: &mut Vec<String>) -> Result<(), String> {
     match template {
         Value::String(text) => {

@@ -1,82 +1,82 @@
-//! What can go wrong with a store of keys.
+//! The errors of a key store.
 //!
-//! Owns: the errors and what to do about each. Never: holds a key or a piece of one.
+//! Owns: the errors and their hints. Never: holds a key or a piece of one.
 
 use std::io;
 use std::path::PathBuf;
 
 use agentos_api::NextStep;
 
-/// A key could not be stored, read or removed.
+/// Reason why a key could not be stored, read or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// There is no keyring, as on a machine without a desktop session.
-    #[error("there is no keyring to use: {reason}")]
+    #[error("no keyring is available: {reason}")]
     NoKeyring {
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
-    /// The keyring is there and does not open.
+    /// The keyring is locked.
     #[error("the keyring is locked: {reason}")]
     Locked {
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// The keyring does not answer.
-    #[error("the keyring does not answer within {seconds} seconds")]
+    #[error("the keyring did not answer within {seconds} seconds")]
     KeyringSilent {
-        /// How long was waited.
+        /// Timeout in seconds.
         seconds: u64,
     },
-    /// The keyring refused.
+    /// The keyring reported an error.
     #[error("the keyring failed: {reason}")]
     Keyring {
-        /// What it says.
+        /// Message of the keyring.
         reason: String,
     },
     /// The key is empty or too long for the store.
     #[error("a key must have 1 to {most} bytes, and this one has {len}")]
     Length {
-        /// The key's length in bytes.
+        /// Length of the key in bytes.
         len: usize,
-        /// What the store takes.
+        /// Maximum length that the store accepts.
         most: usize,
     },
-    /// The name is not one.
+    /// The name contains other characters than key names may have.
     #[error("`{0}` cannot name a key: use 1 to 128 letters, digits, `.`, `-` and `_`")]
     Name(String),
-    /// The file or its folder can be reached by others.
+    /// Other users can reach the file or its folder.
     #[error("`{}` {problem}", path.display())]
     Exposed {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// In which way.
+        /// Description of the problem.
         problem: String,
-        /// The command that puts it right.
+        /// Command that fixes it.
         fix: String,
     },
-    /// The file is not one of ours.
+    /// The file is not a key file, or damaged.
     #[error("`{}` is not a file of keys: {reason}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong; never a value from it.
+        /// Description of the problem, without a value from the file.
         reason: String,
     },
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io {
-        /// What was being done, as in `write`.
+        /// Failed action, such as `write`.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl CredentialError {
-    /// Returns what to do about it, where that is a sentence which names no flag of a front end.
+    /// Returns a hint in words. `None` if the next steps of [`Self::next_steps`] say it, or there is none.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -92,7 +92,7 @@ impl CredentialError {
         }
     }
 
-    /// Returns what can be done about it, as alternatives that a front end words.
+    /// Returns possible next steps, which a front end words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
         match self {

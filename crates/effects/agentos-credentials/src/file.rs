@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CredentialError, owner_only};
 
-/// More than this is not a file of keys.
+/// Maximum size of a key file. A larger file is something else.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Keys in a file.
+/// Key store in a file.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     path: PathBuf,
 }
 
-/// The file's content. No `Debug`: it holds keys.
+/// Content of the file. It has no `Debug`, because it contains keys.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -31,13 +31,13 @@ struct Content {
 }
 
 impl FileStore {
-    /// The file at `path`, which need not be there yet.
+    /// Makes a store of the file at `path`, which need not exist yet.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Where the keys are.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -82,7 +82,8 @@ impl FileStore {
         self.folder().join(name)
     }
 
-    /// Held until dropped, so that two commands at once lose no key.
+    /// Locks the store until the returned file is dropped. Without the lock, two commands that read, change and write the file
+    /// at the same time would lose a key.
     fn lock(&self) -> Result<File, CredentialError> {
         let folder = self.folder();
         let found = fs::metadata(folder).map_err(|source| at(folder, "look at", source))?;
@@ -105,26 +106,26 @@ impl FileStore {
         let opened = file
             .metadata()
             .map_err(|source| at(&self.path, "look at", source))?;
-        // What was opened may be another file than the one that was looked at.
+        // Checked again on the opened file: between the first check and `open`, the path may have been replaced.
         owner_only::check_file(&self.path, &opened, &folder)?;
         if opened.len() > MOST_BYTES {
-            return Err(self.damaged("it is too large"));
+            return Err(self.damaged("the file is too large"));
         }
         let mut text = String::new();
         file.take(MOST_BYTES)
             .read_to_string(&mut text)
             .map_err(|source| at(&self.path, "read", source))?;
         let content: Content = serde_json::from_str(&text).map_err(|error| {
-            // The parser's own message may quote a value, and a value may be a key.
+            // serde_json's own message may quote a value from the file, and a value may be a key.
             self.damaged(&format!(
-                "it stops making sense at line {} column {}",
+                "invalid JSON at line {} column {}",
                 error.line(),
                 error.column()
             ))
         })?;
         if content.version != 1 {
             return Err(self.damaged(&format!(
-                "its version is {}, and only 1 is known",
+                "version {} is not supported, only version 1",
                 content.version
             )));
         }
@@ -134,15 +135,15 @@ impl FileStore {
     fn replace(&self, keys: BTreeMap<String, String>) -> Result<(), CredentialError> {
         let path = self.beside(".new");
         let content = Content { version: 1, keys };
-        let mut text =
-            serde_json::to_vec_pretty(&content).map_err(|_| self.damaged("it cannot be written as JSON"))?;
+        let mut text = serde_json::to_vec_pretty(&content)
+            .map_err(|_| self.damaged("the keys cannot be written as JSON"))?;
         text.push(b'\n');
         remove_left_over(&path).map_err(|source| at(&path, "remove", source))?;
         let mut file = owner_only::create_new(&path).map_err(|source| at(&path, "make", source))?;
         let written = file.write_all(&text).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| fs::rename(&path, &self.path));
         if let Err(source) = moved {
-            // Half a file of keys must not stay; that the first failure is told matters more than a second one.
+            // A partly written file of keys must not stay. An error of the removal is ignored: the first error is the cause.
             let _ = remove_left_over(&path);
             return Err(at(&self.path, "write", source));
         }
@@ -157,7 +158,7 @@ impl FileStore {
     }
 }
 
-/// What stands at a path, without following a link.
+/// Reads the metadata of a path without following a link. `None` if nothing exists there.
 fn metadata(path: &Path) -> Result<Option<Metadata>, CredentialError> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -166,7 +167,7 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, CredentialError> {
     }
 }
 
-/// A command that was killed may have left one.
+/// Removes a temporary file that a killed command has left.
 fn remove_left_over(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -14,21 +14,21 @@ use keyring_core::{CredentialStore, Entry, Error};
 use crate::CredentialError;
 
 const SERVICE: &str = "agentos";
-const NO_SERVICE: &str = "no such service answers in this session";
+const NO_SERVICE: &str = "no keyring service answers in this session";
 
-/// Keys in a keyring.
+/// Key store in the system's keyring.
 #[derive(Debug, Clone)]
 pub struct KeyringStore {
-    /// None for the system's own, which is opened on first use.
+    /// Store of the keyring library. `None` for the system's own, which is opened on first use.
     store: Option<Arc<CredentialStore>>,
-    /// Without it there is no keyring.
+    /// Socket of the keyring's bus. If it is known and does not exist, no keyring is available.
     socket: Option<PathBuf>,
     limit: Duration,
 }
 
 impl KeyringStore {
-    /// The system's keyring. Each call waits at most `limit`, in which a person may have to unlock it. `socket` is the one
-    /// through which it is reached, where it is known: where that is not there, nobody is asked.
+    /// Makes a store of the system's keyring. `limit` is the timeout of each call, in which the user may have to unlock it.
+    /// `socket` is the bus of the keyring, if it is known; if it does not exist, no call is made.
     #[must_use]
     pub fn system(limit: Duration, socket: Option<PathBuf>) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl KeyringStore {
         }
     }
 
-    /// Any other store of the keyring library.
+    /// Makes a store of any other store of the keyring library.
     #[must_use]
     pub fn over(store: Arc<CredentialStore>, limit: Duration) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl KeyringStore {
         })
     }
 
-    /// Runs one call on a thread of its own: the library blocks, and a bus that does not answer would block for
-    /// ever. A thread that is left behind ends with the process.
+    /// Runs one call on a thread of its own, because the library blocks, and a bus that does not answer would block forever.
+    /// After a timeout the thread is left to end with the process.
     fn call<T, F>(&self, name: &str, work: F) -> Result<T, CredentialError>
     where
         T: Send + 'static,
@@ -88,7 +88,7 @@ impl KeyringStore {
             let outcome = open(store)
                 .and_then(|store| store.build(SERVICE, &name, None).map_err(in_words))
                 .and_then(|entry| work(entry).map_err(in_words));
-            // The receiver is gone when the limit was reached; nobody wants the answer then.
+            // After the timeout the receiver is dropped and the answer is not needed.
             let _ = send.send(outcome);
         });
         match receive.recv_timeout(self.limit) {
@@ -97,7 +97,7 @@ impl KeyringStore {
                 seconds: self.limit.as_secs(),
             }),
             Err(RecvTimeoutError::Disconnected) => Err(CredentialError::Keyring {
-                reason: "it ended without an answer".to_owned(),
+                reason: "the call ended without an answer".to_owned(),
             }),
         }
     }
@@ -107,7 +107,7 @@ fn open(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore>, Cre
     if let Some(store) = store {
         return Ok(store);
     }
-    // Asking for the status opens the system's store; opening an entry would hide the reason of a failure.
+    // The status call opens the system's store. Opening an entry would do so too, but hides why it failed.
     if let Err(error) = keyring::Entry::store_status() {
         return Err(CredentialError::NoKeyring {
             reason: match error {
@@ -123,7 +123,7 @@ fn open(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore>, Cre
     })
 }
 
-/// The library's error without the bytes that some of its variants carry.
+/// Converts the library's error without the bytes that some of its variants contain: those may be a key.
 fn in_words(error: Error) -> CredentialError {
     let failed = |reason: String| CredentialError::Keyring { reason };
     match error {
@@ -134,18 +134,21 @@ fn in_words(error: Error) -> CredentialError {
         Error::NoDefaultStore => CredentialError::NoKeyring {
             reason: "this system has none that is known".to_owned(),
         },
-        Error::NoEntry => failed("the key is gone".to_owned()),
+        Error::NoEntry => failed("the key does not exist any more".to_owned()),
         Error::BadEncoding(_) | Error::BadDataFormat(_, _) => failed("the stored key is not text".to_owned()),
-        Error::BadStoreFormat(_) => failed("its data is damaged".to_owned()),
-        Error::TooLong(_, most) => failed(format!("it takes at most {most} characters")),
-        Error::Invalid(attribute, _) => failed(format!("it does not accept the {attribute}")),
-        Error::Ambiguous(entries) => failed(format!("it holds {} keys of this name", entries.len())),
-        // The library may add variants; what they carry is not known, so it is not shown.
-        _ => failed("for a reason it does not give".to_owned()),
+        Error::BadStoreFormat(_) => failed("the data of the keyring is damaged".to_owned()),
+        Error::TooLong(_, most) => failed(format!("the keyring accepts at most {most} characters")),
+        Error::Invalid(attribute, _) => failed(format!("the keyring does not accept the {attribute}")),
+        Error::Ambiguous(entries) => failed(format!(
+            "the keyring contains {} keys of this name",
+            entries.len()
+        )),
+        // The library may add variants, whose contents could include a key, so they are not shown.
+        _ => failed("the reason is unknown".to_owned()),
     }
 }
 
-/// What the system says, on one line; of the bus that a keyring is reached by, no more than that it is the bus.
+/// Shortens a message of the system to one line. A message about the bus is replaced by a general one.
 fn one_line(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if ["zbus", "dbus", "d-bus"].iter().any(|bus| lower.contains(bus)) {

@@ -1,8 +1,7 @@
 //! Keys: the system's keyring first, an owner-only file on request.
 //!
 //! Owns: storing, finding and removing keys by the name a profile gives them (`api_key_ref`). Never: falls back to
-//! the file when asked for the keyring, shows a key, reads a key from the environment, or writes anything but the
-//! files it was given. Start at [`find`].
+//! the file if the keyring was requested, prints a key, reads a key from the environment, or writes any other file. Start at [`find`].
 
 mod error;
 mod file;

@@ -1,6 +1,6 @@
-//! Small files of the user's own beside the keys: settings that name keys, and what became of them.
+//! Small files of the user next to the keys, such as settings that name keys.
 //!
-//! Owns: replacing one as a whole. Never: holds a key in one.
+//! Owns: replacing a file as a whole. Never: writes a key into one.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::{fs, io};
 
 use crate::{CredentialError, owner_only};
 
-/// Puts `text` at `path`, whole or not at all, for its owner alone. Folders that are missing are made.
+/// Writes `text` to `path` atomically, readable by its owner only. Creates missing folders.
 ///
 /// # Errors
-/// When the place cannot be written. What was there before is still there then.
+/// [`CredentialError::Io`] if the file cannot be written. The previous file is unchanged then.
 pub fn replace_own_file(path: &Path, text: &str) -> Result<(), CredentialError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
@@ -22,14 +22,14 @@ pub fn replace_own_file(path: &Path, text: &str) -> Result<(), CredentialError> 
     let beside = PathBuf::from(beside);
     match fs::remove_file(&beside) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(at(&beside, "remove", source)),
-        // A command that was killed may have left one.
+        // A command that was killed may have left its temporary file.
         Ok(()) | Err(_) => {}
     }
     let mut file = owner_only::create_new(&beside).map_err(|source| at(&beside, "make", source))?;
     let written = file.write_all(text.as_bytes());
     let moved = written.and_then(|()| fs::rename(&beside, path));
     if let Err(source) = moved {
-        // That the first failure is told matters more than what is left over.
+        // An error of the removal is ignored: the first error is the cause.
         let _ = fs::remove_file(&beside);
         return Err(at(path, "write", source));
     }

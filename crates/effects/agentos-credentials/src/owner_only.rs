@@ -1,7 +1,8 @@
 //! Files and folders that only their owner can reach.
 //!
-//! Owns: making them so from the first byte, and refusing those that are not. On Windows the user's profile folder
-//! is closed to others by the system, and modes do not exist. Never: changes a mode that somebody chose.
+//! Owns: creating them with that mode, so that no other user can open them even for a moment, and refusing those that others
+//! can reach. On Windows the system closes the user's profile folder to others, and modes do not exist. Never: changes the
+//! mode of an existing file.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -9,7 +10,10 @@ use std::path::Path;
 
 use crate::CredentialError;
 
-/// A new file for its owner alone; fails when there is one.
+/// Creates a new file that only its owner can reach.
+///
+/// # Errors
+/// If the file exists or cannot be created.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -17,7 +21,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A file that is there to be locked.
+/// Opens or creates a file for locking.
 pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -25,12 +29,12 @@ pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A file to be read.
+/// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-/// Makes the folder, and those above it that are missing, for their owner alone.
+/// Creates a folder and its missing parents, which only their owner can reach.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -42,16 +46,22 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Refuses a folder into which others could put a file.
+/// Checks that other users cannot create files in a folder.
+///
+/// # Errors
+/// [`CredentialError::Exposed`] with the problem and a fix.
 pub(crate) fn check_folder(path: &Path, found: &Metadata) -> Result<(), CredentialError> {
     if !found.is_dir() {
         return Err(exposed(path, "is not a folder", "move it away"));
     }
-    check_mode(path, found, 0o022, "others can write to", "chmod 700")
+    check_mode(path, found, 0o022, "other users can write to", "chmod 700")
 }
 
-/// Refuses a file that others can read or write, or that was put there by somebody else: its owner must be the
-/// folder's. (A file of another user with mode 0600 does not open at all, unless one is the superuser.)
+/// Checks that only its owner can reach a file, and that the owner is the folder's. The latter matters for the superuser, who
+/// can open another user's file of mode 0600.
+///
+/// # Errors
+/// [`CredentialError::Exposed`] with the problem and a fix.
 pub(crate) fn check_file(path: &Path, found: &Metadata, folder: &Metadata) -> Result<(), CredentialError> {
     if !found.is_file() {
         return Err(exposed(path, "is not a regular file", "move it away"));
@@ -62,14 +72,14 @@ pub(crate) fn check_file(path: &Path, found: &Metadata, folder: &Metadata) -> Re
         if found.uid() != folder.uid() {
             return Err(exposed(
                 path,
-                "belongs to another user than its folder",
+                "belongs to a different user than its folder",
                 "move it away",
             ));
         }
     }
     #[cfg(not(unix))]
     let _ = folder;
-    check_mode(path, found, 0o077, "others can reach", "chmod 600")
+    check_mode(path, found, 0o077, "other users can read or write", "chmod 600")
 }
 
 #[cfg(unix)]
@@ -88,7 +98,7 @@ fn check_mode(path: &Path, found: &Metadata, bad: u32, what: &str, fix: &str) ->
     if mode & bad == 0 {
         return Ok(());
     }
-    let problem = format!("is something {what}: its mode is {mode:03o}");
+    let problem = format!("has mode {mode:03o}: {what} it");
     Err(exposed(path, &problem, &format!("{fix} {}", path.display())))
 }
 

@@ -1,4 +1,4 @@
-//! The two stores behind one interface, and the order in which they are asked.
+//! The two key stores behind one interface, and the order in which they are searched.
 //!
 //! Owns: keyring before file. Never: writes to a store that was not named.
 
@@ -8,10 +8,10 @@ use agentos_tool::Secret;
 
 use crate::{CredentialError, FileStore, KeyringStore};
 
-/// The most bytes a key may have.
+/// Maximum bytes of a key.
 pub(crate) const MOST: usize = 64 * 1024;
 
-/// Which store.
+/// Kind of key store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StoreKind {
     /// The system's keyring.
@@ -29,7 +29,7 @@ impl fmt::Display for StoreKind {
     }
 }
 
-/// A place where keys are kept.
+/// Store of keys.
 #[derive(Debug)]
 pub enum Store {
     /// The system's keyring.
@@ -39,7 +39,7 @@ pub enum Store {
 }
 
 impl Store {
-    /// Which store it is.
+    /// Returns the kind of the store.
     #[must_use]
     pub fn kind(&self) -> StoreKind {
         match self {
@@ -48,10 +48,10 @@ impl Store {
         }
     }
 
-    /// Keeps a key under a name, in place of any other of that name.
+    /// Stores a key under a name, and replaces an existing one.
     ///
     /// # Errors
-    /// The name or the key does not fit, or the store cannot be used.
+    /// [`CredentialError`] if the name or the key is not valid, or the store cannot be used.
     pub fn set(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
         check_name(name)?;
         let len = key.expose().len();
@@ -64,10 +64,10 @@ impl Store {
         }
     }
 
-    /// The key of a name, if there is one.
+    /// Reads the key of a name. `None` if there is none.
     ///
     /// # Errors
-    /// The name does not fit, or the store cannot be used.
+    /// [`CredentialError`] if the name is not valid, or the store cannot be used.
     pub fn get(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
         check_name(name)?;
         match self {
@@ -76,10 +76,10 @@ impl Store {
         }
     }
 
-    /// Removes the key of a name. False when there was none.
+    /// Removes the key of a name. Returns false if there was none.
     ///
     /// # Errors
-    /// The name does not fit, or the store cannot be used.
+    /// [`CredentialError`] if the name is not valid, or the store cannot be used.
     pub fn clear(&self, name: &str) -> Result<bool, CredentialError> {
         check_name(name)?;
         match self {
@@ -89,25 +89,25 @@ impl Store {
     }
 }
 
-/// A key and the store it was in.
+/// Key with the store that it was found in.
 #[derive(Debug)]
 pub struct Found {
     /// The key.
     pub key: Secret,
-    /// Where it was.
+    /// Kind of the store.
     pub store: StoreKind,
 }
 
-/// What looking for a key gave.
+/// Result of searching for a key.
 #[derive(Debug)]
 pub struct Lookup {
-    /// The key of the first store that has one.
+    /// Key of the first store that has one. `None` if no store has it.
     pub found: Option<Found>,
-    /// Stores that could not be asked before the key was found. Worth telling when none was found.
+    /// Errors of stores that were searched before the key was found. They matter if no key was found.
     pub problems: Vec<(StoreKind, CredentialError)>,
 }
 
-/// Looks for a key in the stores in the given order. A store that cannot be used does not hide the next one.
+/// Searches the stores for a key in the given order. An error of one store does not prevent searching the next.
 #[must_use]
 pub fn find(stores: &[Store], name: &str) -> Lookup {
     let mut problems = Vec::new();

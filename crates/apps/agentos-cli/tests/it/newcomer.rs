@@ -245,7 +245,7 @@ fn without_a_keyring_a_key_is_proposed_to_a_file() {
         exit: 5
         --- stdout
         --- stderr
-        error [key-not-stored] there is no keyring to use: no such service answers in this session
+        error [key-not-stored] no keyring is available: no keyring service answers in this session
           next: keep keys in a file that only you can read, with `--store file`
         ");
     } else {

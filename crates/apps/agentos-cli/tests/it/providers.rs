@@ -313,7 +313,7 @@ fn a_new_wire_of_one_document_each_way_is_one_profile_file() {
     write_file(&path, profile.to_string().replace("{{prompt}}", "{{key}}"));
     let output = cli.run(&["profile", "show", "my-server"]).unwrap();
     assert_eq!(output.code, Some(2), "{output}");
-    assert!(output.stderr.contains("must not hold `{{key}}`"), "{output}");
+    assert!(output.stderr.contains("must not contain `{{key}}`"), "{output}");
 }
 
 #[test]

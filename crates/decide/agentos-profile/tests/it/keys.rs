@@ -170,7 +170,7 @@ fn why_a_key_is_kept_back_is_one_sentence_and_what_to_do_is_data() {
         ..Layers::default()
     };
     insta::assert_snapshot!(why("theirs", &project), @r#"
-    the repository's profile points to `evil.example:443`, which the key was not stored for
+    the repository's profile points to `evil.example:443`, but the key was not stored for that address
     [SendKey { base_url: Some("https://evil.example/v1") }]
     "#);
     let flag = Layers {

@@ -106,8 +106,8 @@ fn what_others_can_reach_is_refused() {
         .map(Home::refusal)
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r"
-    `~/.agentos/credentials.json` is something others can reach: its mode is 640 [chmod 600 ~/.agentos/credentials.json]
-    `~/.agentos` is something others can write to: its mode is 770 [chmod 700 ~/.agentos]
+    `~/.agentos/credentials.json` has mode 640: other users can read or write it [chmod 600 ~/.agentos/credentials.json]
+    `~/.agentos` has mode 770: other users can write to it [chmod 700 ~/.agentos]
     `~/.agentos/credentials.json` is not a regular file [move it away]
     `~/.agentos/credentials.json` is not a regular file [move it away]
     ");
@@ -143,11 +143,11 @@ fn a_damaged_file_is_refused_and_left_alone() {
         })
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r"
-    `~/.agentos/credentials.json` is not a file of keys: it stops making sense at line 1 column 0 [move the file away and set the keys again]
-    `~/.agentos/credentials.json` is not a file of keys: it stops making sense at line 1 column 40 [move the file away and set the keys again]
-    `~/.agentos/credentials.json` is not a file of keys: it stops making sense at line 1 column 34 [move the file away and set the keys again]
-    `~/.agentos/credentials.json` is not a file of keys: its version is 2, and only 1 is known [move the file away and set the keys again]
-    `~/.agentos/credentials.json` is not a file of keys: it stops making sense at line 1 column 38 [move the file away and set the keys again]
+    `~/.agentos/credentials.json` is not a file of keys: invalid JSON at line 1 column 0 [move the file away and set the keys again]
+    `~/.agentos/credentials.json` is not a file of keys: invalid JSON at line 1 column 40 [move the file away and set the keys again]
+    `~/.agentos/credentials.json` is not a file of keys: invalid JSON at line 1 column 34 [move the file away and set the keys again]
+    `~/.agentos/credentials.json` is not a file of keys: version 2 is not supported, only version 1 [move the file away and set the keys again]
+    `~/.agentos/credentials.json` is not a file of keys: invalid JSON at line 1 column 38 [move the file away and set the keys again]
     ");
 }
 

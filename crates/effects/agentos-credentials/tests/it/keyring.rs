@@ -73,11 +73,11 @@ fn failures_are_told_without_the_bytes_they_carry() {
     insta::assert_snapshot!(all.join("\n"), @r"
     the keyring is locked: no prompt was answered [unlock the keyring in your desktop session] [KeepInFile]
     the keyring failed: the bus went away [] []
-    the keyring failed: no such service answers in this session [] []
-    there is no keyring to use: this system has none that is known [] [KeepInFile]
+    the keyring failed: no keyring service answers in this session [] []
+    no keyring is available: this system has none that is known [] [KeepInFile]
     the keyring failed: the stored key is not text [] []
-    the keyring failed: its data is damaged [] []
-    the keyring failed: it takes at most 2560 characters [] []
+    the keyring failed: the data of the keyring is damaged [] []
+    the keyring failed: the keyring accepts at most 2560 characters [] []
     ");
 }
 
