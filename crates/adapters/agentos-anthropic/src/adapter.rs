@@ -1,6 +1,6 @@
 //! The adapter for Anthropic, and for servers that speak its wire.
 //!
-//! Owns: which probe proves key and model. Never: picks a model.
+//! Owns: the probe that proves key and model. Never: picks a model.
 
 use std::sync::Arc;
 
@@ -13,22 +13,24 @@ use serde_json::Value;
 
 use crate::MessagesWire;
 
-/// The version of the API that this wire is written for; without the header the server refuses.
+/// API version that this wire implements. The server refuses requests without the header `anthropic-version`.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic.
+/// Service of Anthropic, and of compatible servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Anthropic;
 
 impl Anthropic {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
         HttpAdapter::new(settings, Self, http)
     }
 
-    /// One model's document costs no tokens, resolves aliases, and is given for a good key alone.
-    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    /// Reads the document of one model.
+    ///
+    /// It costs no tokens, resolves aliases, and requires a valid key, so it proves address, key and model in one request.
+    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = call.wanted().ok_or(Reason::MissingModel)?;
         let root = call.base.without_last("v1");
         let model = call.get(root.join(&format!("v1/models/{wanted}"))).await?;
@@ -45,7 +47,7 @@ impl Anthropic {
     }
 }
 
-/// Compatible servers may answer with their whole list.
+/// Finds the model in a list, with which some compatible servers answer a request for one model.
 fn in_list(list: &Value, wanted: &str) -> Result<ProbeFindings, Fault> {
     let entries = match list {
         Value::Array(entries) => entries.as_slice(),
@@ -72,7 +74,7 @@ fn in_list(list: &Value, wanted: &str) -> Result<ProbeFindings, Fault> {
             context_window: entry.get("max_input_tokens").and_then(Value::as_u64),
             remark: None,
         }),
-        None => Err(Fault::from(Reason::UnknownModel).listing(models)),
+        None => Err(Fault::from(Reason::UnknownModel).with_models(models)),
     }
 }
 
@@ -95,7 +97,7 @@ impl Service for Anthropic {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::find(call))
+        Box::pin(Self::probe_server(call))
     }
 
     fn prepare<'a>(

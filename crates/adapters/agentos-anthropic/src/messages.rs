@@ -1,6 +1,6 @@
-//! `POST /v1/messages`.
+//! The wire of `POST /v1/messages`.
 //!
-//! Owns: the request and its reader. Never: takes an answer without `message_stop` for whole.
+//! Owns: building the request and reading the answer. Never: accepts a stream without `message_stop` as complete.
 
 use agentos_generic_http::{
     AnswerClose, AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire,
@@ -8,10 +8,10 @@ use agentos_generic_http::{
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
-/// Tokens of an answer where nobody set a limit; this wire demands one.
+/// Maximum tokens of an answer if no limit is set, because this wire requires `max_tokens`.
 const DEFAULT_LIMIT: u64 = 8192;
 
-/// The messages wire.
+/// Wire of Anthropic's messages.
 #[derive(Debug, Clone, Copy)]
 pub struct MessagesWire;
 
@@ -51,9 +51,9 @@ impl Wire for MessagesWire {
         let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
         Ok(AnswerPiece {
             text: texts.collect(),
-            usage: body.get("usage").map(|counts| usage(counts, true)),
-            model: name(body),
-            ..ended(body.get("stop_reason"))
+            usage: body.get("usage").map(|counts| read_usage(counts, true)),
+            model: read_model_name(body),
+            ..read_end(body.get("stop_reason"))
         })
     }
 
@@ -62,18 +62,18 @@ impl Wire for MessagesWire {
             Some("message_start") => {
                 let message = event.get("message").unwrap_or(&Value::Null);
                 AnswerPiece {
-                    usage: message.get("usage").map(|counts| usage(counts, true)),
-                    model: name(message),
+                    usage: message.get("usage").map(|counts| read_usage(counts, true)),
+                    model: read_model_name(message),
                     ..AnswerPiece::default()
                 }
             }
             Some("content_block_start") => text_at(event, "/content_block/text"),
             Some("content_block_delta") => text_at(event, "/delta/text"),
             Some("message_delta") => {
-                let piece = ended(event.pointer("/delta/stop_reason"));
+                let piece = read_end(event.pointer("/delta/stop_reason"));
                 AnswerPiece {
                     close: piece.finish.map(|_| AnswerClose::Awaited),
-                    usage: event.get("usage").map(|counts| usage(counts, false)),
+                    usage: event.get("usage").map(|counts| read_usage(counts, false)),
                     ..piece
                 }
             }
@@ -81,9 +81,10 @@ impl Wire for MessagesWire {
                 close: Some(AnswerClose::Seen),
                 ..AnswerPiece::default()
             },
-            // Pings, ends of blocks, and events of a later version.
+            // `ping`, `content_block_stop`, and types that were added later. Anthropic's documentation asks clients to ignore
+            // unknown event types.
             Some(_) => AnswerPiece::default(),
-            None => return Err(Fault::from(Reason::BrokenStream).saying("one event has no `type`")),
+            None => return Err(Fault::from(Reason::BrokenStream).with_message("an event has no `type`")),
         })
     }
 
@@ -124,12 +125,12 @@ fn text_at(event: &Value, pointer: &str) -> AnswerPiece {
     }
 }
 
-fn name(body: &Value) -> Option<String> {
+fn read_model_name(body: &Value) -> Option<String> {
     let name = body.get("model")?.as_str()?;
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
-fn ended(reason: Option<&Value>) -> AnswerPiece {
+fn read_end(reason: Option<&Value>) -> AnswerPiece {
     let word = reason.and_then(Value::as_str);
     let finish = word.map(|word| match word {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
@@ -147,9 +148,9 @@ fn ended(reason: Option<&Value>) -> AnswerPiece {
     }
 }
 
-/// What was read from a cache or written to it is counted beside the rest of the input. The counts at the end of a
-/// stream may leave that out, and then their input is only a part.
-fn usage(usage: &Value, is_first: bool) -> Usage {
+/// Reads the counts of tokens. Input that was read from a cache or written to it is counted in fields of its own. The last event
+/// of a stream may lack those fields, and then its input is not the complete one.
+fn read_usage(usage: &Value, is_first: bool) -> Usage {
     let count = |name| usage.get(name).and_then(Value::as_u64);
     let (read, written) = (
         count("cache_read_input_tokens"),

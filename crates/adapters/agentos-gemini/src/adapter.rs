@@ -1,7 +1,7 @@
 //! The adapter for Gemini. Its facts are from <https://ai.google.dev/api/generate-content> and
 //! <https://ai.google.dev/api/models>.
 //!
-//! Owns: which probe proves key and model. Never: picks a model.
+//! Owns: the probe that proves key and model. Never: picks a model.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use serde_json::Value;
 
 use crate::ContentWire;
 
-/// Gemini.
+/// Service of Gemini.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 
 impl Gemini {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
         HttpAdapter::new(settings, Self, http)
     }
 
-    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
-        let wanted = model(call)?;
+    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+        let wanted = model_name(call)?;
         let document = call.get(call.base.join(&format!("models/{wanted}"))).await?;
         let name = document
             .get("name")
@@ -37,7 +37,7 @@ impl Gemini {
             .get("supportedGenerationMethods")
             .and_then(Value::as_array);
         if methods.is_some_and(|all| !all.iter().any(|method| method == "generateContent")) {
-            return Err(Fault::from(Reason::UnknownModel).saying("it generates no text"));
+            return Err(Fault::from(Reason::UnknownModel).with_message("the model does not generate text"));
         }
         Ok(ProbeFindings {
             model: Some(name.to_owned()),
@@ -48,8 +48,11 @@ impl Gemini {
     }
 }
 
-/// The name without the `models/` that some write before it.
-fn model<'a>(call: ServerCall<'a>) -> Result<&'a str, Fault> {
+/// Returns the model's name without the prefix `models/`, with which Google's own lists write it.
+///
+/// # Errors
+/// [`Reason::MissingModel`] if no model is set.
+fn model_name<'a>(call: ServerCall<'a>) -> Result<&'a str, Fault> {
     let wanted = call.wanted().ok_or(Reason::MissingModel)?;
     Ok(wanted.strip_prefix("models/").unwrap_or(wanted))
 }
@@ -69,7 +72,7 @@ impl Service for Gemini {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::find(call))
+        Box::pin(Self::probe_server(call))
     }
 
     fn prepare<'a>(
@@ -78,7 +81,7 @@ impl Service for Gemini {
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let model = model(call)?;
+            let model = model_name(call)?;
             let path = |method| format!("models/{model}:{method}");
             let url = call
                 .base

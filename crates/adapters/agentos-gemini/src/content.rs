@@ -1,12 +1,12 @@
-//! `POST {base}/models/{model}:streamGenerateContent`.
+//! The wire of `POST {base}/models/{model}:streamGenerateContent`.
 //!
-//! Owns: the request and its reader. Never: takes a model's thoughts for its answer.
+//! Owns: building the request and reading the answer. Never: returns a model's thoughts as its answer.
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
-/// The content wire. The model stands in the address.
+/// Wire of Gemini's content. The model's name is a part of the address, not of the request.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentWire;
 
@@ -60,7 +60,7 @@ impl Wire for ContentWire {
                 .filter(|part| !is_thought(part))
                 .filter_map(|part| part.get("text")?.as_str())
                 .collect(),
-            usage: body.get("usageMetadata").map(usage),
+            usage: body.get("usageMetadata").map(read_usage),
             model: body
                 .get("modelVersion")
                 .and_then(Value::as_str)
@@ -128,8 +128,8 @@ fn finish_reason(word: &str, asks_for_tool: bool) -> FinishReason {
     }
 }
 
-/// Thoughts are counted beside the answer.
-fn usage(usage: &Value) -> Usage {
+/// Reads the counts of tokens. Thoughts are counted separately from the answer.
+fn read_usage(usage: &Value) -> Usage {
     let count = |name| usage.get(name).and_then(Value::as_u64);
     let thoughts = count("thoughtsTokenCount");
     Usage {

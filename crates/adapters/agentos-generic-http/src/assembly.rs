@@ -24,7 +24,7 @@ impl<'a> AnswerBuilder<'a> {
     pub(crate) fn new(guard: KeyGuard<'a>) -> Self {
         Self {
             guard,
-            watch: guard.watch(),
+            watch: guard.start_watch(),
             text: String::new(),
             refusal: String::new(),
             finish: None,
@@ -39,7 +39,7 @@ impl<'a> AnswerBuilder<'a> {
     ///
     /// # Errors
     /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text contains the key.
-    pub(crate) fn take(&mut self, piece: AnswerPiece, progress: &dyn ProgressSink) -> Result<(), Fault> {
+    pub(crate) fn add_piece(&mut self, piece: AnswerPiece, progress: &dyn ProgressSink) -> Result<(), Fault> {
         self.text.push_str(&piece.text);
         self.refusal.push_str(&piece.refusal);
         if piece.finish.is_some() {
@@ -65,7 +65,7 @@ impl<'a> AnswerBuilder<'a> {
             (before, later) => later.or(before),
         };
         self.model = piece.model.or(self.model.take());
-        show(self.watch.pass(&piece.text)?, progress);
+        report_text(self.watch.pass_piece(&piece.text)?, progress);
         Ok(())
     }
 
@@ -79,12 +79,12 @@ impl<'a> AnswerBuilder<'a> {
     /// # Errors
     /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text ends with the key.
     pub(crate) fn close(&mut self, progress: &dyn ProgressSink) -> Result<(), Fault> {
-        show(self.watch.rest()?, progress);
+        report_text(self.watch.take_rest()?, progress);
         Ok(())
     }
 
     /// Returns why the model stopped. A refusal counts as a content filter, although servers send `stop` for it.
-    pub(crate) fn finish(&self) -> FinishReason {
+    pub(crate) fn finish_reason(&self) -> FinishReason {
         if self.refusal.is_empty() {
             self.finish.unwrap_or(FinishReason::Unknown)
         } else {
@@ -93,15 +93,15 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Words a warning for a refusal, and for an end that the wire does not know.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn list_warnings(&self) -> Vec<String> {
         let refused = self
             .guard
-            .words(&self.refusal)
+            .clean_message(&self.refusal)
             .map(|said| format!("the model refused: {said}"));
         let unsure = self
             .ending
             .as_deref()
-            .and_then(|word| self.guard.words(word))
+            .and_then(|word| self.guard.clean_message(word))
             .map(|word| {
                 format!("the answer may be incomplete: the server gave `{word}` as the reason for its end")
             });
@@ -120,7 +120,7 @@ fn later_of(before: Usage, later: Usage) -> Usage {
 }
 
 /// Reports a text unless it is empty.
-fn show(text: String, progress: &dyn ProgressSink) {
+fn report_text(text: String, progress: &dyn ProgressSink) {
     if !text.is_empty() {
         progress.progress(Progress::Text(text));
     }
@@ -151,9 +151,9 @@ mod tests {
                     finish: Some(*end),
                     ..AnswerPiece::default()
                 };
-                assembly.take(piece, &NoProgress).unwrap();
+                assembly.add_piece(piece, &NoProgress).unwrap();
             }
-            assert_eq!(assembly.finish(), finish, "{ends:?}");
+            assert_eq!(assembly.finish_reason(), finish, "{ends:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
-use crate::retry::pause;
+use crate::retry::retry_pause;
 use crate::verdict::ApiError;
 use crate::{Fault, ModelRequest, PreparedTask, Reason, Server, Wire, judge};
 
@@ -33,7 +33,7 @@ impl Server {
     ///
     /// # Errors
     /// If the prompt does not fit the context window, or no complete answer arrives before the deadline.
-    pub(crate) async fn ask(
+    pub(crate) async fn run_task(
         &self,
         ask: &PreparedTask,
         task: &ToolTask,
@@ -41,18 +41,18 @@ impl Server {
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
         let settings = self.settings();
-        let job = self.job(ask, task);
+        let job = self.model_request(ask, task);
         let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
         let mut warnings = ask.notes.clone();
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
         // number takes precedence.
         if let Some(window) = ask.context_window.or(settings.context_window) {
-            match ContextNeed::of(task, ask.prompt_tokens, job.max_tokens).fits(window) {
+            match ContextNeed::of_task(task, ask.prompt_tokens, job.max_tokens).fit_in(window) {
                 ContextFit::Fits => {}
                 ContextFit::Tight(words) => warnings.push(words),
                 ContextFit::TooLong(words, wanted) => {
-                    let fault = Fault::from(Reason::ContextLength).saying(&words);
-                    let mut error = self.error(&fault, deadline);
+                    let fault = Fault::from(Reason::ContextLength).with_message(&words);
+                    let mut error = self.run_error(&fault, deadline);
                     error.advice.fix = Some(self.longer_context(wanted));
                     return Err(error);
                 }
@@ -65,19 +65,19 @@ impl Server {
         let mut retried = 0;
         loop {
             let broken = match self
-                .attempt(ask.wire.as_ref(), &request, deadline, progress)
+                .send_once(ask.wire.as_ref(), &request, deadline, progress)
                 .await
             {
-                Ok(answer) => return Ok(self.output(answer, ask, warnings, deadline)),
+                Ok(answer) => return Ok(self.build_output(answer, ask, warnings, deadline)),
                 Err(broken) => broken,
             };
             let may = !broken.begun && retried < settings.retries;
-            let wait = pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
+            let wait = retry_pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
             let again = match wait {
                 Some(wait) => deadline.pause_within(wait).await,
                 None => false,
             };
-            let error = self.error(&broken.fault, deadline);
+            let error = self.run_error(&broken.fault, deadline);
             if !again {
                 return Err(error);
             }
@@ -89,7 +89,7 @@ impl Server {
     }
 
     /// Combines a task with the parameters of the settings.
-    pub(crate) fn job<'a>(&'a self, ask: &'a PreparedTask, task: &'a ToolTask) -> ModelRequest<'a> {
+    pub(crate) fn model_request<'a>(&'a self, ask: &'a PreparedTask, task: &'a ToolTask) -> ModelRequest<'a> {
         let settings = self.settings();
         ModelRequest {
             task,
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    async fn attempt(
+    async fn send_once(
         &self,
         wire: &dyn Wire,
         request: &Request,
@@ -111,7 +111,7 @@ impl Server {
         progress: &dyn ProgressSink,
     ) -> Result<AnswerBuilder<'_>, FailedAttempt> {
         let answer = self.http.open(request, deadline).await?;
-        let mut assembly = AnswerBuilder::new(self.guard());
+        let mut assembly = AnswerBuilder::new(self.key_guard());
         // Decided by the content type and not by the request: some servers ignore `stream` and answer with one document, and
         // errors are documents too.
         if answer.is_event_stream() && answer.status() == 200 {
@@ -127,10 +127,10 @@ impl Server {
                 begun: true,
             })?;
             let piece = wire.response(&judge(&response, self.settings().has_key())?)?;
-            assembly.take(piece, progress)?;
+            assembly.add_piece(piece, progress)?;
             if !assembly.is_ended() {
                 return Err(Fault::from(Reason::BrokenAnswer)
-                    .saying("it has no finish reason")
+                    .with_message("it has no finish reason")
                     .into());
             }
         }
@@ -138,7 +138,7 @@ impl Server {
         Ok(assembly)
     }
 
-    fn output(
+    fn build_output(
         &self,
         answer: AnswerBuilder<'_>,
         ask: &PreparedTask,
@@ -146,9 +146,9 @@ impl Server {
         deadline: &Deadline,
     ) -> ToolOutput {
         let asked = ask.model.as_deref();
-        warnings.extend(answer.warnings());
-        let finish = answer.finish();
-        let answered = answer.model.map(|name| self.guard().name(name));
+        warnings.extend(answer.list_warnings());
+        let finish = answer.finish_reason();
+        let answered = answer.model.map(|name| self.key_guard().name(name));
         if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
             && !is_same_model(asked, answered)
         {
@@ -159,7 +159,7 @@ impl Server {
         ToolOutput {
             text: answer.text,
             finish,
-            model_id: answered.or_else(|| asked.map(|name| self.guard().name(name.to_owned()))),
+            model_id: answered.or_else(|| asked.map(|name| self.key_guard().name(name.to_owned()))),
             endpoint: Some(ask.url.endpoint()),
             usage: answer.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
@@ -201,17 +201,20 @@ async fn read_stream(
         if event.trim() == "[DONE]" {
             break;
         }
-        let json: Value = serde_json::from_str(&event)
-            .map_err(|_| Fault::from(Reason::BrokenStream).saying("an event of the stream is not JSON"))?;
+        let json: Value = serde_json::from_str(&event).map_err(|_| {
+            Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON")
+        })?;
         // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
-        let error = ApiError::of(&json);
+        let error = ApiError::from_json(&json);
         if error.present {
-            return Err(Fault::from(Reason::BrokenStream).saying(&error.message));
+            return Err(Fault::from(Reason::BrokenStream).with_message(&error.message));
         }
-        assembly.take(wire.event(&json)?, progress)?;
+        assembly.add_piece(wire.event(&json)?, progress)?;
     }
     if !assembly.is_ended() {
-        return Err(Fault::from(Reason::BrokenStream).saying("the stream ended without a finish reason"));
+        return Err(
+            Fault::from(Reason::BrokenStream).with_message("the stream ended without a finish reason")
+        );
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) enum ContextFit {
 
 impl ContextNeed {
     /// Computes the need of a task. `counted` is the server's own count of the prompt's tokens.
-    pub(crate) fn of(task: &ToolTask, counted: Option<u64>, answer: Option<u64>) -> Self {
+    pub(crate) fn of_task(task: &ToolTask, counted: Option<u64>, answer: Option<u64>) -> Self {
         let bytes = prompt::system(task).len() + prompt::user(task).len();
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         Self {
@@ -51,7 +51,7 @@ impl ContextNeed {
     }
 
     /// Compares the need with a window of so many tokens.
-    pub(crate) fn fits(self, window: u64) -> ContextFit {
+    pub(crate) fn fit_in(self, window: u64) -> ContextFit {
         let about = if self.counted { "" } else { "about " };
         let answer = self.answer.unwrap_or(SHORT_ANSWER);
         let whole = self.prompt.saturating_add(answer);
@@ -61,7 +61,7 @@ impl ContextNeed {
                 "the prompt has {about}{} tokens, but the loaded context only {window}",
                 self.prompt
             );
-            return ContextFit::TooLong(words, rounded(whole));
+            return ContextFit::TooLong(words, round_up(whole));
         }
         if whole <= window {
             return ContextFit::Fits;
@@ -81,13 +81,13 @@ impl ContextNeed {
             } else {
                 format!("the answer may be cut after {left}")
             },
-            rounded(whole)
+            round_up(whole)
         ))
     }
 }
 
 /// Rounds up to the next power of two, as users set context lengths.
-fn rounded(tokens: u64) -> u64 {
+fn round_up(tokens: u64) -> u64 {
     tokens.checked_next_power_of_two().unwrap_or(tokens)
 }
 
@@ -103,7 +103,7 @@ mod tests {
             least: if counted { prompt } else { prompt / 2 },
             answer,
         };
-        let said = |need: ContextNeed, window| match need.fits(window) {
+        let said = |need: ContextNeed, window| match need.fit_in(window) {
             ContextFit::Fits => "fits".to_owned(),
             ContextFit::Tight(words) => format!("tight: {words}"),
             ContextFit::TooLong(words, wanted) => format!("too long: {words}; {wanted}"),

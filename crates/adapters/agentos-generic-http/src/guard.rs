@@ -38,7 +38,7 @@ impl<'a> KeyGuard<'a> {
     }
 
     /// Returns a server's message without the key, on one line, and shortened. `None` if nothing is left.
-    pub(crate) fn words(&self, said: &str) -> Option<String> {
+    pub(crate) fn clean_message(&self, said: &str) -> Option<String> {
         // Hidden before the text is shortened: half of a key would no longer be recognised.
         let hidden = self.name(said.to_owned());
         let clean: String = redact_keys(&hidden, self.key.as_slice())
@@ -59,7 +59,7 @@ impl<'a> KeyGuard<'a> {
     }
 
     /// Removes the key from the names that a probe found.
-    pub(crate) fn found(&self, found: ProbeFindings) -> ProbeFindings {
+    pub(crate) fn clean_findings(&self, found: ProbeFindings) -> ProbeFindings {
         ProbeFindings {
             model: found.model.map(|name| self.name(name)),
             models: found.models.into_iter().map(|name| self.name(name)).collect(),
@@ -68,7 +68,7 @@ impl<'a> KeyGuard<'a> {
     }
 
     /// Starts to watch the pieces of one answer.
-    pub(crate) fn watch(&self) -> KeyWatch<'a> {
+    pub(crate) fn start_watch(&self) -> KeyWatch<'a> {
         KeyWatch {
             forms: self.forms,
             stream: SecretStream::default(),
@@ -88,24 +88,24 @@ impl KeyWatch<'_> {
     ///
     /// # Errors
     /// [`Reason::KeyInAnswer`] if the answer contains the key in any encoding.
-    pub(crate) fn pass(&mut self, piece: &str) -> Result<String, Fault> {
+    pub(crate) fn pass_piece(&mut self, piece: &str) -> Result<String, Fault> {
         let Some(forms) = self.forms else {
             return Ok(piece.to_owned());
         };
         let clear = forms.pass(&mut self.stream, piece.as_bytes(), MARK);
-        self.judge(clear)
+        self.check_text(clear)
     }
 
     /// Returns the text that is still withheld, after the last piece.
     ///
     /// # Errors
     /// [`Reason::KeyInAnswer`] if the answer ends with the key or a part of it.
-    pub(crate) fn rest(&mut self) -> Result<String, Fault> {
+    pub(crate) fn take_rest(&mut self) -> Result<String, Fault> {
         let clear = self.forms.map(|forms| forms.end(&mut self.stream, MARK));
-        self.judge(clear.unwrap_or_default())
+        self.check_text(clear.unwrap_or_default())
     }
 
-    fn judge(&self, clear: Vec<u8>) -> Result<String, Fault> {
+    fn check_text(&self, clear: Vec<u8>) -> Result<String, Fault> {
         // An answer with the key in it is an error and not redacted: a diff with `***` in it would land as a wrong change.
         if self.stream.has_found() {
             return Err(Reason::KeyInAnswer.into());
@@ -127,7 +127,7 @@ mod tests {
         let guard = KeyGuard::new(Some(&key), forms.as_ref());
         for before in 0..=WORDS + 1 {
             let said = format!("{}{KEY} is wrong", "x".repeat(before));
-            let words = guard.words(&said).unwrap();
+            let words = guard.clean_message(&said).unwrap();
             assert!(!words.contains("sk-"), "{before}: {words}");
             assert!(words.chars().count() <= WORDS);
         }
@@ -137,10 +137,13 @@ mod tests {
             ("a sk-local-0123456789abcdef b", Some("a *** b")),
         ];
         for (said, words) in cases {
-            assert_eq!(guard.words(said).as_deref(), words);
+            assert_eq!(guard.clean_message(said).as_deref(), words);
         }
         assert_eq!(
-            KeyGuard::new(None, None).words(&"x".repeat(5000)).unwrap().len(),
+            KeyGuard::new(None, None)
+                .clean_message(&"x".repeat(5000))
+                .unwrap()
+                .len(),
             WORDS
         );
     }
@@ -149,13 +152,13 @@ mod tests {
     fn shown(key: &str, pieces: &[&str]) -> Result<String, Reason> {
         let key = Secret::new(key);
         let forms = prepare_forms(Some(&key));
-        let mut watch = KeyGuard::new(Some(&key), forms.as_ref()).watch();
+        let mut watch = KeyGuard::new(Some(&key), forms.as_ref()).start_watch();
         let mut shown = String::new();
         for piece in pieces {
-            shown.push_str(&watch.pass(piece).map_err(|fault| fault.reason)?);
+            shown.push_str(&watch.pass_piece(piece).map_err(|fault| fault.reason)?);
             assert!(!shown.contains("sk-"), "{shown}");
         }
-        let rest = watch.rest().map_err(|fault| fault.reason)?;
+        let rest = watch.take_rest().map_err(|fault| fault.reason)?;
         Ok(shown + &rest)
     }
 
@@ -188,7 +191,7 @@ mod tests {
             let key = Secret::new(KEY);
             let forms = prepare_forms(Some(&key));
             let guard = KeyGuard::new(Some(&key), forms.as_ref());
-            let words = guard.words(&format!("see {form}.")).unwrap();
+            let words = guard.clean_message(&format!("see {form}.")).unwrap();
             // The last character of base64 holds only a part of a byte.
             assert!(
                 words.starts_with("see ***") && words.len() <= "see ***g==.".len(),

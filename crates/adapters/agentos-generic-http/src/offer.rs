@@ -20,7 +20,7 @@ pub struct OfferedTool {
     pub name: &'static str,
     /// Description of the tool.
     pub description: &'static str,
-    /// Prompt that tells the model how to call the tool.
+    /// Prompt that asks the model for one call.
     pub instruction: &'static str,
 }
 
@@ -76,21 +76,21 @@ impl<S: Service> ToolCaller for HttpAdapter<S> {
         Box::pin(async move {
             let deadline = Server::run_deadline(timeout_seconds);
             let task = tiny_task(OfferedTool::FRUIT.instruction, timeout_seconds, MOST_TOKENS);
-            let ask = self.prepared(&task, &deadline).await?;
-            let seen = self.server().offer(&ask, &task, &deadline).await;
-            seen.map_err(|fault| self.server().error(&fault, &deadline))
+            let ask = self.prepare_task(&task, &deadline).await?;
+            let seen = self.server().send_offer(&ask, &task, &deadline).await;
+            seen.map_err(|fault| self.server().run_error(&fault, &deadline))
         })
     }
 }
 
 impl Server {
-    async fn offer(
+    async fn send_offer(
         &self,
         ask: &PreparedTask,
         task: &ToolTask,
         deadline: &Deadline,
     ) -> Result<Option<OfferSeen>, Fault> {
-        let request = ask.wire.request(&self.job(ask, task));
+        let request = ask.wire.request(&self.model_request(ask, task));
         let Some(body) = ask.wire.offer(request, &OfferedTool::FRUIT) else {
             return Ok(None);
         };
@@ -100,7 +100,7 @@ impl Server {
         let piece = ask.wire.response(&answer)?;
         let cut = piece.finish == Some(FinishReason::Length);
         Ok(Some(OfferSeen {
-            outcome: OfferedTool::FRUIT.judge(&ask.wire.calls(&answer), cut),
+            outcome: OfferedTool::FRUIT.judge_calls(&ask.wire.calls(&answer), cut),
             usage: piece.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
         }))
@@ -134,7 +134,7 @@ impl OfferedTool {
         }})
     }
 
-    fn judge(&self, calls: &[ToolCall], cut: bool) -> OfferOutcome {
+    fn judge_calls(&self, calls: &[ToolCall], cut: bool) -> OfferOutcome {
         match calls {
             [] if cut => OfferOutcome::CutOff,
             [] => OfferOutcome::NotCalled,
@@ -241,7 +241,7 @@ mod tests {
         ];
         for (list, cut, wanted) in cases {
             let calls = ToolCall::of_functions(Some(&list));
-            assert_eq!(OfferedTool::FRUIT.judge(&calls, cut), wanted, "{list}");
+            assert_eq!(OfferedTool::FRUIT.judge_calls(&calls, cut), wanted, "{list}");
         }
     }
 }

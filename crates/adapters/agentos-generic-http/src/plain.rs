@@ -34,7 +34,7 @@ impl PlainServer {
         HttpAdapter::new(settings, Self { path, wire }, http)
     }
 
-    async fn find(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    async fn probe_server(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         match call.get(call.base.join("health")).await {
             Ok(_) => {}
             Err(fault) if is_no_health_path(fault.reason) => {}
@@ -76,7 +76,7 @@ impl Service for PlainServer {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(self.find(call))
+        Box::pin(self.probe_server(call))
     }
 
     fn prepare<'a>(

@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Returns the pause before the next retry. `None` if a retry would fail again.
-pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
+pub(crate) fn retry_pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
     let backoff = FIRST_PAUSE * 2_u32.saturating_pow(retried);
     let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
     // Closed before the first byte of an answer. Servers close idle connections, and a request may meet such a moment.
@@ -69,7 +69,11 @@ mod tests {
                 retry_after,
                 ..Fault::from(reason)
             };
-            assert_eq!(pause(&fault, loopback, retried), wanted, "{reason:?} {retried}");
+            assert_eq!(
+                retry_pause(&fault, loopback, retried),
+                wanted,
+                "{reason:?} {retried}"
+            );
         }
     }
 }

@@ -64,7 +64,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Reason::MissingUrl`], [`Reason::BadUrl`] or [`Reason::MissingKey`]; then nothing may be sent.
-    pub fn base(&self) -> Result<HttpUrl, Fault> {
+    pub fn checked_base(&self) -> Result<HttpUrl, Fault> {
         let text = self
             .settings
             .base_url
@@ -88,8 +88,11 @@ impl Server {
     /// # Errors
     /// With the first reason of the health table that fits.
     pub async fn get(&self, url: HttpUrl, deadline: &Deadline) -> Result<Value, Fault> {
-        self.fetch(self.with_headers(Request::get(url, self.auth())), deadline)
-            .await
+        self.send_request(
+            self.with_headers(Request::get(url, self.request_auth())),
+            deadline,
+        )
+        .await
     }
 
     /// Sends JSON to `url` with the key and reads JSON back.
@@ -97,17 +100,17 @@ impl Server {
     /// # Errors
     /// With the first reason of the health table that fits.
     pub async fn post(&self, url: HttpUrl, body: Value, deadline: &Deadline) -> Result<Value, Fault> {
-        self.fetch(self.task_request(url, body), deadline).await
+        self.send_request(self.task_request(url, body), deadline).await
     }
 
-    async fn fetch(&self, request: Request, deadline: &Deadline) -> Result<Value, Fault> {
+    async fn send_request(&self, request: Request, deadline: &Deadline) -> Result<Value, Fault> {
         let response = self.http.send(&request, deadline).await?;
         judge(&response, self.settings.has_key())
     }
 
     /// Makes a request that sends `body` to `url`, with key and headers.
     pub(crate) fn task_request(&self, url: HttpUrl, body: Value) -> Request {
-        self.with_headers(Request::post(url, self.auth(), body))
+        self.with_headers(Request::post(url, self.request_auth(), body))
     }
 
     fn with_headers(&self, mut request: Request) -> Request {
@@ -115,7 +118,7 @@ impl Server {
         request
     }
 
-    fn auth(&self) -> Auth {
+    fn request_auth(&self) -> Auth {
         match (self.key_header, Auth::from(self.settings.key.as_ref())) {
             (Some(name), Auth::Bearer(key)) => Auth::Header(name, key),
             (_, auth) => auth,
@@ -130,31 +133,31 @@ impl Server {
         deadline: &Deadline,
         now: Timestamp,
     ) -> ToolHealth {
-        let endpoint = self.endpoint();
+        let endpoint = self.parse_endpoint();
         let mut health = match found {
-            Ok(found) => self.usable(self.guard().found(found), endpoint.as_ref(), now),
-            Err(fault) => self.unusable(&fault, endpoint.as_ref(), now),
+            Ok(found) => self.report_usable(self.key_guard().clean_findings(found), endpoint.as_ref(), now),
+            Err(fault) => self.report_unusable(&fault, endpoint.as_ref(), now),
         };
         health.endpoint = endpoint;
         health.latency_ms = deadline.elapsed_ms();
         health
     }
 
-    fn usable(&self, found: ProbeFindings, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
-        let at = self.at(endpoint);
+    fn report_usable(&self, found: ProbeFindings, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
+        let at = self.display_address(endpoint);
         let provider = &self.settings.provider;
         let details = match (&found.model, found.remark) {
             (Some(model), None) => format!("`{at}` is ready with model `{model}`"),
             (Some(model), Some(Reason::NotLoaded)) => {
                 format!("`{at}` is ready; model `{model}` is not loaded, the first request loads it")
             }
-            (_, Some(remark)) => self.place(&at).details(remark, None),
+            (_, Some(remark)) => self.wording(&at).describe(remark, None),
             (None, None) => format!("`{at}` is ready"),
         };
         let mut health = ToolHealth::new(provider, HealthStatus::Connected, details, now);
         health.detail = found.remark.map(|remark| remark.as_str().to_owned());
-        health.fix = found.remark.and_then(|remark| self.place(&at).fix(remark));
-        let steps = found.remark.map(|remark| self.place(&at).next_steps(remark));
+        health.fix = found.remark.and_then(|remark| self.wording(&at).fix(remark));
+        let steps = found.remark.map(|remark| self.wording(&at).next_steps(remark));
         health.next = steps.unwrap_or_default();
         if let (Some(loaded), Some(expected)) = (found.context_window, self.settings.context_window)
             && loaded < expected
@@ -173,31 +176,31 @@ impl Server {
         health
     }
 
-    fn unusable(&self, fault: &Fault, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
-        let at = self.at(endpoint);
-        let place = self.place(&at);
-        let said = self.clean(fault);
-        let details = place.details(fault.reason, said.as_deref());
+    fn report_unusable(&self, fault: &Fault, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
+        let at = self.display_address(endpoint);
+        let wording = self.wording(&at);
+        let said = self.clean_message(fault);
+        let details = wording.describe(fault.reason, said.as_deref());
         let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
-        health.fix = place.fix(fault.reason);
-        health.next = place.next_steps(fault.reason);
+        health.fix = wording.fix(fault.reason);
+        health.next = wording.next_steps(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
         health.models = fault
             .models
             .iter()
-            .map(|name| self.guard().name(name.clone()))
+            .map(|name| self.key_guard().name(name.clone()))
             .collect();
         health
     }
 
     /// Converts a fault to the error of a run.
     #[must_use]
-    pub fn error(&self, fault: &Fault, deadline: &Deadline) -> ToolError {
-        let endpoint = self.endpoint();
-        let at = self.at(endpoint.as_ref());
-        let place = self.place(&at);
+    pub fn run_error(&self, fault: &Fault, deadline: &Deadline) -> ToolError {
+        let endpoint = self.parse_endpoint();
+        let at = self.display_address(endpoint.as_ref());
+        let wording = self.wording(&at);
         let reason = fault.reason;
         let out_of_time = matches!(
             reason,
@@ -221,9 +224,9 @@ impl Server {
             category: reason.category(),
             detail: reason.as_str().to_owned(),
             health: seen_by_probe.then(|| reason.status()),
-            message: place.details(reason, self.clean(fault).as_deref()),
+            message: wording.describe(reason, self.clean_message(fault).as_deref()),
             causes: self.clean_causes(fault),
-            advice: ToolAdvice::new(place.fix(reason), place.next_steps(reason)),
+            advice: ToolAdvice::new(wording.fix(reason), wording.next_steps(reason)),
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }
@@ -242,31 +245,33 @@ impl Server {
     }
 
     /// Returns the guard through which every text from the server must pass.
-    pub(crate) fn guard(&self) -> KeyGuard<'_> {
+    pub(crate) fn key_guard(&self) -> KeyGuard<'_> {
         let key = self.settings.key.as_ref();
         let forms = self.forms.get_or_init(|| prepare_forms(key));
         KeyGuard::new(key, forms.as_ref())
     }
 
-    fn clean(&self, fault: &Fault) -> Option<String> {
-        self.guard().words(fault.said.as_deref()?)
+    fn clean_message(&self, fault: &Fault) -> Option<String> {
+        self.key_guard().clean_message(fault.said.as_deref()?)
     }
 
     fn clean_causes(&self, fault: &Fault) -> Vec<String> {
         let causes = fault.causes.iter();
-        causes.filter_map(|cause| self.guard().words(cause)).collect()
+        causes
+            .filter_map(|cause| self.key_guard().clean_message(cause))
+            .collect()
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
+    fn parse_endpoint(&self) -> Option<Endpoint> {
         let url = HttpUrl::parse(self.settings.base_url.as_deref()?).ok()?;
         Some(url.endpoint())
     }
 
-    fn at(&self, endpoint: Option<&Endpoint>) -> String {
+    fn display_address(&self, endpoint: Option<&Endpoint>) -> String {
         endpoint.map_or_else(|| self.settings.provider.clone(), ToString::to_string)
     }
 
-    fn place<'a>(&'a self, at: &'a str) -> ServerWording<'a> {
+    fn wording<'a>(&'a self, at: &'a str) -> ServerWording<'a> {
         ServerWording {
             settings: &self.settings,
             hints: &self.hints,

@@ -130,33 +130,33 @@ impl<S: Service> HttpAdapter<S> {
         }
     }
 
-    async fn found(&self, deadline: &Deadline) -> Result<ProbeFindings, Fault> {
-        let base = self.server.base()?;
-        self.service.probe(self.call(&base, deadline)).await
+    async fn run_probe(&self, deadline: &Deadline) -> Result<ProbeFindings, Fault> {
+        let base = self.server.checked_base()?;
+        self.service.probe(self.server_call(&base, deadline)).await
     }
 
-    async fn answer(
+    async fn run_task(
         &self,
         task: &ToolTask,
         progress: &dyn ProgressSink,
         deadline: &Deadline,
     ) -> Result<ToolOutput, ToolError> {
-        let ask = self.prepared(task, deadline).await?;
-        self.server.ask(&ask, task, deadline, progress).await
+        let ask = self.prepare_task(task, deadline).await?;
+        self.server.run_task(&ask, task, deadline, progress).await
     }
 
     /// Decides the address, wire and model for a task.
     ///
     /// # Errors
     /// If the settings are incomplete, or the server cannot be used.
-    pub(crate) async fn prepared(
+    pub(crate) async fn prepare_task(
         &self,
         task: &ToolTask,
         deadline: &Deadline,
     ) -> Result<PreparedTask, ToolError> {
-        let fail = |fault: Fault| self.server.error(&fault, deadline);
-        let base = self.server.base().map_err(fail)?;
-        let call = self.call(&base, deadline);
+        let fail = |fault: Fault| self.server.run_error(&fault, deadline);
+        let base = self.server.checked_base().map_err(fail)?;
+        let call = self.server_call(&base, deadline);
         self.service.prepare(call, task).await.map_err(fail)
     }
 
@@ -164,7 +164,7 @@ impl<S: Service> HttpAdapter<S> {
         &self.server
     }
 
-    fn call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> ServerCall<'a> {
+    fn server_call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> ServerCall<'a> {
         ServerCall {
             server: &self.server,
             base,
@@ -181,7 +181,7 @@ impl<S: Service> Adapter for HttpAdapter<S> {
     fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
         Box::pin(async move {
             let deadline = self.server.probe_deadline();
-            let found = self.found(&deadline).await;
+            let found = self.run_probe(&deadline).await;
             self.server.health(found, &deadline, now)
         })
     }
@@ -193,7 +193,7 @@ impl<S: Service> Adapter for HttpAdapter<S> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let deadline = Server::run_deadline(task.limits.timeout_seconds);
-            self.answer(task, progress, &deadline).await
+            self.run_task(task, progress, &deadline).await
         })
     }
 

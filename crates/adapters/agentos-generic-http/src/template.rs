@@ -24,12 +24,13 @@ pub struct TemplateWire {
 
 impl Wire for TemplateWire {
     fn request(&self, job: &ModelRequest<'_>) -> Value {
-        filled(&self.request, job).unwrap_or(Value::Null)
+        fill_template(&self.request, job).unwrap_or(Value::Null)
     }
 
     fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
-        let missing =
-            || Fault::from(Reason::Fields).saying(&format!("no text at JSON pointer `{}`", self.answer));
+        let missing = || {
+            Fault::from(Reason::Fields).with_message(&format!("no text at JSON pointer `{}`", self.answer))
+        };
         let text = body
             .pointer(&self.answer)
             .and_then(Value::as_str)
@@ -54,17 +55,17 @@ impl Wire for TemplateWire {
 }
 
 /// Fills the placeholders of a template. `None` if the template is a single placeholder that has no value.
-fn filled(template: &Value, job: &ModelRequest<'_>) -> Option<Value> {
+fn fill_template(template: &Value, job: &ModelRequest<'_>) -> Option<Value> {
     match template {
-        Value::String(text) => match lone(text, job) {
+        Value::String(text) => match single_placeholder(text, job) {
             Some(value) => value,
-            None => Some(replaced(text, job).into()),
+            None => Some(replace_placeholders(text, job).into()),
         },
-        Value::Array(items) => Some(items.iter().filter_map(|item| filled(item, job)).collect()),
+        Value::Array(items) => Some(items.iter().filter_map(|item| fill_template(item, job)).collect()),
         Value::Object(fields) => {
             let fields = fields
                 .iter()
-                .filter_map(|(name, value)| Some((name.clone(), filled(value, job)?)));
+                .filter_map(|(name, value)| Some((name.clone(), fill_template(value, job)?)));
             Some(Value::Object(fields.collect::<Map<_, _>>()))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => Some(template.clone()),
@@ -73,7 +74,7 @@ fn filled(template: &Value, job: &ModelRequest<'_>) -> Option<Value> {
 
 /// Returns the value of a string that is a single placeholder. `None` if it is something else, `Some(None)` if that
 /// placeholder has no value.
-fn lone(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value>> {
+fn single_placeholder(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value>> {
     Some(match text {
         "{{model}}" => job.model.map(Value::from),
         "{{max_tokens}}" => job.max_tokens.map(Value::from),
@@ -86,7 +87,7 @@ fn lone(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value>> {
 }
 
 /// Replaces the placeholders in a string.
-fn replaced(text: &str, job: &ModelRequest<'_>) -> String {
+fn replace_placeholders(text: &str, job: &ModelRequest<'_>) -> String {
     let (system, user) = (prompt::system(job.task), prompt::user(job.task));
     let both = format!("{system}\n\n{user}");
     let places = [

@@ -44,7 +44,7 @@ impl From<NetError> for Fault {
     fn from(error: NetError) -> Self {
         Self {
             causes: error.causes().to_vec(),
-            ..Self::from(Reason::from(&error)).saying(&error.to_string())
+            ..Self::from(Reason::from(&error)).with_message(&error.to_string())
         }
     }
 }
@@ -52,14 +52,14 @@ impl From<NetError> for Fault {
 impl Fault {
     /// Adds a message that explains the fault.
     #[must_use]
-    pub fn saying(mut self, words: &str) -> Self {
+    pub fn with_message(mut self, words: &str) -> Self {
         self.said = Some(words.to_owned()).filter(|said| !said.trim().is_empty());
         self
     }
 
     /// Adds the models that the server has.
     #[must_use]
-    pub fn listing(mut self, models: Vec<String>) -> Self {
+    pub fn with_models(mut self, models: Vec<String>) -> Self {
         self.models = models;
         self
     }
@@ -72,17 +72,17 @@ impl Fault {
 /// The first reason of the health table that fits.
 pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
     let json: Option<Value> = serde_json::from_slice(&response.body).ok();
-    let error = json.as_ref().map(ApiError::of).unwrap_or_default();
+    let error = json.as_ref().map(ApiError::from_json).unwrap_or_default();
     let page = is_page(response);
     let reason = match response.status {
         200..=299 => return judge_success(json, &error, page, key_sent),
         300..=399 => Reason::Redirect,
         status => judge_failure(status, &error, page, key_sent),
     };
-    Err(fault(reason, &error, response.retry_after))
+    Err(make_fault(reason, &error, response.retry_after))
 }
 
-fn fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
+fn make_fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
     let mut fault = Fault::from(reason);
     fault.retry_after = retry_after;
     // Servers repeat a part of the key in these messages, such as `Incorrect API key provided: sk-ab***yz`.
@@ -93,7 +93,7 @@ fn fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fau
     if about_key {
         fault
     } else {
-        fault.saying(&error.message)
+        fault.with_message(&error.message)
     }
 }
 
@@ -114,7 +114,7 @@ fn judge_success(json: Option<Value>, error: &ApiError, page: bool, key_sent: bo
         Some(status) => judge_failure(status, error, false, key_sent),
         None => error.about_model().unwrap_or(Reason::ErrorIn200),
     };
-    Err(fault(reason, error, None))
+    Err(make_fault(reason, error, None))
 }
 
 fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> Reason {
@@ -143,7 +143,7 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         429 => Reason::RateLimited,
         500 if error.about_model() == Some(Reason::LoadFailed) => Reason::LoadFailed,
         // llama.cpp while it loads its model.
-        503 if error.says("loading model") => Reason::Loading,
+        503 if error.mentions("loading model") => Reason::Loading,
         // 529 is Anthropic's `overloaded_error`.
         503 | 529 => Reason::Overloaded,
         500..=599 => Reason::ServerError,
@@ -180,7 +180,7 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    pub(crate) fn of(json: &Value) -> Self {
+    pub(crate) fn from_json(json: &Value) -> Self {
         let text = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
@@ -208,40 +208,42 @@ impl ApiError {
         }
     }
 
-    fn says(&self, words: &str) -> bool {
+    fn mentions(&self, words: &str) -> bool {
         self.message.to_ascii_lowercase().contains(words)
     }
 
     /// Returns true if the key was rejected. LiteLLM without a database, and Gemini, report that with status 400.
     fn is_about_key(&self) -> bool {
-        self.kind == "no_db_connection" || self.detail == "API_KEY_INVALID" || self.says("api key not valid")
+        self.kind == "no_db_connection"
+            || self.detail == "API_KEY_INVALID"
+            || self.mentions("api key not valid")
     }
 
     /// Returns the problem with the model that the error describes. `None` if it is about something else.
     ///
     /// Servers use different status and error codes for the same problem, so the message's text has to decide.
     fn about_model(&self) -> Option<Reason> {
-        if self.says("failed to load") || self.says("requires more system memory") {
+        if self.mentions("failed to load") || self.mentions("requires more system memory") {
             return Some(Reason::LoadFailed);
         }
-        if self.says("no models loaded") || self.says("model is not loaded") {
+        if self.mentions("no models loaded") || self.mentions("model is not loaded") {
             return Some(Reason::LoadingOff);
         }
         let unknown = self.code == "model_not_found"
             || (self.kind == "not_found_error" && self.message.starts_with("model:"))
             || (self.kind == "NotFoundError" && self.param == "model")
-            || (self.message.starts_with("models/") && self.says("is not found"))
+            || (self.message.starts_with("models/") && self.mentions("is not found"))
             || says_that_a_model_is_unknown(&self.message)
-            || self.says("invalid model name");
+            || self.mentions("invalid model name");
         unknown.then_some(Reason::UnknownModel)
     }
 
     fn is_too_long(&self) -> bool {
         self.code == "context_length_exceeded"
             || self.kind == "exceed_context_size_error"
-            || self.says("context window")
-            || self.says("maximum context length")
-            || self.says("request too large")
+            || self.mentions("context window")
+            || self.mentions("maximum context length")
+            || self.mentions("request too large")
     }
 
     fn is_billing(&self) -> bool {
@@ -259,7 +261,7 @@ impl ApiError {
                 .iter()
                 .any(|word| *word == code)
         });
-        coded || self.says("budget") || self.says("api usage limits")
+        coded || self.mentions("budget") || self.mentions("api usage limits")
     }
 }
 

@@ -31,9 +31,9 @@ pub(crate) struct ServerWording<'a> {
 impl ServerWording<'_> {
     /// Words what happened. `said`, the server's own message, is added; errors of the transport are complete messages
     /// already.
-    pub(crate) fn details(&self, reason: Reason, said: Option<&str>) -> String {
+    pub(crate) fn describe(&self, reason: Reason, said: Option<&str>) -> String {
         let at = self.at;
-        if let Some(obstacle) = self.obstacle(reason) {
+        if let Some(obstacle) = self.key_obstacle(reason) {
             return format!("`{at}` requires a key; {obstacle}");
         }
         let seen = match reason {
@@ -60,10 +60,10 @@ impl ServerWording<'_> {
             Reason::Unauthorized => format!("`{at}` rejected the key"),
             Reason::Forbidden => format!("`{at}` accepts the key, but the key has no permission for this"),
             Reason::ProxyAuth => format!("a proxy in front of `{at}` requires credentials"),
-            Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model()),
-            Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model()),
+            Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model_words()),
+            Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model_words()),
             Reason::LoadingOff => format!("no model is loaded at `{at}`"),
-            Reason::LoadFailed => format!("`{at}` failed to load {}", self.model()),
+            Reason::LoadFailed => format!("`{at}` failed to load {}", self.model_words()),
             Reason::NoModels => format!("`{at}` has no model"),
             Reason::WrongPath => format!("`{at}` does not know the path of the request"),
             Reason::Quota => format!("`{at}` accepts the key, but its credit or budget is used up"),
@@ -76,7 +76,10 @@ impl ServerWording<'_> {
             Reason::NotJson => format!("the answer of `{at}` is not JSON"),
             Reason::ErrorIn200 => format!("`{at}` reports an error in an answer with status 200"),
             Reason::Fields => format!("the answer of `{at}` lacks the expected fields"),
-            Reason::ContextLength => format!("the task does not fit the context window of {}", self.model()),
+            Reason::ContextLength => format!(
+                "the task does not fit the context window of {}",
+                self.model_words()
+            ),
             Reason::Rejected => format!("`{at}` rejected the request"),
             Reason::BrokenStream => format!("the answer of `{at}` broke off before its end"),
             Reason::BrokenAnswer => format!("the answer of `{at}` is incomplete"),
@@ -149,7 +152,7 @@ impl ServerWording<'_> {
 
     /// Returns what to do about it as steps, the best first.
     pub(crate) fn next_steps(&self, reason: Reason) -> Vec<NextStep> {
-        if let Some(obstacle) = self.obstacle(reason) {
+        if let Some(obstacle) = self.key_obstacle(reason) {
             let steps = obstacle.next.iter().cloned();
             return steps.chain([NextStep::ListKeys]).collect();
         }
@@ -172,12 +175,12 @@ impl ServerWording<'_> {
     }
 
     /// Returns the reason why no key is sent. `None` if the error is about something else, or there is no reason.
-    fn obstacle(&self, reason: Reason) -> Option<&KeyObstacle> {
+    fn key_obstacle(&self, reason: Reason) -> Option<&KeyObstacle> {
         let is_matter = matches!(reason, Reason::MissingKey | Reason::KeyRequired);
         self.settings.key_obstacle.as_ref().filter(|_| is_matter)
     }
 
-    fn model(&self) -> String {
+    fn model_words(&self) -> String {
         self.settings
             .named_model()
             .map_or_else(|| "the model".to_owned(), |name| format!("model `{name}`"))
@@ -211,7 +214,7 @@ mod tests {
                 .map(|step| format!("{step:?}"))
                 .collect();
             let fix = place.fix(reason).into_iter().chain(steps);
-            (place.details(reason, said), fix.collect::<Vec<_>>().join(", "))
+            (place.describe(reason, said), fix.collect::<Vec<_>>().join(", "))
         };
         let cases = [
             (

@@ -1,7 +1,7 @@
 //! The adapter for a llama.cpp server.
 //!
-//! Owns: the order of probes, and which of the two wires a task takes. Never: needs a model's name; a server
-//! with one model ignores it.
+//! Owns: the order of probes, and the choice between the two wires. Never: requires a model's name, because a server with one
+//! model ignores it.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
 use serde_json::{Value, json};
 
 use crate::CompletionWire;
-use crate::grammar::grammar;
-use crate::props::Props;
+use crate::grammar::build_grammar;
+use crate::props::ServerProps;
 
-/// The wire a task takes.
+/// Wire for tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LlamaCppMode {
     /// `POST /completion` (`llamacpp_completion` in profiles).
@@ -27,35 +27,37 @@ pub enum LlamaCppMode {
     OpenAi,
 }
 
-/// A llama.cpp server.
+/// Service of a llama.cpp server.
 #[derive(Debug, Clone, Copy)]
 pub struct LlamaCpp {
     mode: LlamaCppMode,
 }
 
 impl LlamaCpp {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, mode: LlamaCppMode, http: HttpClient) -> HttpAdapter<Self> {
         HttpAdapter::new(settings, Self { mode }, http)
     }
 }
 
-/// `/health` tells only if it is still loading: it asks for no key and says nothing of the model. `/props`
-/// always asks for the key and no other service has it; the list tells the model.
-async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+/// Probes the server with three documents.
+///
+/// `/health` says if the model is still loading, but needs no key. `/props` requires the key, and no other service has it. The
+/// model list contains the model's name.
+async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let root = call.base.without_last("v1");
     match call.get(root.join("health")).await {
         Ok(_) => {}
-        // Without the path an older version, or another service, which `/props` tells apart.
+        // An older version has no `/health`, and neither has another service; `/props` then shows which it is.
         Err(fault) if fault.reason == Reason::WrongPath => {}
         Err(fault) => return Err(fault),
     }
-    let props = Props::read(&call.get(root.join("props")).await?)?;
+    let props = ServerProps::read(&call.get(root.join("props")).await?)?;
     let list = ModelList::read(&call.get(root.join("v1/models")).await?)?;
     let found = list.choose(call.wanted())?;
     if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
-        return Err(Fault::from(Reason::LoadingOff).listing(found.models));
+        return Err(Fault::from(Reason::LoadingOff).with_models(found.models));
     }
     let of_model = if props.is_router && found.remark.is_none() {
         routed_context(call, &root, found.model.as_deref()).await
@@ -68,7 +70,7 @@ async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     })
 }
 
-/// The context of one of a router's models. Asking must not load it.
+/// Reads the context length of one of a router's models, without loading it. `None` if it is not loaded.
 async fn routed_context(call: ServerCall<'_>, root: &HttpUrl, model: Option<&str>) -> Option<u64> {
     let url = root
         .join("props")
@@ -81,18 +83,24 @@ async fn routed_context(call: ServerCall<'_>, root: &HttpUrl, model: Option<&str
         .filter(|window| *window > 0)
 }
 
-/// The context that a task will meet. What else is wrong with the server the task itself meets.
+/// Reads the context length for a task. `None` if it is not known: the request for the task reports errors better.
 async fn loaded_context(call: ServerCall<'_>, root: &HttpUrl) -> Option<u64> {
-    let props = Props::read(&call.get(root.join("props")).await.ok()?).ok()?;
+    let props = ServerProps::read(&call.get(root.join("props")).await.ok()?).ok()?;
     if props.is_router {
         return routed_context(call, root, call.wanted()).await;
     }
     props.context_window
 }
 
-/// Tokens of a prompt as the server counts them; asked for only where it may not fit.
-async fn counted(call: ServerCall<'_>, root: &HttpUrl, prompt: &str, window: Option<u64>) -> Option<u64> {
-    // No tokenizer makes more tokens than bytes; half of them leaves room for an answer.
+/// Lets the server count the tokens of a prompt. `None` if the prompt certainly fits, or the server does not say.
+async fn count_tokens(
+    call: ServerCall<'_>,
+    root: &HttpUrl,
+    prompt: &str,
+    window: Option<u64>,
+) -> Option<u64> {
+    // No tokenizer makes more tokens than there are bytes, so a prompt of fewer bytes than half of the window certainly fits
+    // together with an answer, and the request can be saved.
     let surely_fits = u64::try_from(prompt.len()).is_ok_and(|bytes| bytes < window.unwrap_or(0) / 2);
     if surely_fits || window.is_none() {
         return None;
@@ -105,8 +113,10 @@ async fn counted(call: ServerCall<'_>, root: &HttpUrl, prompt: &str, window: Opt
     u64::try_from(answer.get("tokens")?.as_array()?.len()).ok()
 }
 
-/// The server knows its model's chat template; a plain prompt makes most models ramble. Servers without
-/// the path, and models without a template, get the plain prompt.
+/// Makes the wire for `/completion`, with the prompt in the model's own chat template.
+///
+/// The server applies the template; with a plain prompt, most models do not stop at the end of the answer. Servers without that
+/// path, and models without a template, get the plain prompt.
 async fn completion_wire(
     call: ServerCall<'_>,
     root: &HttpUrl,
@@ -155,7 +165,7 @@ impl Service for LlamaCpp {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(find(call))
+        Box::pin(probe_server(call))
     }
 
     fn prepare<'a>(
@@ -165,7 +175,7 @@ impl Service for LlamaCpp {
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let root = call.base.without_last("v1");
-            let (grammar, note) = match grammar(call.server.settings(), task) {
+            let (grammar, note) = match build_grammar(call.server.settings(), task) {
                 Ok(grammar) => (grammar, None),
                 Err(why) => (None, Some(why.to_owned())),
             };
@@ -179,7 +189,7 @@ impl Service for LlamaCpp {
                 }
                 LlamaCppMode::Completion => {
                     let wire = completion_wire(call, &root, task).await?.with_grammar(grammar);
-                    prompt_tokens = counted(call, &root, &wire.prompt(task), context_window).await;
+                    prompt_tokens = count_tokens(call, &root, &wire.prompt(task), context_window).await;
                     PreparedTask::new(root.join("completion"), Arc::new(wire), model)
                 }
             };

@@ -1,19 +1,20 @@
-//! `POST /completion`.
+//! The wire of `POST /completion`.
 //!
-//! Owns: the native request and its reader. Never: waits for `[DONE]`; this wire has none.
+//! Owns: building the native request and reading the answer. Never: waits for `[DONE]`; this wire has none.
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
 use agentos_tool::{EditFormat, FinishReason, ToolTask, Usage, prompt};
 use serde_json::{Map, Value, json};
 
-/// Tokens of an answer where nobody set a limit; the server itself has none and would not stop.
+/// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
+/// stop.
 pub(crate) const DEFAULT_LIMIT: u64 = 2048;
 
-/// Where a model that continues a plain prompt runs on into a conversation of its own. With the server's own
-/// template none is needed: the model's end-of-turn token ends the answer.
+/// Stop words for a plain prompt, after which a model would continue with a conversation that it invents. With the chat template
+/// none is needed, because the model's end-of-turn token ends the answer.
 const STOP: [&str; 3] = ["</s>", "\nUser:", "\nAssistant:"];
 
-/// What is read of an answer; asked for, so that the last event does not repeat the whole prompt.
+/// Fields of the answer that are requested. Without this list, the last event would repeat the whole prompt.
 const FIELDS: [&str; 9] = [
     "content",
     "stop",
@@ -26,8 +27,7 @@ const FIELDS: [&str; 9] = [
     "timings",
 ];
 
-/// The native wire. The prompt is what the server's own chat template made of the task; without one it is
-/// rules, task and a final cue in plain text.
+/// Native wire of llama.cpp. The prompt is the task in the model's chat template, or plain text if there is no template.
 #[derive(Debug, Clone, Default)]
 pub struct CompletionWire {
     templated: Option<String>,
@@ -35,7 +35,7 @@ pub struct CompletionWire {
 }
 
 impl CompletionWire {
-    /// A wire for one prompt that is already in the model's own form.
+    /// Makes a wire for a prompt in the model's chat template.
     #[must_use]
     pub fn with_prompt(prompt: String) -> Self {
         Self {
@@ -44,12 +44,12 @@ impl CompletionWire {
         }
     }
 
-    /// The text that is sent.
+    /// Returns the prompt that is sent.
     pub(crate) fn prompt(&self, task: &ToolTask) -> String {
         self.templated.clone().unwrap_or_else(|| plain_prompt(task))
     }
 
-    /// The same with a grammar in GBNF.
+    /// Sets a grammar in GBNF.
     #[must_use]
     pub fn with_grammar(mut self, grammar: Option<String>) -> Self {
         self.grammar = grammar;
@@ -57,15 +57,15 @@ impl CompletionWire {
     }
 }
 
-/// The stop words that cannot cut an answer: none that stands in the task's own text, and those that begin a
-/// line only where every line of the answer begins with a sign of its own.
+/// Selects the stop words that cannot cut off an answer: those that do not appear in the prompt and, if they begin a line, only
+/// for edit formats in which every line of the answer begins with a mark.
 fn stop_words(task: &ToolTask, prompt: &str) -> Vec<&'static str> {
     let lines_are_marked = task.edit_format == EditFormat::UnifiedDiff;
     let fits = |word: &&str| !prompt.contains(*word) && (lines_are_marked || !word.starts_with('\n'));
     STOP.into_iter().filter(fits).collect()
 }
 
-/// The task in plain text, for a model whose form is not known.
+/// Formats the task as plain text, for a model without a chat template.
 fn plain_prompt(task: &ToolTask) -> String {
     format!("{}\n\n{}\nAnswer:\n", prompt::system(task), prompt::user(task))
 }
@@ -105,7 +105,7 @@ impl Wire for CompletionWire {
             body.insert("model".to_owned(), model.into());
         }
         if let Some(mut schema) = job.schema() {
-            // Some builds let blanks run on without end where the schema does not forbid them; others ignore this.
+            // Some builds generate white space without end where the schema allows it. This field limits it; other builds ignore it.
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("x-guidance".to_owned(), json!({"whitespace_flexible": false}));
             }
@@ -127,7 +127,7 @@ impl Wire for CompletionWire {
 }
 
 fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
-    let missing = || Fault::from(Reason::Fields).saying("there is no `content`");
+    let missing = || Fault::from(Reason::Fields).with_message("the answer has no `content`");
     let text = body.get("content").and_then(Value::as_str).ok_or_else(missing)?;
     let mut piece = AnswerPiece {
         text: text.to_owned(),
@@ -160,19 +160,19 @@ fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
 
 fn finish_reason(body: &Value) -> Result<FinishReason, Fault> {
     let is = |flag| body.get(flag).and_then(Value::as_bool) == Some(true);
-    let broken = |said: &str| Err(Fault::from(Reason::BrokenAnswer).saying(said));
+    let broken = |said: &str| Err(Fault::from(Reason::BrokenAnswer).with_message(said));
     if is("truncated") {
         return Ok(FinishReason::Length);
     }
     match body.get("stop_type").and_then(Value::as_str) {
         Some("eos" | "word") => Ok(FinishReason::Stop),
         Some("limit") => Ok(FinishReason::Length),
-        Some("none" | "") => broken("it ends for no reason"),
+        Some("none" | "") => broken("the answer has no stop reason"),
         Some(_) => Ok(FinishReason::Unknown),
-        // Servers from before this word say it with three flags.
+        // Servers older than `stop_type` send three flags instead.
         None if is("stopped_limit") => Ok(FinishReason::Length),
         None if is("stopped_eos") || is("stopped_word") => Ok(FinishReason::Stop),
-        None => broken("it ends without a reason"),
+        None => broken("the answer has no stop reason"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A grammar in GBNF under which an edit can only search for text that is in the task's files.
 //!
-//! Owns: the grammar and its size. Never: decides if an answer is a good edit; landing looks at it like at any other.
+//! Owns: the grammar and its size. Never: decides if an answer is a good edit; landing checks it like any other.
 //! GBNF as llama.cpp's `grammars/README.md` describes it.
 
 use std::collections::BTreeMap;
@@ -11,31 +11,34 @@ use agentos_tool::{Constrain, ContextFile, EditFormat, ToolTask};
 
 use crate::completion::DEFAULT_LIMIT;
 
-/// Lines of all files that can be searched for; each is a rule, and the server walks the rules for every token.
+/// Maximum lines of all files that an edit may search for. Each is a rule, and the server walks the rules for every token.
 const MOST_LINES: usize = 1500;
-/// Bytes of a line that can be searched for.
+/// Maximum bytes of a line that an edit may search for.
 const LONGEST_LINE: usize = 300;
-/// Characters of a new line.
+/// Maximum characters of a new line.
 const COLUMNS: usize = 160;
-/// New lines at most: the server refuses longer repetitions.
+/// Maximum new lines: the server refuses longer repetitions.
 const MOST_NEW_LINES: usize = 1000;
 
-/// The grammar for a task: one search/replace block, whose searched part begins with a line that is in its file only
-/// once. Nothing in it can be longer than the answer may have tokens, so that the limit never cuts it. None where none
-/// is wanted.
+/// Builds the grammar for a task: one search/replace block, whose searched part begins with a line that occurs in its file only
+/// once. No part of it can be longer than the limit of tokens, which therefore never cuts it. `None` if the settings request no
+/// grammar.
 ///
 /// # Errors
-/// When no line can be searched for, with the reason.
-pub(crate) fn grammar(settings: &ServerSettings, task: &ToolTask) -> Result<Option<String>, &'static str> {
+/// The reason in words if no line can be searched for.
+pub(crate) fn build_grammar(
+    settings: &ServerSettings,
+    task: &ToolTask,
+) -> Result<Option<String>, &'static str> {
     if settings.constrain != Constrain::Grammar || task.edit_format != EditFormat::SearchReplace {
         return Ok(None);
     }
     let tokens = task.limits.max_output_tokens.or(settings.max_tokens);
     let bytes = usize::try_from(tokens.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
-    of_files(&task.context, bytes).map(Some)
+    grammar_for_files(&task.context, bytes).map(Some)
 }
 
-fn of_files(files: &[ContextFile], bytes: usize) -> Result<String, &'static str> {
+fn grammar_for_files(files: &[ContextFile], bytes: usize) -> Result<String, &'static str> {
     let mut heads = Vec::new();
     let mut rules = String::new();
     let mut room = MOST_LINES;
@@ -44,12 +47,12 @@ fn of_files(files: &[ContextFile], bytes: usize) -> Result<String, &'static str>
         let starts = line_rules(&mut rules, number, &lines, (room, bytes / 3));
         room = room.saturating_sub(lines.len());
         if !starts.is_empty() && is_plain(&file.path) {
-            let head = quoted(&format!("{}\n<<<<<<< SEARCH\n", file.path));
+            let head = quote_text(&format!("{}\n<<<<<<< SEARCH\n", file.path));
             heads.push(format!("{head} ({})", starts.join(" | ")));
         }
     }
     if heads.is_empty() {
-        return Err("no grammar is sent: no file was given that has a line which is in it only once");
+        return Err("no grammar is sent, because no file of the task has a line that occurs in it only once");
     }
     let paths = files.iter().map(|file| file.path.len()).max().unwrap_or(0);
     let marks = "<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n".len() + paths + 1;
@@ -58,15 +61,15 @@ fn of_files(files: &[ContextFile], bytes: usize) -> Result<String, &'static str>
     Ok(format!(
         "root ::= ({}) {} new {}\n{}{rules}",
         heads.join(" | "),
-        quoted("=======\n"),
-        quoted(">>>>>>> REPLACE\n"),
+        quote_text("=======\n"),
+        quote_text(">>>>>>> REPLACE\n"),
         new_rules(room, ascii),
     ))
 }
 
-/// A rule for each line that can stand in a search: itself, then perhaps the next one. Runs end where the file is cut
-/// into parts of `most` bytes. Only the first `room` lines get one, but every line counts for being there once. Gives the
-/// rules a search can begin with.
+/// Adds a rule for each line that a search may contain: the line, then optionally the next one. A run of lines ends after `most`
+/// bytes. Only the first `room` lines get a rule, but all lines count when a line's occurrences are counted. Returns the rules
+/// with which a search may begin.
 fn line_rules(rules: &mut String, file: usize, lines: &[&str], (room, most): (usize, usize)) -> Vec<String> {
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
     for line in lines {
@@ -95,7 +98,7 @@ fn line_rules(rules: &mut String, file: usize, lines: &[&str], (room, most): (us
         let _ = writeln!(
             rules,
             "l{file}-{number} ::= {}{more}",
-            quoted(&format!("{line}\n"))
+            quote_text(&format!("{line}\n"))
         );
         if !line.trim().is_empty() && count.get(line.trim()) == Some(&1) {
             starts.push(format!("l{file}-{number}"));
@@ -104,9 +107,9 @@ fn line_rules(rules: &mut String, file: usize, lines: &[&str], (room, most): (us
     starts
 }
 
-/// The rules of the new text: at most `room` bytes, and no line that could be taken for a mark of the block.
+/// Builds the rules of the new text: at most `room` bytes, and no line that looks like a mark of the block.
 fn new_rules(room: usize, ascii: bool) -> String {
-    // Characters of all scripts, none of them invisible or able to turn the direction of a line.
+    // Characters of all scripts, without invisible ones and those that change a line's direction.
     let wide = r"\u00A1-\u00AC\u00AE-\u02FF\u0370-\u061B\u061E-\u17FF\u1810-\u1FFF\u2010-\u2027\u2030-\u205E\u2070-\uD7FF\uF900-\uFAFF\uFF01-\uFFDC\U0001F300-\U0001FAFF";
     let (wide, width) = if ascii { ("", 1) } else { (wide, 4) };
     let columns = COLUMNS.min((room / width).saturating_sub(1)).max(3);
@@ -130,8 +133,8 @@ fn is_mark(line: &str) -> bool {
         .any(|mark| line.trim_start().starts_with(mark))
 }
 
-/// A text as a terminal of the grammar.
-fn quoted(text: &str) -> String {
+/// Quotes a text as a terminal of the grammar.
+fn quote_text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -162,7 +165,7 @@ mod tests {
             "src/lib.rs",
             "fn a() {\n    1\n}\nfn b() {\n    \"\\t\"\n}\n",
         )];
-        insta::assert_snapshot!(of_files(&files, 600).unwrap(), @r#"
+        insta::assert_snapshot!(grammar_for_files(&files, 600).unwrap(), @r#"
         root ::= ("src/lib.rs\n<<<<<<< SEARCH\n" (l0-0 | l0-1 | l0-3 | l0-4)) "=======\n" new ">>>>>>> REPLACE\n"
         new ::= line{0,2}
         line ::= ([\t\x20-\x3B\x3F-\x7E] tail | "<" ([\t\x20-\x3B\x3D-\x7E] tail)? | "=" ([\t\x20-\x3C\x3E-\x7E] tail)? | ">" ([\t\x20-\x3D\x3F-\x7E] tail)?)? "\n"
@@ -187,17 +190,24 @@ mod tests {
             file("a\nb", "x\n"),
         ];
         for file in cases {
-            assert!(of_files(std::slice::from_ref(&file), 4096).is_err(), "{file:?}");
+            assert!(
+                grammar_for_files(std::slice::from_ref(&file), 4096).is_err(),
+                "{file:?}"
+            );
         }
-        assert!(of_files(&[], 4096).is_err());
+        assert!(grammar_for_files(&[], 4096).is_err());
     }
 
     #[test]
     fn a_large_file_does_not_make_a_large_grammar() {
         let text: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
         let again = format!("line 0\n{text}line 1\n");
-        assert!(!of_files(&[file("a", &again)], 4096).unwrap().contains("(l0-0 "));
-        let grammar = of_files(&[file("a", &text), file("b", "one\n")], 4096).unwrap();
+        assert!(
+            !grammar_for_files(&[file("a", &again)], 4096)
+                .unwrap()
+                .contains("(l0-0 ")
+        );
+        let grammar = grammar_for_files(&[file("a", &text), file("b", "one\n")], 4096).unwrap();
         assert!(
             grammar.lines().count() <= MOST_LINES + 5,
             "{}",

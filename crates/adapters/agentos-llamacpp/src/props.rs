@@ -1,21 +1,21 @@
-//! `GET /props`: the document that only llama.cpp sends, and only for a good key.
+//! `GET /props`: the document that only llama.cpp sends, and only for a valid key.
 //!
-//! Owns: reading it. Never: sends.
+//! Owns: reading it. Never: sends a request.
 
 use agentos_generic_http::{Fault, Reason};
 use serde_json::Value;
 
-/// What matters of the server's properties.
+/// Properties of a server that the adapter uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Props {
+pub(crate) struct ServerProps {
     pub(crate) context_window: Option<u64>,
-    /// It serves several models, each of which has properties of its own.
+    /// True if the server is a router over several models, each of which has properties of its own.
     pub(crate) is_router: bool,
-    /// A router that loads a model when it is first asked for.
+    /// True if the router loads a model on its first request.
     pub(crate) loads_on_demand: bool,
 }
 
-impl Props {
+impl ServerProps {
     /// Reads the properties of one model's server, or of a router over several.
     pub(crate) fn read(json: &Value) -> Result<Self, Fault> {
         let is_router = json.get("role").and_then(Value::as_str) == Some("router");
@@ -56,7 +56,7 @@ mod tests {
             (json!([1]), Err(Reason::Fields)),
         ];
         for (props, outcome) in cases {
-            let read = Props::read(&props);
+            let read = ServerProps::read(&props);
             assert_eq!(
                 read.map(|p| p.context_window).map_err(|f| f.reason),
                 outcome,

@@ -1,6 +1,6 @@
 //! The adapter for LM Studio's local server.
 //!
-//! Owns: the order of probes. Never: sends a placeholder for a model name.
+//! Owns: the order of probes. Never: sends a placeholder as a model's name.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 
 use crate::ModelState;
 
-/// LM Studio.
+/// Service of LM Studio.
 #[derive(Debug, Clone, Copy)]
 pub struct LmStudio;
 
 impl LmStudio {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
         HttpAdapter::new(settings, Self, http)
     }
 
-    /// The native list tells loaded from downloaded, so it comes first; older versions know an older one, or
-    /// none. An unknown path is answered with status 200 and an error.
-    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    /// Reads the model lists, the most detailed first: `/api/v1` and `/api/v0` say which models are loaded, `/v1/models` does not.
+    /// Older versions lack the first ones, and answer an unknown path with status 200 and an error.
+    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = call.wanted();
         let root = call.base.without_last("v1");
         match call.get(root.join("api/v1/models")).await {
@@ -41,7 +41,7 @@ impl LmStudio {
         }
         let list = call.get(root.join("v1/models")).await?;
         let list = ModelList::read(&list)?;
-        // This list has no states; without a name the first chat model stands for "whatever is loaded".
+        // `/v1/models` does not say which model is loaded. Without a name, the first chat model is taken.
         let ids = list.ids();
         let first = ids.iter().find(|id| !id.contains("embed")).map(String::as_str);
         list.choose(wanted.or(first))
@@ -63,7 +63,7 @@ impl Service for LmStudio {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::find(call))
+        Box::pin(Self::probe_server(call))
     }
 
     fn prepare<'a>(
@@ -72,9 +72,9 @@ impl Service for LmStudio {
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let found = Self::find(call).await;
-            // Its newer versions refuse a name they do not know, so the placeholder has to be resolved. With a name the
-            // list only tells how long a context is loaded, which the server does not say of itself when it cuts.
+            let found = Self::probe_server(call).await;
+            // Newer versions of LM Studio refuse unknown names, so the placeholder must be replaced by a name of the list. With a
+            // name, the list only provides the length of the loaded context: the server cuts a longer prompt without an error.
             let (model, context_window) = match (call.wanted(), found) {
                 (Some(model), Ok(found)) => (Some(model.to_owned()), found.context_window),
                 (Some(model), Err(_)) => (Some(model.to_owned()), None),

@@ -1,21 +1,21 @@
-//! The two generations of the native model list, made the same.
+//! The two versions of the native model list as one type.
 //!
-//! Owns: `/api/v1/models` and `/api/v0/models`. Never: sends.
+//! Owns: reading `/api/v1/models` and `/api/v0/models`. Never: sends a request.
 
 use agentos_generic_http::{Fault, ProbeFindings, Reason};
 use serde_json::Value;
 
-/// One model that can chat.
+/// Model that can chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalModel {
     name: String,
-    /// The names under which it is loaded; requests may use them too.
+    /// Names of its loaded instances, which requests may use too.
     instances: Vec<String>,
     loaded: bool,
     loaded_context: Option<u64>,
 }
 
-/// The models on this machine, loaded or not. Embedding models are left out: they cannot answer.
+/// Models on this machine, loaded or not. Embedding models are left out, because they cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelState {
     models: Vec<LocalModel>,
@@ -55,10 +55,10 @@ impl ModelState {
         }
     }
 
-    /// The model that would answer: the named one, else the first that is loaded, else the first there is.
+    /// Chooses the model that would answer: the named one, else the first loaded one, else the first of the list.
     ///
     /// # Errors
-    /// When the named model is not there.
+    /// [`Reason::UnknownModel`] if the named model is not in the list.
     pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let names: Vec<String> = self.models.iter().map(|model| model.name.clone()).collect();
         let model = match wanted {
@@ -69,7 +69,7 @@ impl ModelState {
                 .find(|model| model.loaded)
                 .or_else(|| self.models.first()),
         };
-        let model = model.ok_or_else(|| Fault::from(Reason::UnknownModel).listing(names.clone()))?;
+        let model = model.ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(names.clone()))?;
         Ok(ProbeFindings {
             model: Some(wanted.unwrap_or(&model.name).to_owned()),
             models: names,

@@ -1,7 +1,7 @@
 //! The adapter for Ollama.
 //!
-//! Owns: the order of probes, and the length of the context that is asked for. Never: asks for a longer context than
-//! the model has.
+//! Owns: the order of probes, and the length of the context that is requested. Never: requests a longer context than the
+//! model has.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 
 use crate::OllamaWire;
 use crate::chat::DEFAULT_LIMIT;
-use crate::models::{listed, loaded_context, longest_context, names};
+use crate::models::{find_listed, loaded_context, longest_context, read_names};
 
-/// Bytes of a prompt that make one token at the least; code and English have three to four.
+/// Bytes of a prompt per token, as a cautious estimate; code and English have three to four.
 const BYTES_PER_TOKEN: usize = 3;
-/// A changed context loads the model again, so only these lengths are asked for.
+/// Context lengths that are requested. They are few, because Ollama reloads the model whenever the length changes.
 const SHORTEST_CONTEXT: u64 = 4096;
 
-/// Ollama.
+/// Service of Ollama.
 #[derive(Debug, Clone, Copy)]
 pub struct Ollama;
 
-/// A model that is there.
+/// Installed model.
 struct Model {
     name: String,
     all: Vec<String>,
@@ -33,22 +33,22 @@ struct Model {
 }
 
 impl Ollama {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
         HttpAdapter::new(settings, Self, http)
     }
 
-    /// The version is the document that no other service has.
-    async fn find(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    /// Probes the server. `/api/version` comes first, because no other service has that document.
+    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let version = call.get(call.base.join("api/version")).await?;
         version
             .get("version")
             .and_then(Value::as_str)
             .ok_or(Reason::Fields)?;
-        let model = Self::model(call).await?;
+        let model = Self::choose_model(call).await?;
         let loaded = call.get(call.base.join("api/ps")).await?;
-        let running = names(&loaded)?;
+        let running = read_names(&loaded)?;
         let context = loaded_context(&loaded, &model.name);
         Ok(ProbeFindings {
             remark: (!running.contains(&model.name)).then_some(Reason::NotLoaded),
@@ -58,49 +58,55 @@ impl Ollama {
         })
     }
 
-    /// The wanted model, or the only one.
-    async fn model(call: ServerCall<'_>) -> Result<Model, Fault> {
-        let all = names(&call.get(call.base.join("api/tags")).await?)?;
+    /// Chooses the wanted model, or the only one.
+    ///
+    /// # Errors
+    /// If the model is not installed, or none is named and there are several.
+    async fn choose_model(call: ServerCall<'_>) -> Result<Model, Fault> {
+        let all = read_names(&call.get(call.base.join("api/tags")).await?)?;
         let name = match (call.wanted(), all.as_slice()) {
             (_, []) => return Err(Reason::NoModels.into()),
-            (Some(wanted), _) => listed(&all, wanted)
-                .ok_or_else(|| Fault::from(Reason::UnknownModel).listing(all.clone()))?
+            (Some(wanted), _) => find_listed(&all, wanted)
+                .ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(all.clone()))?
                 .clone(),
             (None, [only]) => only.clone(),
-            (None, _) => return Err(Fault::from(Reason::MissingModel).listing(all)),
+            (None, _) => return Err(Fault::from(Reason::MissingModel).with_models(all)),
         };
         Ok(Model {
-            longest: Self::longest(call, &name).await?,
+            longest: Self::longest_context(call, &name).await?,
             name,
             all,
         })
     }
 
-    /// Tokens that the model takes at the most.
-    async fn longest(call: ServerCall<'_>, name: &str) -> Result<Option<u64>, Fault> {
+    /// Reads the model's maximum context length. `None` if the server does not say.
+    ///
+    /// # Errors
+    /// If the model's document cannot be read.
+    async fn longest_context(call: ServerCall<'_>, name: &str) -> Result<Option<u64>, Fault> {
         let show = call.post(call.base.join("api/show"), json!({"model": name}));
         longest_context(&show.await?)
     }
 
-    /// What is said before a model that is loaded with another context is loaded again.
+    /// Words a note if the model is loaded with another context and must be reloaded. `None` if it need not be.
     async fn reload_note(call: ServerCall<'_>, name: &str, context: u64) -> Option<String> {
         let loaded = loaded_context(&call.get(call.base.join("api/ps")).await.ok()?, name)?;
         (loaded < context).then(|| {
-            format!("the model is loaded with {loaded} tokens of context and is loaded again with {context}")
+            format!("the model is loaded with {loaded} tokens of context; Ollama reloads it with {context}")
         })
     }
 
-    async fn ask(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
+    async fn prepare_task(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
         let settings = call.server.settings();
         let (name, longest) = match call.wanted() {
-            Some(name) => match Self::longest(call, name).await {
+            Some(name) => match Self::longest_context(call, name).await {
                 Ok(longest) => (name.to_owned(), longest),
                 Err(fault) if fault.reason == Reason::UnknownModel => return Err(fault),
-                // Only the length is wanted here; what else is wrong the task itself will meet.
+                // Only the length is needed here. The request for the task will report any other error better.
                 Err(_) => (name.to_owned(), None),
             },
             None => {
-                let model = Self::model(call).await?;
+                let model = Self::choose_model(call).await?;
                 (model.name, model.longest)
             }
         };
@@ -124,8 +130,8 @@ impl Ollama {
     }
 }
 
-/// Tokens of context for a prompt of so many bytes and an answer, doubled up from the shortest so that tasks of
-/// about the same size keep the model loaded. `longest` is what fits at the most.
+/// Computes the context length for a prompt of so many bytes and an answer, at most `longest`. Lengths double from the shortest,
+/// so that tasks of similar size keep the model loaded.
 fn context_for(prompt_bytes: usize, answer: u64, longest: Option<u64>) -> u64 {
     let prompt = u64::try_from(prompt_bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
     let need = prompt.saturating_add(answer);
@@ -142,12 +148,12 @@ impl Service for Ollama {
             start: "start Ollama (`ollama serve`)",
             load: "get a model with `ollama pull MODEL`",
             address: "http://localhost:11434",
-            longer: "use a model with {tokens} tokens of context, and no smaller `capabilities.context_window` in the profile",
+            longer: "use a model with {tokens} tokens of context, and at least that `capabilities.context_window` in the profile",
         }
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::find(call))
+        Box::pin(Self::probe_server(call))
     }
 
     fn prepare<'a>(
@@ -155,7 +161,7 @@ impl Service for Ollama {
         call: ServerCall<'a>,
         task: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
-        Box::pin(Self::ask(call, task))
+        Box::pin(Self::prepare_task(call, task))
     }
 
     fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {

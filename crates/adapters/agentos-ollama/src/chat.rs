@@ -1,22 +1,23 @@
-//! `POST /api/chat`.
+//! The wire of `POST /api/chat`.
 //!
-//! Owns: the request and its reader. Never: takes the end of loading a model for the end of an answer.
+//! Owns: building the request and reading the answer. Never: reads the end of loading a model as the end of an answer.
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
-/// Tokens of an answer where nobody set a limit; the server itself has none and would not stop.
+/// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
+/// stop.
 pub(crate) const DEFAULT_LIMIT: u64 = 4096;
 
-/// The chat wire with the length of the context it asks for.
+/// Wire of Ollama's chat, with the context length to request.
 #[derive(Debug, Clone, Copy)]
 pub struct OllamaWire {
     context: u64,
 }
 
 impl OllamaWire {
-    /// The wire for a context of so many tokens.
+    /// Makes the wire for a context of so many tokens.
     #[must_use]
     pub fn new(context: u64) -> Self {
         Self { context }
@@ -47,7 +48,7 @@ impl Wire for OllamaWire {
                 {"role": "user", "content": prompt::user(job.task)},
             ],
             "stream": true,
-            // Otherwise a prompt that is too long loses its beginning without a word.
+            // By default Ollama drops the beginning of a prompt that is too long, without an error.
             "truncate": false,
             "options": options,
         });
@@ -63,7 +64,7 @@ impl Wire for OllamaWire {
     }
 
     fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
-        let missing = || Fault::from(Reason::Fields).saying("there is no `message`");
+        let missing = || Fault::from(Reason::Fields).with_message("the answer has no `message`");
         let message = body
             .get("message")
             .filter(|message| message.is_object())
@@ -82,11 +83,13 @@ impl Wire for OllamaWire {
         }
         let word = body.get("done_reason").and_then(Value::as_str);
         let finish = match word {
-            // Older servers do not say why.
+            // Older versions of Ollama send no `done_reason`.
             Some("stop") | None => FinishReason::Stop,
             Some("length") => FinishReason::Length,
             Some(word @ ("load" | "unload")) => {
-                return Err(Fault::from(Reason::BrokenAnswer).saying(&format!("it ends with `{word}`")));
+                return Err(
+                    Fault::from(Reason::BrokenAnswer).with_message(&format!("the finish reason is `{word}`"))
+                );
             }
             Some(_) => FinishReason::Unknown,
         };
@@ -112,7 +115,7 @@ impl Wire for OllamaWire {
     fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
         let body = request.as_object_mut()?;
         body.remove("format");
-        // Left out, it means yes.
+        // Ollama streams unless `stream` is false.
         body.insert("stream".to_owned(), false.into());
         let user = json!([{"role": "user", "content": tool.instruction}]);
         body.insert("messages".to_owned(), user);

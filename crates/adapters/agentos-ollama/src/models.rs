@@ -1,15 +1,15 @@
 //! The documents about models: `/api/tags`, `/api/show`, `/api/ps`.
 //!
-//! Owns: reading them. Never: sends.
+//! Owns: reading these documents. Never: sends a request.
 
 use agentos_generic_http::{Fault, Reason};
 use serde_json::Value;
 
-/// The names of a list; the same shape tells what is there and what is loaded.
+/// Reads the names of a list. Installed and loaded models are listed in the same form.
 ///
 /// # Errors
-/// `fields` for another shape.
-pub(crate) fn names(list: &Value) -> Result<Vec<String>, Fault> {
+/// [`Reason::Fields`] if the document has another structure.
+pub(crate) fn read_names(list: &Value) -> Result<Vec<String>, Fault> {
     let entries = match list.get("models").ok_or(Reason::Fields)? {
         Value::Array(entries) => entries.as_slice(),
         Value::Null => &[],
@@ -24,18 +24,18 @@ pub(crate) fn names(list: &Value) -> Result<Vec<String>, Fault> {
     Ok(names.ok_or(Reason::Fields)?)
 }
 
-/// The listed name that a wanted one stands for: a name without a tag means `latest`.
-pub(crate) fn listed<'a>(names: &'a [String], wanted: &str) -> Option<&'a String> {
+/// Finds the listed name for a wanted one, in which a missing tag means `latest`. `None` if it is not listed.
+pub(crate) fn find_listed<'a>(names: &'a [String], wanted: &str) -> Option<&'a String> {
     let tagged = format!("{wanted}:latest");
     names
         .iter()
         .find(|name| *name == wanted || (!wanted.contains(':') && **name == tagged))
 }
 
-/// Tokens that a model can take at all.
+/// Reads the maximum context length of a model. `None` if the document does not say.
 ///
 /// # Errors
-/// `fields` when it is not a model's document.
+/// [`Reason::Fields`] if it is not the document of a model.
 pub(crate) fn longest_context(show: &Value) -> Result<Option<u64>, Fault> {
     let info = show.get("model_info").and_then(Value::as_object);
     if info.is_none() && !show.get("details").is_some_and(Value::is_object) {
@@ -47,7 +47,7 @@ pub(crate) fn longest_context(show: &Value) -> Result<Option<u64>, Fault> {
         .and_then(|(_, value)| value.as_u64()))
 }
 
-/// Tokens of the context a model is loaded with; none where it is not loaded.
+/// Reads the context length with which a model is loaded. `None` if it is not loaded.
 pub(crate) fn loaded_context(loaded: &Value, model: &str) -> Option<u64> {
     let entries = loaded.get("models")?.as_array()?;
     let entry = entries

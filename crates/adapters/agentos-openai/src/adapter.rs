@@ -1,6 +1,6 @@
 //! The adapter for OpenAI and for any server that speaks its chat wire.
 //!
-//! Owns: which probe proves key and model. Never: picks a model among several.
+//! Owns: the probe that proves key and model. Never: picks a model among several.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{ChatWire, LimitField, ModelList};
 const VENDOR_HOST: &str = "api.openai.com";
 const ROUTER_HOST: &str = "openrouter.ai";
 
-/// Whose server it is: they differ in the probe that proves most and in one parameter's name.
+/// Kind of server, which decides the probe and the name of one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    /// OpenAI's own.
+    /// OpenAI's own server.
     Vendor,
     /// OpenRouter: its model list is public, so another document has to prove the key.
     PublicList,
-    /// All others.
+    /// Any other server.
     Compatible,
 }
 
-/// OpenAI, or a compatible server.
+/// Service of OpenAI, or of a compatible server.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     dialect: Dialect,
@@ -36,16 +36,16 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// An adapter from settings; nothing is sent yet.
+    /// Makes an adapter of settings. Nothing is sent yet.
     #[must_use]
     pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        let service = Self::at(settings.base_url.as_deref());
+        let service = Self::at_address(settings.base_url.as_deref());
         HttpAdapter::new(settings, service, http)
     }
 
-    /// The service at an address.
+    /// Makes the service for an address.
     #[must_use]
-    pub fn at(base_url: Option<&str>) -> Self {
+    pub fn at_address(base_url: Option<&str>) -> Self {
         let url = base_url.and_then(|url| HttpUrl::parse(url).ok());
         let dialect = match url.as_ref().map(HttpUrl::host) {
             Some(VENDOR_HOST) => Dialect::Vendor,
@@ -62,22 +62,22 @@ impl OpenAi {
         }
     }
 
-    /// The same with another name for the limit of an answer.
+    /// Sets the name of the field that limits an answer.
     #[must_use]
     pub fn with_limit(mut self, limit: LimitField) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The same for one of several organizations that the key belongs to.
+    /// Sets the organization that pays, for a key that belongs to several.
     #[must_use]
     pub fn of_organization(mut self, organization: Option<String>) -> Self {
         self.organization = organization;
         self
     }
 
-    /// The vendor's own API knows each model by its path; elsewhere only the list is common to all.
-    async fn find(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    /// Reads the document that proves most: OpenAI has one for each model, other servers have only the list in common.
+    async fn probe_server(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         match self.dialect {
             Dialect::Vendor => {}
             Dialect::PublicList => {
@@ -85,9 +85,9 @@ impl OpenAi {
                 key.get("data")
                     .filter(|data| data.is_object())
                     .ok_or(Reason::Fields)?;
-                return listed(call).await;
+                return find_in_list(call).await;
             }
-            Dialect::Compatible => return listed(call).await,
+            Dialect::Compatible => return find_in_list(call).await,
         }
         let model = call.wanted().ok_or(Reason::MissingModel)?;
         let answer = call.get(call.base.join(&format!("models/{model}"))).await?;
@@ -100,7 +100,7 @@ impl OpenAi {
     }
 }
 
-async fn listed(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+async fn find_in_list(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let list = call.get(call.base.join("models")).await?;
     ModelList::read(&list)?.choose(call.wanted())
 }
@@ -123,7 +123,7 @@ impl Service for OpenAi {
     }
 
     fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(self.find(call))
+        Box::pin(self.probe_server(call))
     }
 
     fn prepare<'a>(
@@ -134,7 +134,7 @@ impl Service for OpenAi {
         Box::pin(async move {
             let model = match call.wanted() {
                 Some(model) => model.to_owned(),
-                None => self.find(call).await?.model.unwrap_or_default(),
+                None => self.probe_server(call).await?.model.unwrap_or_default(),
             };
             let wire = Arc::new(ChatWire::new(self.limit));
             Ok(PreparedTask::new(ChatWire::below(call.base), wire, Some(model)))

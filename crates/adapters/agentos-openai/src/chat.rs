@@ -1,19 +1,19 @@
-//! `POST {base}/chat/completions`.
+//! The wire of `POST {base}/chat/completions`.
 //!
-//! Owns: the request, and a reader for what compatible servers make of the answer. Never: takes a missing
-//! count for zero.
+//! Owns: building the request, and reading the answers of OpenAI and compatible servers. Never: reads a missing count as
+//! zero.
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
 use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
-/// How the limit of the answer is called.
+/// Name of the field that limits the answer's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitField {
-    /// At OpenAI; newer models refuse the older name.
+    /// OpenAI's newer name. Its newer models refuse the older one.
     MaxCompletionTokens,
-    /// At compatible servers; some drop the newer name in silence.
+    /// The older name, for compatible servers. Some ignore the newer one without an error.
     MaxTokens,
 }
 
@@ -26,7 +26,7 @@ impl LimitField {
     }
 }
 
-/// The chat wire below a base URL that ends with the version.
+/// Wire of OpenAI's chat completions.
 #[derive(Debug, Clone)]
 pub struct ChatWire {
     limit: LimitField,
@@ -34,20 +34,20 @@ pub struct ChatWire {
 }
 
 impl ChatWire {
-    /// The wire with the server's name for the limit.
+    /// Makes the wire with the server's name for the limit.
     #[must_use]
     pub fn new(limit: LimitField) -> Self {
         Self { limit, grammar: None }
     }
 
-    /// The same with a grammar in GBNF, which only llama.cpp's server reads.
+    /// Sets a grammar in GBNF, which only llama.cpp's server reads.
     #[must_use]
     pub fn with_grammar(mut self, grammar: Option<String>) -> Self {
         self.grammar = grammar;
         self
     }
 
-    /// Where it is spoken, below a base URL that ends with the version.
+    /// Returns the address of this wire below a base URL that ends with the version.
     #[must_use]
     pub fn below(base: &HttpUrl) -> HttpUrl {
         base.join("chat/completions")
@@ -97,13 +97,14 @@ impl Wire for ChatWire {
     fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;
-        piece(body, Some(choice), Some(message))
+        read_piece(body, Some(choice), Some(message))
     }
 
     fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
-        // The last event with the usage has no choice, at some servers an empty one.
+        // With `stream_options.include_usage` the last event carries the usage and has an empty list of choices; some servers
+        // leave the list out or send an empty choice.
         let choice = event.pointer("/choices/0");
-        piece(event, choice, choice.and_then(|choice| choice.get("delta")))
+        read_piece(event, choice, choice.and_then(|choice| choice.get("delta")))
     }
 
     fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
@@ -122,9 +123,9 @@ impl Wire for ChatWire {
     }
 }
 
-fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<AnswerPiece, Fault> {
+fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<AnswerPiece, Fault> {
     let field = |name| message.and_then(|message: &Value| message.get(name));
-    // Left out, null and empty all mean that this is not the end.
+    // Servers mark an event that is not the end by a missing, a null or an empty `finish_reason`.
     let word = choice
         .and_then(|choice| choice.get("finish_reason")?.as_str())
         .filter(|word| !word.is_empty());
@@ -139,7 +140,10 @@ fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Resul
         ending: word
             .filter(|_| finish == Some(FinishReason::Unknown))
             .map(str::to_owned),
-        usage: body.get("usage").filter(|usage| usage.is_object()).map(usage),
+        usage: body
+            .get("usage")
+            .filter(|usage| usage.is_object())
+            .map(read_usage),
         model: body
             .get("model")
             .and_then(Value::as_str)
@@ -167,13 +171,15 @@ fn finish_reason(word: &str) -> Result<FinishReason, Fault> {
         "content_filter" => FinishReason::ContentFilter,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
         "error" | "abort" => {
-            return Err(Fault::from(Reason::BrokenAnswer).saying(&format!("it ends with `{word}`")));
+            return Err(
+                Fault::from(Reason::BrokenAnswer).with_message(&format!("the finish reason is `{word}`"))
+            );
         }
         _ => FinishReason::Unknown,
     })
 }
 
-fn usage(usage: &Value) -> Usage {
+fn read_usage(usage: &Value) -> Usage {
     let count = |pointer| usage.pointer(pointer).and_then(Value::as_u64);
     Usage {
         input_tokens: count("/prompt_tokens"),

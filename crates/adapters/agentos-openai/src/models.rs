@@ -1,14 +1,14 @@
 //! The model list, `GET {base}/models`.
 //!
-//! Owns: reading it strictly and deciding which model would answer. Never: sends.
+//! Owns: reading the list strictly, and the choice of the model. Never: sends a request.
 
 use agentos_generic_http::{Fault, ProbeFindings, Reason};
 use serde_json::Value;
 
-/// One entry of the list.
+/// Entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedModel {
-    /// The name to ask for.
+    /// Name of the model in requests.
     pub id: String,
     aliases: Vec<String>,
     state: Option<String>,
@@ -16,14 +16,14 @@ pub struct ListedModel {
     context_window: Option<u64>,
 }
 
-/// The models a server lists.
+/// Models that a server lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelList {
     models: Vec<ListedModel>,
 }
 
 impl ModelList {
-    /// Reads the list. A bare list, entries without an id and other JSON are another service's.
+    /// Reads the list. An array without `data`, entries without an id, and other JSON come from another kind of server.
     ///
     /// # Errors
     /// `fields` for another shape, `no-models` for an empty list.
@@ -44,28 +44,28 @@ impl ModelList {
         })
     }
 
-    /// The names, in the server's order.
+    /// Returns the names in the server's order.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
         self.models.iter().map(|model| model.id.clone()).collect()
     }
 
-    /// The model that would answer: the wanted one, or the only one.
+    /// Chooses the model that would answer: the wanted one, or the only one.
     ///
     /// # Errors
-    /// When it is not listed, cannot be loaded, or is still loading.
+    /// If the model is not listed, cannot be loaded, or is still loading.
     pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let model = match (wanted, self.models.as_slice()) {
             (Some(wanted), models) => models
                 .iter()
                 .find(|model| model.answers_to(wanted))
-                .ok_or_else(|| Fault::from(Reason::UnknownModel).listing(self.ids()))?,
+                .ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(self.ids()))?,
             (None, [only]) => only,
-            (None, _) => return Err(Fault::from(Reason::MissingModel).listing(self.ids())),
+            (None, _) => return Err(Fault::from(Reason::MissingModel).with_models(self.ids())),
         };
         let remark = model
-            .state()
-            .map_err(|reason| Fault::from(reason).listing(self.ids()))?;
+            .read_state()
+            .map_err(|reason| Fault::from(reason).with_models(self.ids()))?;
         Ok(ProbeFindings {
             model: Some(model.id.clone()),
             models: self.ids(),
@@ -113,8 +113,11 @@ impl ListedModel {
         self.id == name || self.aliases.iter().any(|alias| alias == name)
     }
 
-    /// What a server with several models says of this one (llama.cpp's router).
-    fn state(&self) -> Result<Option<Reason>, Reason> {
+    /// Reads the state of the model, which llama.cpp's router reports. `None` if it is ready.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used.
+    fn read_state(&self) -> Result<Option<Reason>, Reason> {
         if self.failed {
             return Err(Reason::LoadFailed);
         }

@@ -66,7 +66,7 @@ impl Hosting {
 
 fn openai(profile: &Profile) -> OpenAi {
     let base_url = profile.base_url.as_ref().map(ToString::to_string);
-    let service = OpenAi::at(base_url.as_deref()).of_organization(profile.organization.clone());
+    let service = OpenAi::at_address(base_url.as_deref()).of_organization(profile.organization.clone());
     match profile.limit_field {
         Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
         Some(LimitField::MaxCompletionTokens) => {

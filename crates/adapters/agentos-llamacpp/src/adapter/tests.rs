@@ -381,7 +381,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
             600,
             Some(700),
             Some("context-length"),
-            "the prompt has 700 tokens, the loaded context 600",
+            "the prompt has 700 tokens, but the loaded context only 600",
         ),
         (
             800,
@@ -449,7 +449,7 @@ async fn a_routers_model_has_a_context_of_its_own() {
     insta::assert_snapshot!(
         format!("{}; {}", health.details.replace(server.url().trim_start_matches("http://"), "HOST"), health.fix.unwrap()),
         @r"
-    `HOST` is ready with model `a`, but its context has 512 tokens and the profile counts on 4096; start llama-server with `--ctx-size 4096` for each parallel slot
+    `HOST` is ready with model `a`, but its context has 512 tokens and the profile expects 4096; start llama-server with `--ctx-size 4096` for each parallel slot
     "
     );
     let mut task = task(Duration::from_secs(20));

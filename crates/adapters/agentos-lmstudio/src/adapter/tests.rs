@@ -271,7 +271,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
         if let Err(error) = output {
             insta::allow_duplicates! {
                 insta::assert_snapshot!(format!("{}; {}", error.message.replace("model `qwen`", "the model"), error.advice.fix.unwrap()), @r"
-                the task is longer than the model takes: the prompt has about 7522 tokens, the loaded context 2048; give fewer or smaller files, or load the model with `lms load MODEL --context-length 8192`
+                the task does not fit the context window of the model: the prompt has about 7522 tokens, but the loaded context only 2048; give fewer or smaller files, or load the model with `lms load MODEL --context-length 8192`
                 ");
             }
         }

@@ -230,7 +230,7 @@ async fn a_task_longer_than_the_models_context_is_told_before_it_is_sent() {
             Ok(output) => assert!(output.warnings[0].contains("may be too short"), "{output:?}"),
             Err(error) => {
                 assert_eq!(error.detail, "context-length");
-                assert!(error.message.contains("the loaded context 2048"), "{error}");
+                assert!(error.message.contains("the loaded context only 2048"), "{error}");
                 assert!(error.advice.fix.unwrap().contains("8192 tokens of context"));
             }
         }
@@ -252,7 +252,7 @@ async fn that_a_model_is_loaded_again_with_a_longer_context_is_said() {
         .unwrap();
     assert_eq!(
         output.warnings,
-        ["the model is loaded with 4096 tokens of context and is loaded again with 8192"]
+        ["the model is loaded with 4096 tokens of context; Ollama reloads it with 8192"]
     );
 }
 

@@ -45,7 +45,11 @@ fn once(mut settings: ServerSettings) -> ServerSettings {
 }
 
 fn vendor(settings: ServerSettings) -> HttpAdapter<OpenAi> {
-    HttpAdapter::new(settings, OpenAi::at(Some("https://api.openai.com/v1")), http())
+    HttpAdapter::new(
+        settings,
+        OpenAi::at_address(Some("https://api.openai.com/v1")),
+        http(),
+    )
 }
 
 fn chunk(content: &str) -> String {

@@ -89,7 +89,8 @@ async fn the_organization_is_named_where_it_is_set_and_only_there() {
     for organization in [None, Some("org-fake".to_owned())] {
         let chat = Fixture::load("openai", "run_chat").unwrap().reply();
         let server = FakeServer::start(move |_| chat.clone()).unwrap();
-        let service = OpenAi::at(Some("https://api.openai.com/v1")).of_organization(organization.clone());
+        let service =
+            OpenAi::at_address(Some("https://api.openai.com/v1")).of_organization(organization.clone());
         let adapter = HttpAdapter::new(settings(Some(&server.url()), None), service, http());
         let _ = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
         adapter

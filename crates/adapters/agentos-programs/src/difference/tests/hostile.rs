@@ -32,7 +32,7 @@ fn folders_deeper_than_the_limit_are_an_error_and_ignored_ones_are_not_read() {
         let error = trees.read(shown).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the tool nested folders more than 1024 deep, and nothing of its answer is kept"
+            "the tool nested folders more than 1024 levels deep, so its answer was discarded"
         );
     }
     trees.remove();
