@@ -161,7 +161,7 @@ fn a_server_that_writes_into_the_repository_fails_the_power_boundary_alone() {
     assert_eq!(letters(&verdict), "PPPFP", "{verdict:#}");
     let details = verdict["checks"][3]["details"].to_string();
     assert!(
-        details.contains("measured by the gate: work tree: src/planted.rs"),
+        details.contains("measured by the gate: working tree: src/planted.rs"),
         "{details}"
     );
     assert!(

@@ -166,8 +166,8 @@ fn a_key_is_looked_for_in_both_modes_and_else_the_check_is_skipped_with_the_reas
     assert_eq!(StandIn::new().key("").misdeed(leak).letters(), "PPPPF");
 
     let cases = [
-        (StandIn::new().key("short"), "is too short to be told"),
-        (StandIn::new().mode("0").stored_key(), "has a key of its own"),
+        (StandIn::new().key("short"), "is so short that it could occur"),
+        (StandIn::new().mode("0").stored_key(), "has a stored key"),
     ];
     for (stand_in, reason) in cases {
         let verdict = stand_in.verdict();
