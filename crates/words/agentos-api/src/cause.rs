@@ -1,34 +1,34 @@
-//! Whose doing an outcome is.
+//! The cause of an outcome, as data.
 //!
-//! Owns: the published list of causes. Never: decides one.
+//! Owns: the published list of causes. Never: decides which cause applies; the flow does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose doing an outcome is; a front end turns it into an exit status.
+/// Cause of an outcome: who or what is responsible for it. A front end turns it into an exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Nothing went wrong.
     Done,
-    /// A fault of ours.
+    /// A fault in AgentOS itself.
     Internal,
-    /// The call itself is wrong.
+    /// The command or its input is wrong.
     Usage,
-    /// Policy.
+    /// Policy denied the change.
     Policy,
-    /// No consent.
+    /// A person's consent is missing.
     Consent,
     /// The tool is not available or gave no usable answer.
     Tool,
-    /// The answer does not land.
+    /// The answer cannot be turned into a change that lands.
     Landing,
     /// Evidence is broken or cannot be written.
     Evidence,
-    /// The repository is not in a state to land.
+    /// The state of the repository prevents landing.
     Repository,
-    /// A limit or a time-out.
+    /// A limit or timeout was reached.
     Limit,
-    /// The user stopped it.
+    /// The user stopped the run.
     Interrupted,
 }

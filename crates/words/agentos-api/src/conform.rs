@@ -1,30 +1,30 @@
-//! What a program made of the tool protocol.
+//! Report about a program's conformance to the tool protocol.
 //!
-//! Owns: the report of `agentos tool conform`. Never: gives a program a task.
+//! Owns: the shape of the report of `agentos tool conform`. Never: starts a program.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `agentos tool conform --json`.
+/// Report of `agentos tool conform --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolConform {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The version of the protocol that was spoken.
+    /// Version of the tool protocol that the checks used.
     pub protocol: u32,
     /// True when every check passed.
     pub conforms: bool,
-    /// The checks, in order.
+    /// Checks, in the order in which they ran.
     pub checks: Vec<ConformCheck>,
 }
 
-/// One check.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConformCheck {
-    /// What was tried.
+    /// Action that was tried.
     pub name: String,
-    /// Whether the tool did what the protocol says.
+    /// True if the tool did what the protocol requires.
     pub passed: bool,
-    /// What was seen.
+    /// Observed behavior, in one sentence.
     pub seen: String,
 }

@@ -1,11 +1,11 @@
-//! A question to a person about one change, and the answer, as they go over a wire.
+//! Request for a person's consent to one change, and the reply, as they are sent over a connection.
 //!
-//! Owns: both shapes and what binds them. Never: says who answered; the service that knows the person does.
+//! Owns: both shapes and the state that binds them. Never: identifies the person; the service that authenticated them does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Question to a person: may this change land?
+/// Request for a person's consent: may this change land?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentPrompt {
     /// Paths that the change touches, sorted.
@@ -14,28 +14,28 @@ pub struct ConsentPrompt {
     pub diff: String,
     /// Rules that ask, the strictest first.
     pub reasons: Vec<ConsentReason>,
-    /// State that an answer is bound to. An answer repeats it.
+    /// State that the reply is bound to. The reply repeats it.
     pub binding: ConsentBinding,
 }
 
-/// One rule that asks.
+/// One policy rule that requires consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentReason {
     /// Id of the rule.
     pub rule: String,
-    /// File that the rule is in, or `built-in`.
+    /// File that contains the rule, or `built-in`.
     pub source: String,
-    /// Reason in the rule's words. Untrusted text: a rule may be a repository's.
+    /// Reason as the rule words it. Untrusted text: the repository may have supplied the rule.
     pub why: String,
-    /// Remedy in the rule's words. Absent if it has none.
+    /// Remedy as the rule words it. Absent if the rule has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// Path that it matched. Absent if it matched the change as a whole.
+    /// Path that the rule matched. Absent if it matched the change as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// State that a question and its answer are bound to. An answer to any other state is ignored.
+/// State that a request for consent and its reply are bound to. A reply for any other state is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentBinding {
     /// SHA-256 of the canonical diff, 64 hex digits.
@@ -50,16 +50,16 @@ pub struct ConsentBinding {
     pub writes: String,
 }
 
-/// Answer of a person to the question of a run.
+/// Reply of a person to a run's request for consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConsentReply {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The run that asked.
+    /// Id of the run that requested consent.
     pub run: String,
     /// True if the change may land.
     pub agrees: bool,
-    /// State of the question, as it was sent.
+    /// State from the request, unchanged.
     pub binding: ConsentBinding,
 }

@@ -1,44 +1,44 @@
-//! The files found for a task, as they are published.
+//! Published report about the files selected as context for a task.
 //!
-//! Owns: the shape. Never: searches.
+//! Owns: the shape of the report. Never: searches for files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `agentos run --context show --json`.
+/// Report of `agentos run --context show --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// What would be sent, best first.
+    /// Files that would be sent, most relevant first.
     pub files: Vec<ContextFileReport>,
-    /// Bytes of it.
+    /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Bytes that fit beside the answer.
+    /// Bytes available for context after space for the answer is reserved.
     pub budget_bytes: u64,
-    /// Files that the task names and that do not fit.
+    /// Files that the task names but that do not fit.
     pub too_large: Vec<String>,
-    /// Files of the base that were ranked.
+    /// Number of files of the base commit that were ranked.
     pub ranked: usize,
-    /// Of those, how many were read. The others counted by their paths alone, because the time was over.
+    /// Number of ranked files whose content was read. The others were ranked by path only, because the time limit was reached.
     pub read: usize,
 }
 
 /// One file that would be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFileReport {
-    /// Its path.
+    /// Path in the repository.
     pub path: String,
-    /// Its length.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The task names it.
+    /// True if the task names the file.
     pub named: bool,
-    /// The words of the task that led to it, the weightiest first.
+    /// Words of the task that matched the file, highest weight first.
     pub words: Vec<String>,
 }
 
 impl ContextReport {
-    /// The paths, best first.
+    /// Returns the paths, most relevant first.
     pub fn paths(&self) -> impl Iterator<Item = &String> {
         self.files.iter().map(|file| &file.path)
     }

@@ -1,41 +1,41 @@
-//! What was checked on a machine and in a repository.
+//! Report about the health of a machine and a repository.
 //!
-//! Owns: the report of `agentos doctor`. Never: checks anything.
+//! Owns: the shape of the report of `agentos doctor`. Never: performs a check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Cause, NextStep};
 
-/// `agentos doctor --json`.
+/// Report of `agentos doctor --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// True when no check found something wrong.
+    /// True if no check has the status `wrong`.
     pub ok: bool,
-    /// The checks, in the order in which they were made.
+    /// Checks, in the order in which they ran.
     pub checks: Vec<DoctorCheck>,
 }
 
-/// What one check found.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Check")]
 pub struct DoctorCheck {
-    /// What was checked, as in `identity`; the same in every version.
+    /// Stable name of the check, as in `identity`.
     pub name: String,
-    /// How it is.
+    /// Status of the checked item.
     pub status: CheckStatus,
-    /// The stable code of what is wrong or wants attention.
+    /// Stable code of the problem. `None` if there is no problem.
     pub code: Option<String>,
-    /// What was seen.
+    /// Observation, in one sentence.
     pub details: String,
-    /// What to do, in words.
+    /// Remedy, in words. `None` if nothing needs to be done or `next` describes it.
     pub fix: Option<String>,
-    /// What to do, as data: alternatives, the best first.
+    /// Remedies as data: alternatives, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
-    /// What the exit code would be: not part of the document, `code` says more.
+    /// Cause from which the exit status is computed. `None` if the check passed. Not part of the JSON: `code` is more specific.
     #[serde(skip)]
     pub cause: Option<Cause>,
 }
@@ -53,13 +53,13 @@ impl DoctorCheck {
         }
     }
 
-    /// Makes a check of something that is as it should be.
+    /// Creates the result of a check that passed.
     #[must_use]
     pub fn fine(name: &str, details: impl Into<String>) -> Self {
         Self::with_status(name, CheckStatus::Ok, details)
     }
 
-    /// Makes a check of something that could be better, with what to do.
+    /// Creates the result of a check that needs attention, with a remedy in words.
     #[must_use]
     pub fn attention(name: &str, code: &str, details: impl Into<String>, fix: impl Into<String>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl DoctorCheck {
         }
     }
 
-    /// Makes a check of something that could be better, with what to do as data.
+    /// Creates the result of a check that needs attention, with remedies as data.
     #[must_use]
     pub fn advised(
         name: &str,
@@ -84,23 +84,23 @@ impl DoctorCheck {
         }
     }
 
-    /// Makes an entry for something that was not checked, with the reason.
+    /// Creates an entry for a check that did not run, with the reason.
     #[must_use]
     pub fn skipped(name: &str, why: impl Into<String>) -> Self {
         Self::with_status(name, CheckStatus::Skipped, why)
     }
 }
 
-/// How a checked thing is.
+/// Status of a checked item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// As it should be.
+    /// The check passed.
     Ok,
-    /// It works, and something could be better.
+    /// The item works, but something should be improved.
     Attention,
     /// A landing, a tool or the evidence would fail.
     Wrong,
-    /// It could not be checked, or was not to be.
+    /// The check did not run, because it was impossible or not wanted.
     Skipped,
 }

@@ -1,62 +1,62 @@
-//! Evidence that left the repository, and the keys that sign it.
+//! Reports about exported evidence and the keys that sign evidence.
 //!
 //! Owns: the reports of `agentos evidence export` and `agentos evidence key`. Never: holds a secret key.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `agentos evidence export --json`.
+/// Report of `agentos evidence export --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The folder.
+    /// Folder that contains the export.
     pub dir: String,
-    /// Records in it.
+    /// Number of exported records.
     pub records: u64,
-    /// Blobs in it.
+    /// Number of exported blobs.
     pub blobs: u64,
-    /// Blobs that could not be copied: gone, or not what was stored.
+    /// Number of blobs that could not be copied, because they are missing or damaged.
     pub lost: u64,
-    /// Content was left out.
+    /// True if blob contents were left out.
     pub redacted: bool,
-    /// The hash of its last record.
+    /// Hash of the last exported record.
     pub head: String,
-    /// The key that signed `head.json` and `export.json`, if one did.
+    /// Key that signed `head.json` and `export.json`. `None` if they are unsigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
 }
 
-/// `agentos evidence key … --json`.
+/// Report of `agentos evidence key … --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The key that signs here, if there is one.
+    /// Key that signs evidence on this machine. `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<OwnKey>,
-    /// The keys whose signatures count.
+    /// Keys whose signatures are trusted.
     pub trusted: Vec<KnownKey>,
 }
 
-/// The user's own key.
+/// Signing key of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnKey {
-    /// Its fingerprint, as `ssh-keygen -l` shows it.
+    /// Fingerprint, as `ssh-keygen -l` shows it.
     pub id: String,
-    /// Its public half, as OpenSSH writes it.
+    /// Public key, in OpenSSH format.
     pub public: String,
-    /// Where its secret half is kept: `file` or `keyring`.
+    /// Store of the private key: `file` or `keyring`.
     pub store: String,
 }
 
-/// A key whose signatures count.
+/// Key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KnownKey {
-    /// Whose it is.
+    /// Name of the key's owner, as the user entered it.
     pub name: String,
-    /// Its fingerprint.
+    /// Fingerprint, as `ssh-keygen -l` shows it.
     pub id: String,
-    /// Itself, as OpenSSH writes it.
+    /// Public key, in OpenSSH format.
     pub public: String,
 }

@@ -1,35 +1,35 @@
-//! The exit statuses: one table for every program of the product.
+//! Exit statuses: one table for every program of the product.
 //!
-//! Owns: the numbers, their meaning, and which one a cause ends with. Never: decides a cause; the flow does.
+//! Owns: the numbers, their meanings, and the status for each cause. Never: decides a cause; the flow does.
 
 use std::process::ExitCode;
 
 use crate::Cause;
 
-/// How a program of the product ends. 0 if and only if what was asked for happened.
+/// Exit status of a program of the product. 0 if and only if the program did what was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// Done as stated.
+    /// What was requested was done.
     Done = 0,
-    /// A fault of ours.
+    /// A fault in AgentOS itself.
     Internal = 1,
-    /// The call is wrong.
+    /// The command or its input is wrong.
     Usage = 2,
     /// Denied by policy.
     Denied = 3,
     /// A person's consent is needed.
     ConsentNeeded = 4,
-    /// The tool is not available.
+    /// The tool is not available or gave no usable answer.
     ToolUnavailable = 5,
     /// The answer does not land.
     DoesNotLand = 6,
-    /// Evidence is broken.
+    /// Evidence is broken or cannot be written.
     EvidenceBroken = 7,
-    /// The repository is not in a state to land.
+    /// The state of the repository prevents landing.
     RepositoryState = 8,
-    /// A limit or a time-out.
+    /// A limit or timeout was reached.
     Limit = 9,
-    /// Stopped by the user.
+    /// The user stopped the program.
     Interrupted = 130,
 }
 
@@ -53,17 +53,17 @@ impl ExitStatus {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Done => "done as stated",
+            Self::Done => "done as requested",
             Self::Internal => "internal error",
-            Self::Usage => "the call is wrong",
+            Self::Usage => "the command or its input is wrong",
             Self::Denied => "denied by policy",
             Self::ConsentNeeded => "a person's consent is needed",
-            Self::ToolUnavailable => "the tool is not available",
+            Self::ToolUnavailable => "the tool is not available or gave no usable answer",
             Self::DoesNotLand => "the answer does not land",
-            Self::EvidenceBroken => "evidence is broken",
-            Self::RepositoryState => "the repository is not in a state to land",
-            Self::Limit => "a limit or a time-out",
-            Self::Interrupted => "interrupted",
+            Self::EvidenceBroken => "evidence is broken or cannot be written",
+            Self::RepositoryState => "the state of the repository prevents landing",
+            Self::Limit => "a limit or timeout was reached",
+            Self::Interrupted => "interrupted by the user",
         }
     }
 }

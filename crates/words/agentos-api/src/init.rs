@@ -1,35 +1,35 @@
-//! What a repository begins with.
+//! Parts of the report about setting up a repository.
 //!
-//! Owns: the parts of the report of `agentos init` that hold nothing but words. Never: looks for a server or a key.
+//! Owns: the parts of the report of `agentos init` that need no type of another crate. Never: looks for a server or a key.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A server that answers.
+/// Local model server that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundServer {
-    /// The provider whose profile leads there.
+    /// Provider whose profile has this server's address.
     pub provider: String,
-    /// `host:port`.
+    /// Address as `host:port`. `None` if it is not known.
     pub endpoint: Option<String>,
-    /// The models it lists.
+    /// Models that the server lists.
     pub models: Vec<String>,
 }
 
-/// A key that is in the environment.
+/// Key found in the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundKey {
-    /// The provider that would use it.
+    /// Provider that would use the key.
     pub provider: String,
-    /// The variable.
+    /// Name of the environment variable.
     pub variable: String,
 }
 
-/// A new file.
+/// File that would be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposedFile {
-    /// Its path in the repository.
+    /// Path in the repository.
     pub path: String,
-    /// What it holds.
+    /// Content of the file.
     pub content: String,
 }

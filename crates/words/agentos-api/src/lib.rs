@@ -1,23 +1,23 @@
-//! The words that programs and front ends read of the product: error codes, causes, exit statuses, next steps, reports, events.
+//! Published vocabulary of the product: error codes, causes, exit statuses, next steps, reports, events.
 //!
-//! Owns: the list of codes with their one spelling, the causes, the exit statuses, the steps that a
-//! person can take next, the shapes of reports that hold nothing but words, the events of a run. Never: words a sentence for one front end, names a
-//! flag of the command line, or looks at what a report describes. Start at [`find_code`].
+//! Owns: the error codes with their one spelling, the causes, the exit statuses, the steps that a person can take next,
+//! the shapes of reports that need no type of another crate, the events of a run. Never: words a sentence for one front
+//! end, names a flag of the command line, or gathers the data of a report. Start at [`find_code`].
 //!
 //! A front end in another process gets a `code` and a `cause` in JSON. With this crate it maps the code to its meaning and
 //! the cause to an exit status as the command line does, and reads the reports back into these types.
 //!
 //! # Published shapes
 //!
-//! A shape lies here if it holds nothing but words of this crate. A shape that holds a kernel's own value, such as a record, a
-//! decision or a receipt, lies in the crate that makes the value, so that there is one definition of it. `agentos-host` names
-//! all of them, and `agentos schema NAME` prints the schema of each.
+//! A shape is defined here if it consists of types of this crate only. A shape that contains a value of the kernel, such as
+//! a record, a decision or a receipt, is defined in the crate that creates the value, so that the value has one definition.
+//! `agentos-host` re-exports all of them, and `agentos schema NAME` prints the schema of each.
 //!
 //! | shape | crate |
 //! |---|---|
 //! | `auth-status`, `context`, `doctor`, `evidence-export`, `evidence-keys`, `evidence-replay`, `policy-test`, `profile-show`, `tool-conform` | this one |
-//! | `run-event`, `consent-reply`: the events of a run and the answer to its question | this one |
-//! | notices and activities; the parts of `init` and `status` that hold nothing but words | this one |
+//! | `run-event`, `consent-reply`: the events of a run and the reply to its request for consent | this one |
+//! | notices and activities; the parts of `init` and `status` that need no type of another crate | this one |
 //! | `tool-message`, `tool-request`, `tool-result`, `tool-task`; health of one tool | `agentos-tool` |
 //! | `landing-report` | `agentos-landing` |
 //! | `profile`; a known model | `agentos-profile` |

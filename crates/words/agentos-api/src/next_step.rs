@@ -1,230 +1,230 @@
-//! What a person can do next, as data.
+//! Steps that a person can take next, as data.
 //!
-//! Owns: the published list of steps. Never: words one for a front end: a terminal names a flag, a page shows a button.
+//! Owns: the published list of steps. Never: words a step for a front end: a terminal names a flag, a page shows a button.
 //!
-//! A failure brings a list of steps: alternatives, the best first. A step holds what a front end needs to offer it, as the
-//! branch or the run it is about.
+//! A failure contains a list of steps: alternatives, the best first. A step contains what a front end needs to offer it,
+//! such as the branch or the run that it is about.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A step that a person can take after a failure.
+/// Step that a person can take after a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum NextStep {
-    /// Go to a repository, or name one.
+    /// Change to a folder in a repository, or name a repository.
     NameRepository,
-    /// Land on a branch that is named.
+    /// Name the branch to land on.
     NameBranch {
-        /// Kind of branch that helps.
+        /// Kind of branch to name.
         choice: BranchChoice,
     },
-    /// Run a command of git, which has the same words in every front end.
+    /// Run a git command, which is worded the same in every front end.
     RunGit {
-        /// The command, as a person types it.
+        /// Command line, as a person types it.
         command: String,
     },
-    /// Commit or stash work that is in the way.
+    /// Commit or stash uncommitted work that prevents landing.
     ClearWork {
-        /// The files with that work.
+        /// Files with uncommitted work.
         paths: Vec<String>,
     },
-    /// Run it again, on the branch that is checked out now. Nothing was landed there so far.
+    /// Run the task again, on the branch that is checked out now. Nothing was landed there yet.
     RunOnCheckedOut,
-    /// Allow more of what ran out.
+    /// Raise the limit that was reached.
     RaiseLimit {
-        /// The limit.
+        /// Limit to raise.
         limit: RunLimit,
     },
-    /// Ask for less.
+    /// Reduce the task.
     GiveLess {
-        /// The part that is too large.
+        /// Part that is too large.
         part: TaskPart,
     },
-    /// Say more in the task.
+    /// Add something to the task.
     ChangeTask {
-        /// The thing to say, after "say in the task".
+        /// Text that continues the words "say in the task".
         advice: String,
     },
-    /// Look at the records of a run.
+    /// Show the records of a run.
     ShowRun {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
-    /// Look at the change, and consent to it when the run is started again.
+    /// Review the change, and consent to it when the run is started again.
     ConsentAtOnce,
     /// Answer the request for consent that a run left open.
     AnswerRequest {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
-    /// Verify the evidence, which lists everything that is wrong with it.
+    /// Verify the evidence, which lists every fault in it.
     VerifyEvidence {
-        /// The tape itself is damaged: after recovery it is kept for a look and moved aside, so that runs begin a new one.
+        /// True if the tape itself is damaged: after recovery it is moved to another name for inspection, and runs begin a new tape.
         set_aside: bool,
     },
-    /// Make a new key that signs evidence.
+    /// Create a new key to sign evidence.
     MakeSigningKey {
-        /// The machine has no keyring: the key is to be kept in a file.
+        /// True if the machine has no keyring, so that the key must be kept in a file.
         #[serde(default, skip_serializing_if = "is_false")]
         in_file: bool,
     },
-    /// Look at what the tool of this run wrote, which the evidence keeps.
+    /// Show the output of this run's tool, which is in the evidence.
     ShowTranscript,
-    /// Look at the runs that left evidence, to name one.
+    /// List the runs in the evidence, to name one.
     ListRuns,
-    /// Look at the runs that wait for a person's answer.
+    /// List the runs that wait for a person's consent.
     ListRequests,
-    /// Name a folder into which evidence was exported.
+    /// Name a folder that contains exported evidence.
     NameExport,
     /// Store the key of a provider.
     SetKey {
-        /// The provider. Absent if the step is about any of them.
+        /// Provider. Absent if the step applies to any provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// The machine has no keyring: the key is to be kept in a file.
+        /// True if the machine has no keyring, so that the key must be kept in a file.
         #[serde(default, skip_serializing_if = "is_false")]
         in_file: bool,
     },
-    /// Put the right key into an environment variable, which wins over every stored key.
+    /// Set an environment variable to the right key; it takes precedence over every stored key.
     SetKeyVariable {
-        /// The name of the variable.
+        /// Name of the variable.
         variable: String,
     },
-    /// Look where the key of each provider comes from.
+    /// List the source of each provider's key.
     ListKeys,
-    /// Keep the secret in a file that only its owner can read.
+    /// Store the secret in a file that only its owner can read.
     KeepInFile,
-    /// Send the key to an address that it was not stored for.
+    /// Allow the key to be sent to an address that it was not stored for.
     SendKey {
-        /// The address to name as well. Absent if it is the one that the person chose already.
+        /// Address to name as well. Absent if the person already named the address.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base_url: Option<String>,
     },
-    /// Make a profile for a provider.
+    /// Create a profile for a provider.
     MakeProfile {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
     },
-    /// Write over the profile that is there.
+    /// Overwrite the existing profile.
     ReplaceProfile,
-    /// Look at the values of a provider's profile, and correct the one that is wrong.
+    /// Show the values of a provider's profile, and correct the wrong one.
     CorrectProfile {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
     },
-    /// Name the address of a provider's server.
+    /// Set the address of a provider's server.
     NameBaseUrl {
-        /// An address of the right form. Absent if an address is set, and only its server does not answer.
+        /// Address of the right form. Absent if an address is set and its server does not answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         example: Option<String>,
     },
-    /// Name a model that the server has.
+    /// Select a model that the server has.
     NameModel,
-    /// Name the recording that is played back.
+    /// Name the recording to play back.
     NameRecording,
-    /// Name the program that is run as the tool.
+    /// Name the program to run as the tool.
     NameProgram {
-        /// The provider that needs it: `command`, or `tool` for a program that speaks the tool protocol.
+        /// Provider that needs a program: `command`, or `tool` for a program that speaks the tool protocol.
         provider: String,
     },
-    /// Ask the providers whether they can be used, and what each one needs.
+    /// Check which providers can be used now, and what the others need.
     CheckHealth,
-    /// Let a program read more files of this machine. It runs in a copy, without the home folder and without network.
+    /// Let a program read more files of this machine. By default it runs in a copy, without the home folder and without network.
     AllowReading,
-    /// Try a program that is to speak the tool protocol.
+    /// Test whether a program speaks the tool protocol.
     CheckProtocol,
-    /// Leave out an option of the run.
+    /// Run without an option.
     LeaveOut {
-        /// The option.
+        /// Option to leave out.
         option: RunOption,
     },
-    /// Refuse tools that the kernel does not confine.
+    /// Refuse tools that the operating system's kernel does not confine.
     RequireSandbox,
     /// Print long text at once, without a pager.
     PrintAtOnce,
-    /// See the whole way of a change in a repository made for it.
+    /// Watch the whole path of a change in a demonstration repository.
     StartDemo,
-    /// Put a policy and a provider's profile into the repository.
+    /// Add a policy and a provider's profile to the repository.
     InitRepository,
-    /// Check everything that a landing and a tool need.
+    /// Check the machine and the repository for everything that a run needs.
     Diagnose,
-    /// Finish or take back a landing that was cut short.
+    /// Finish or roll back an interrupted landing.
     Recover,
-    /// Ask a tool for a change, and land it.
+    /// Request a change from a tool, and land it.
     RunTask {
-        /// The provider to ask. Absent if any may be chosen.
+        /// Provider to use. Absent if any provider may be chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     },
-    /// Land a diff, or a model's whole reply.
+    /// Land a diff, or a model's complete reply.
     LandDiff,
-    /// Take the last landed run back.
+    /// Undo the last landed run.
     UndoRun,
-    /// Name another run to take back.
+    /// Name another run to undo.
     NameUndone,
 }
 
-/// Returns true for false: a flag that is not set is left out of JSON.
+/// Returns true if the flag is not set, so that serde leaves it out of JSON.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// A limit of a run.
+/// Limit of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunLimit {
-    /// Time for the check of a change.
+    /// Time limit of the check command.
     CheckTime,
-    /// Time for the answer of a tool.
+    /// Time limit of the tool.
     ToolTime,
-    /// Tokens of an answer.
+    /// Maximum number of tokens in an answer.
     OutputTokens,
-    /// Attempts of a tool.
+    /// Maximum number of attempts.
     Attempts,
 }
 
-/// A part of what was asked for.
+/// Part of a task that can be made smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskPart {
-    /// The answer that a tool gives at once.
+    /// Answer that a tool gives in one call.
     Answer,
-    /// The tests of the check.
+    /// Tests that the check command runs.
     Check,
 }
 
-/// An option of a run that can stand in its way.
+/// Option of a run that can prevent its success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunOption {
-    /// The check of a change before it lands.
+    /// Check command that a change must pass before it lands.
     Check,
-    /// The form in which edits are asked for.
+    /// Edit format that the tool is asked to use.
     EditFormat,
-    /// The demand that the kernel confines the tool.
+    /// Requirement that the operating system's kernel confines the tool.
     Sandbox,
-    /// The recording that is played back.
+    /// Recording to play back.
     Recording,
-    /// Files and folders of this machine that are shown to a program.
+    /// Files and folders of this machine that a program may read.
     Reading,
-    /// The search for files that belong to the task.
+    /// Search for files that belong to the task.
     Context,
 }
 
-/// The branch that a person is to name.
+/// Kind of branch that a person should name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BranchChoice {
-    /// Any branch: nothing is checked out that could be meant.
+    /// Any branch: no branch is checked out.
     Any,
-    /// Any branch, or one that is checked out first: HEAD names a commit now.
+    /// Any branch, or a branch that is checked out first: HEAD is detached.
     CheckOutOrName,
-    /// Another branch than the one that is checked out.
+    /// A branch other than the one that is checked out.
     Other,
-    /// Another branch, which git merges afterwards.
+    /// Another branch, to be merged with git afterwards.
     OtherThenMerge,
-    /// The branch that the run began with.
+    /// Branch on which the run began.
     BeganWith,
 }

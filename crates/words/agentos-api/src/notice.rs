@@ -1,30 +1,30 @@
-//! Something worth reporting while work goes on, although nothing failed.
+//! Notices and activities that are reported while a run continues, although nothing failed.
 //!
-//! Owns: notices and activities as data. Never: words them for one front end.
+//! Owns: the shapes of both. Never: words them for one front end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::next_step::NextStep;
 
-/// Work that takes a while.
+/// Long-running activity of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// Files are searched for the task.
+    /// The repository is searched for files that belong to the task.
     SearchingContext,
-    /// The tool has the task.
+    /// The tool is working on the task.
     AskingTool,
-    /// The user's signing program has the commit; it may ask for a passphrase.
+    /// The user's signing program signs the commit; it may ask for a passphrase.
     SigningCommit,
 }
 
-/// Something worth reporting while the work goes on.
+/// Notice about something that a person should know although nothing failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     /// Stable code, as in `evidence-unsigned`.
     pub code: String,
-    /// One sentence; it may hold text of a repository or a server, which a front end escapes.
+    /// Message in one sentence. It may contain untrusted text of a repository or a server, which a front end must escape.
     pub message: String,
     /// Details, one line each.
     pub details: Vec<String>,
@@ -34,10 +34,10 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Code of a notice about a landing that was cut short and then finished or taken back.
+    /// Code of a notice about an interrupted landing that recovery finished or rolled back.
     pub const RECOVERED: &str = "recovered";
 
-    /// Makes a notice without details.
+    /// Creates a notice without details.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),

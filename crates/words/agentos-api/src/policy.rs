@@ -1,26 +1,26 @@
-//! What became of the examples in policy files.
+//! Report about the examples in policy files.
 //!
-//! Owns: the report of `agentos policy test`. Never: reads a rule.
+//! Owns: the shape of the report of `agentos policy test`. Never: reads a rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `policy test --json` prints.
+/// Report of `agentos policy test --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyTest {
     /// Version of this shape: 1.
     pub version: u32,
-    /// Each file with rules.
+    /// Policy files, one entry each.
     pub files: Vec<TestedFile>,
 }
 
-/// A file whose examples came out right.
+/// Policy file whose examples all gave the expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestedFile {
-    /// The file.
+    /// Name of the file.
     pub source: String,
-    /// Examples that matched, as they must.
+    /// Number of examples that matched, as expected.
     pub matched: usize,
-    /// Examples that did not, as they must not.
+    /// Number of examples that did not match, as expected.
     pub not_matched: usize,
 }

@@ -1,6 +1,6 @@
-//! Keys as far as they may be shown, and the values of profiles.
+//! Reports about keys, as far as they may be shown, and about the values of profiles.
 //!
-//! Owns: the reports of `agentos tool auth status` and `agentos profile show`. Never: holds a key.
+//! Owns: the reports of `agentos tool auth status` and `agentos profile show`. Never: contains a key.
 
 use std::collections::BTreeMap;
 
@@ -10,35 +10,35 @@ use serde::{Deserialize, Serialize};
 use crate::next_step::NextStep;
 use serde_json::Value;
 
-/// `agentos tool auth status --json`.
+/// Report of `agentos tool auth status --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuthStatus {
     /// Version of this shape: 1.
     pub version: u32,
-    /// What may be shown of each provider's key.
+    /// Status of each provider's key, by provider name.
     pub keys: BTreeMap<String, KeyStatus>,
 }
 
-/// What may be shown of a provider's key.
+/// Status of a provider's key, without the key itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyStatus {
-    /// Where it comes from; none when there is none.
+    /// Source of the key. `None` if there is no key.
     pub source: Option<String>,
-    /// Its last four characters, where it is long enough to show them.
+    /// Last four characters of the key. `None` if the key is too short to show them.
     pub hint: Option<String>,
-    /// Why it is not sent, although there is one.
+    /// Reason why the key is not sent. `None` if it is sent or there is no key.
     pub withheld: Option<String>,
     /// Steps that make the key usable, as data: alternatives, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
-    /// What the last health check with it said; none when there was none since it was set.
+    /// Result of the last health check that used the key. `None` if none was made since the key was set.
     pub last_check: Option<KeyCheck>,
-    /// Stores that could not be asked.
+    /// Key stores that could not be read, with the reason.
     pub problems: Vec<String>,
 }
 
 impl KeyStatus {
-    /// Returns a few words for a table.
+    /// Returns the source and whether the key is sent, for a table.
     #[must_use]
     pub fn words(&self) -> String {
         match (&self.source, &self.withheld) {
@@ -49,36 +49,36 @@ impl KeyStatus {
     }
 }
 
-/// The last health check that said something of a key.
+/// Result of the last health check that used a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyCheck {
-    /// The service took it.
+    /// True if the service accepted the key.
     pub accepted: bool,
-    /// When.
+    /// Time of the check, in RFC 3339.
     pub at: String,
-    /// Which service, `host:port`.
+    /// Address of the service, as `host:port`.
     pub endpoint: String,
-    /// The last four characters of the key, where it is long enough to show them.
+    /// Last four characters of the key. `None` if the key is too short to show them.
     pub ending: Option<String>,
 }
 
-/// `agentos profile show --json`.
+/// Report of `agentos profile show --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Shown")]
 pub struct ProfileReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// Every value there is, by its name in the file (`params.temperature`).
+    /// All values, by their names in the profile file (`params.temperature`).
     pub values: BTreeMap<String, ShownValue>,
 }
 
-/// One value.
+/// Value of a profile, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShownValue {
-    /// As it stands in a file.
+    /// Value as a profile file writes it.
     pub value: Value,
-    /// Where it comes from: `flag`, `environment NAME`, `project file`, `user file`, `built-in` or `derived`.
+    /// Origin: `flag`, `environment NAME`, `project file`, `user file`, `built-in` or `derived`.
     pub origin: String,
 }

@@ -1,67 +1,67 @@
-//! Recorded runs that were derived again, as they are published.
+//! Published report about recorded runs that were replayed.
 //!
-//! Owns: the shape. Never: derives anything.
+//! Owns: the shape of the report. Never: replays a run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `agentos evidence replay --json`.
+/// Report of `agentos evidence replay --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct ReplayReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// Runs that came out as recorded.
+    /// Number of runs whose replay gave the recorded result.
     pub identical: u64,
-    /// Runs that came out otherwise.
+    /// Number of runs whose replay gave another result.
     pub different: u64,
-    /// Runs whose answer or base is not there any more.
+    /// Number of runs whose answer or base commit no longer exists.
     pub unavailable: u64,
-    /// Runs with nothing to replay: without an answer, or ended before it was landed.
+    /// Number of runs with nothing to replay: they had no answer, or ended before landing.
     pub without_answer: u64,
-    /// Each run, in the order of the tape.
+    /// Runs, in the order of the tape.
     pub runs: Vec<ReplayedRun>,
 }
 
-/// One run.
+/// Replay of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReplayedRun {
-    /// The run.
+    /// Id of the run.
     pub run: String,
-    /// How it came out.
+    /// Result of the replay.
     pub status: ReplayStatus,
-    /// The stations that were derived again, in order.
+    /// Stations that were replayed, in order.
     pub stations: Vec<String>,
-    /// What came out otherwise.
+    /// Differences from the record.
     pub differences: Vec<Difference>,
-    /// Why it could not be replayed.
+    /// Reason why the run could not be replayed. `None` if it was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// How a replay came out.
+/// Result of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayStatus {
-    /// Everything as recorded.
+    /// Everything equals the record.
     Identical,
-    /// Something otherwise.
+    /// Something differs from the record.
     Different,
-    /// The answer or its base is not there any more.
+    /// The answer or its base commit no longer exists.
     Unavailable,
-    /// Nothing was recorded that could be derived again: no answer, or one that was not landed.
+    /// Nothing to replay was recorded: the run had no answer, or ended before landing.
     WithoutAnswer,
 }
 
-/// Something that came out otherwise.
+/// One difference between the record and the replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// The station, as in `landing`.
+    /// Station, as in `landing`.
     pub station: String,
-    /// What of it, as in `report/files/0/path`.
+    /// Place in the station's record, as in `report/files/0/path`.
     pub what: String,
-    /// As recorded.
+    /// Recorded value.
     pub recorded: String,
-    /// As it came out now.
+    /// Value from the replay.
     pub replayed: String,
 }
 

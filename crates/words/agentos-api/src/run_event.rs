@@ -1,6 +1,6 @@
 //! Events of a run, as a service streams them.
 //!
-//! Owns: the shape of each event. Never: the end of a run; that is its outcome.
+//! Owns: the shape of each event. Never: reports the end of a run; that is its outcome.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,63 +8,63 @@ use serde_json::Value;
 
 use crate::{Activity, ConsentPrompt, ContextReport, Notice};
 
-/// One event of a run. Events are sent in the order in which they happen.
+/// Event of a run. Events are sent in the order in which they happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The run.
+    /// Id of the run.
     pub run: String,
-    /// What happened.
+    /// Content of the event.
     pub event: EventBody,
 }
 
-/// What happened in a run.
+/// Content of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventBody {
-    /// Something that takes a while has begun.
+    /// An activity that may take long has begun.
     Began {
-        /// The work.
+        /// Activity that began.
         activity: Activity,
     },
-    /// Something is worth reporting, although nothing failed.
+    /// A notice, although nothing failed.
     Notice {
         /// The notice.
         notice: Notice,
     },
-    /// Files were found for the task.
+    /// Files were selected as context for the task.
     ContextFound {
         /// The files.
         context: ContextReport,
     },
-    /// A piece of the tool's answer has arrived.
+    /// A piece of the tool's answer arrived.
     AnswerText {
         /// The piece. Untrusted text.
         text: String,
     },
-    /// The tool's adapter has something to report.
+    /// The tool's adapter reports something.
     ToolNote {
         /// One sentence.
         text: String,
     },
-    /// The tool said something besides its answer.
+    /// The tool wrote something that is not part of its answer.
     ToolTranscript {
-        /// The text as it came. Untrusted.
+        /// Text as the tool wrote it. Untrusted.
         text: String,
     },
-    /// A record goes on the tape. Sent only to a caller that asked for records.
+    /// A record is appended to the tape. Sent only to callers that subscribed to records.
     Record {
-        /// Kind of the record, as in `decision`; its schema in `evidence-body` is the one of this name.
+        /// Kind of the record, as in `decision`. The definition of this name in the schema `evidence-body` describes its body.
         record: String,
-        /// Time at which it was made, as in `2026-01-02T03:04:05.000Z`.
+        /// Time of the record, as in `2026-01-02T03:04:05.000Z`.
         at: String,
-        /// Body without secrets; of a long one, the reference that stands for it on the tape.
+        /// Body with secrets removed. A long body is replaced by its reference, as on the tape.
         body: Value,
     },
-    /// A person is asked for consent. A reply with the same binding answers.
+    /// A person's consent is requested. A reply with the same binding answers it.
     ConsentRequested {
-        /// The question.
+        /// Request for consent.
         prompt: ConsentPrompt,
     },
 }

@@ -1,75 +1,75 @@
-//! Where a person is, and what can be done next.
+//! Parts of the report about the current repository and the possible next steps.
 //!
-//! Owns: the parts of the report of `agentos` without a verb that hold nothing but words. Never: looks at a repository.
+//! Owns: the parts of the report of `agentos` without a verb that need no type of another crate. Never: reads a repository.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::NextStep;
 
-/// A repository at a glance.
+/// Summary of a repository's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryStatus {
-    /// The work tree; of a bare repository, its own folder.
+    /// Path of the working tree, or of the repository itself if it is bare.
     pub path: String,
-    /// It has no work tree.
+    /// True if the repository has no working tree.
     pub bare: bool,
-    /// The branch that is checked out, without `refs/heads/`; none where there is none.
+    /// Branch that is checked out, without `refs/heads/`. `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The commit that is checked out.
+    /// Commit that is checked out. `None` if the branch has no commit yet.
     pub commit: Option<String>,
-    /// Why nothing can land on the branch that is checked out; none when something can.
+    /// Reason why nothing can land on the branch that is checked out. `None` if landing is possible.
     pub obstacle: Option<Obstacle>,
-    /// The run whose landing has not come to its end.
+    /// Id of the run whose landing was interrupted. `None` if there is none.
     pub unfinished: Option<String>,
 }
 
-/// Something that is in the way.
+/// Reason that prevents landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Obstacle {
     /// Stable code, as in `detached-head`.
     pub code: String,
-    /// What is in the way.
+    /// Description of the obstacle, in one sentence.
     pub message: String,
-    /// What to do next, in words.
+    /// Remedy, in words. `None` if there is none, or until a front end has worded `next`.
     pub hint: Option<String>,
-    /// What to do next, as data: alternatives, the best first.
+    /// Next steps as data: alternatives, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
 }
 
-/// One file of rules.
+/// Active policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyFileStatus {
-    /// Its layer, as in `repository`.
+    /// Layer of the file, as in `repository`.
     pub layer: String,
-    /// Its name.
+    /// Name of the file.
     pub name: String,
 }
 
-/// A provider that something is known of.
+/// Provider for which a profile, a server or a key was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderStatus {
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// `host:port`.
+    /// Address as `host:port`. `None` if no address is set.
     pub endpoint: Option<String>,
-    /// The model.
+    /// Model that would be used. `None` if it is not known.
     pub model: Option<String>,
-    /// Where that is known from, as in `environment OPENAI_API_KEY` or `project file`.
+    /// Source of this information, as in `environment OPENAI_API_KEY` or `project file`.
     pub known_from: String,
-    /// Why its profile cannot be used.
+    /// Reason why the profile cannot be used. `None` if it can.
     pub problem: Option<String>,
 }
 
-/// Something that can be done.
+/// Proposed next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Step")]
 pub struct ProposedStep {
-    /// The step, as data.
+    /// Step, as data.
     pub action: NextStep,
-    /// The step as a command of the front end, which words it. Empty until then.
+    /// Step as a command of the front end. Empty until the front end has worded it.
     pub command: String,
-    /// What it is for.
+    /// Purpose of the step.
     pub why: String,
 }

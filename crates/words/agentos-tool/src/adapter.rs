@@ -1,33 +1,33 @@
-//! The one interface of every tool.
+//! Interface that every tool implements.
 //!
-//! Owns: the three verbs. Never: a way to reach a repository, the executor or another tool.
+//! Owns: the [`Adapter`] trait. Never: offers a way to reach a repository, the executor or another tool.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use crate::{Confinement, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask};
 
-/// A future that borrows; no runtime is named here.
+/// Boxed future that may borrow. A plain type, so that an adapter trait object depends on no async runtime.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Something that happened while a tool worked.
+/// Progress of a tool while it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// A piece of the answer arrived. Untrusted: escape it before it reaches a terminal.
+    /// Piece of the answer that arrived. Untrusted: must be escaped before it reaches a terminal.
     Text(String),
-    /// Something worth telling, in our own words.
+    /// Note by the adapter, worded by AgentOS and safe to show.
     Note(String),
-    /// What a tool said beside its answer, as it came. Untrusted; goes into the evidence, cut at a limit.
+    /// Output of the tool that is not part of its answer, unchanged. Untrusted. Recorded as evidence, truncated at a limit.
     Transcript(String),
 }
 
-/// Takes progress while a tool works. Must not block.
+/// Receiver of a tool's progress. Must not block.
 pub trait ProgressSink: Send + Sync {
-    /// Called for each piece.
+    /// Receives one piece of progress.
     fn progress(&self, progress: Progress);
 }
 
-/// Drops all progress.
+/// Progress receiver that discards everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 
@@ -35,29 +35,30 @@ impl ProgressSink for NoProgress {
     fn progress(&self, _progress: Progress) {}
 }
 
-/// A tool. It can say how it is, answer a task with text, and tell what it can do. It has no authority.
+/// Adapter for one tool: checks its health, runs a task, and states its capabilities. A tool has no authority: its answer is
+/// text that landing and policy judge.
 pub trait Adapter: Send + Sync {
-    /// The provider's name, as in `lmstudio`.
+    /// Returns the provider's name, as in `lmstudio`.
     fn provider(&self) -> &str;
 
-    /// Probes the service without generating anything. `now` is written into the result. Never fails: what
-    /// goes wrong is the answer.
+    /// Probes the service without generating text. Writes `now` into the result as the time of the check. Never fails: a
+    /// problem is part of the result.
     fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth>;
 
-    /// Asks for an answer to one task. Dropping the future cancels the call on the wire.
+    /// Requests an answer to one task. Dropping the future closes the connection or stops the program.
     ///
     /// # Errors
-    /// When there is no answer; the error holds no key and can be shown and recorded.
+    /// Fails if there is no answer. The error contains no key, so it can be shown and recorded.
     fn run<'a>(
         &'a self,
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
-    /// What the tool says it can do.
+    /// Returns the capabilities that the tool claims.
     fn supports(&self) -> ToolCapabilities;
 
-    /// What holds the tool back while it runs. A tool that names layers must fail where they cannot be put up.
+    /// Returns how the tool is confined while it runs. An adapter that names layers must fail if a layer cannot be enabled.
     fn confinement(&self) -> Confinement {
         Confinement::observed()
     }

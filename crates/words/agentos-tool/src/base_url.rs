@@ -1,6 +1,6 @@
-//! Address of a server: a checked base URL, and whether that place is the user's own.
+//! Address of a server: a validated base URL, and whether the server is on the user's own machine or network.
 //!
-//! Owns: what a base URL may hold. Never: resolves a name or opens a connection.
+//! Owns: what a base URL may contain. Never: resolves a name or opens a connection.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,25 +10,25 @@ use url::{Host, Url};
 
 use crate::{Endpoint, ExecutionMode};
 
-/// A base URL: http or https, a host, nothing that could hold a secret. No `/` at its end.
+/// Base URL: http or https, a host, no part that could contain a secret, and no `/` at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(Url);
 
-/// Fault of a text that is no base URL. Never repeats the text: it may hold a password.
+/// Reason why a text is not a valid base URL. Never repeats the text, because it may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaseUrlFault {
-    /// Not a URL.
+    /// The text is not a URL.
     #[error("it is not a URL: {0}")]
     NotUrl(String),
-    /// Not http or https.
-    #[error("it begins with `{0}:`, and only http and https are spoken")]
+    /// The scheme is neither http nor https.
+    #[error("it begins with `{0}:`, but only http and https are supported")]
     Scheme(String),
-    /// A user or password.
-    #[error("it holds a user or a password; store a key instead")]
+    /// The URL contains a user name or a password.
+    #[error("it contains a user name or a password; store a key instead")]
     User,
-    /// A query or fragment.
-    #[error("it holds a `?` or a `#`")]
+    /// The URL contains a query or a fragment.
+    #[error("it contains a `?` or a `#`")]
     Query,
 }
 
@@ -47,10 +47,10 @@ impl From<BaseUrl> for String {
 }
 
 impl BaseUrl {
-    /// Reads a base URL.
+    /// Parses a base URL and removes `/` from its end.
     ///
     /// # Errors
-    /// When the text is no URL, is not http(s), or holds a user, a query or a fragment.
+    /// Fails if the text is not a URL, its scheme is not http or https, or it contains a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, BaseUrlFault> {
         let mut url = Url::parse(text.trim()).map_err(|error| BaseUrlFault::NotUrl(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -73,7 +73,7 @@ impl BaseUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// Returns the URL as its parts.
+    /// Returns the parsed URL.
     #[must_use]
     pub fn into_url(self) -> Url {
         self.0
@@ -85,19 +85,19 @@ impl BaseUrl {
         Endpoint::new(self.host(), self.0.port_or_known_default().unwrap_or_default())
     }
 
-    /// Returns the host, IPv6 in brackets.
+    /// Returns the host, with an IPv6 address in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Returns true if a key meant for the one may be sent to the other: same scheme, host and port.
+    /// Returns true if scheme, host and port are equal, so that a key stored for one URL may be sent to the other.
     #[must_use]
     pub fn same_place(&self, other: &Self) -> bool {
         self.0.origin() == other.0.origin()
     }
 
-    /// Returns true if it is this machine and nothing but this machine.
+    /// Returns true if the host is certainly this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         match self.0.host() {
@@ -108,14 +108,13 @@ impl BaseUrl {
         }
     }
 
-    /// Returns `Local` for a place of the user's own: this machine or a private network. A name that says neither counts
-    /// as somebody else's.
+    /// Returns `Local` for this machine and private networks, and `Cloud` for every other host.
     #[must_use]
     pub fn execution_mode(&self) -> ExecutionMode {
         let own = match self.0.host() {
-            Some(Host::Ipv4(ip)) => own_v4(ip),
-            Some(Host::Ipv6(ip)) => own_v6(ip),
-            Some(Host::Domain(name)) => own_name(name),
+            Some(Host::Ipv4(ip)) => is_own_v4(ip),
+            Some(Host::Ipv6(ip)) => is_own_v6(ip),
+            Some(Host::Domain(name)) => is_own_name(name),
             None => false,
         };
         if own {
@@ -132,26 +131,26 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-fn own_v4(ip: Ipv4Addr) -> bool {
+fn is_own_v4(ip: Ipv4Addr) -> bool {
     ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }
 
-fn own_v6(ip: Ipv6Addr) -> bool {
+fn is_own_v6(ip: Ipv6Addr) -> bool {
     match ip.to_ipv4_mapped() {
-        Some(v4) => own_v4(v4),
+        Some(v4) => is_own_v4(v4),
         None => ip.is_loopback() || ip.is_unspecified() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
 }
 
-fn own_name(name: &str) -> bool {
+fn is_own_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost"
         || name.ends_with(".localhost")
         || name.ends_with(".local")
         || name == "host.docker.internal"
         || name.parse::<IpAddr>().is_ok_and(|ip| match ip {
-            IpAddr::V4(ip) => own_v4(ip),
-            IpAddr::V6(ip) => own_v6(ip),
+            IpAddr::V4(ip) => is_own_v4(ip),
+            IpAddr::V6(ip) => is_own_v6(ip),
         })
 }
 
@@ -189,19 +188,19 @@ mod tests {
         let cases = [
             (
                 "localhost:1234",
-                "it begins with `localhost:`, and only http and https are spoken",
+                "it begins with `localhost:`, but only http and https are supported",
             ),
             ("http://", "it is not a URL: empty host"),
             (
                 "http://me:secret@h",
-                "it holds a user or a password; store a key instead",
+                "it contains a user name or a password; store a key instead",
             ),
             (
                 "http://me@h",
-                "it holds a user or a password; store a key instead",
+                "it contains a user name or a password; store a key instead",
             ),
-            ("http://h/v1?key=secret", "it holds a `?` or a `#`"),
-            ("http://h/#secret", "it holds a `?` or a `#`"),
+            ("http://h/v1?key=secret", "it contains a `?` or a `#`"),
+            ("http://h/#secret", "it contains a `?` or a `#`"),
         ];
         for (text, expected) in cases {
             assert_eq!(BaseUrl::parse(text).unwrap_err().to_string(), expected, "{text}");

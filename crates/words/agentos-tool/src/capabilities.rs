@@ -1,19 +1,19 @@
-//! What a tool says it can do. Unknown is not a promise.
+//! Capabilities that a tool claims. An unknown capability is not assumed.
 //!
-//! Owns: the abilities and their three values. Never: measures them.
+//! Owns: the list of capabilities and their three values. Never: measures a capability.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Yes, no, or nobody knows.
+/// Whether a tool has a capability, if that is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ability {
-    /// It can.
+    /// The tool has the capability.
     Yes,
-    /// It cannot.
+    /// The tool lacks the capability.
     No,
-    /// Nobody has said or measured it.
+    /// The capability was neither stated nor measured.
     #[default]
     Unknown,
 }
@@ -24,18 +24,18 @@ impl From<bool> for Ability {
     }
 }
 
-/// Does the work stay on this machine?
+/// Place where the work is done: under the user's control, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
-    /// On a server of the user's own.
+    /// On the user's machine or a server in a private network.
     Local,
-    /// At a vendor: what is sent leaves the user's hands.
+    /// At a vendor: what is sent leaves the user's control.
     Cloud,
 }
 
 impl ExecutionMode {
-    /// The word used in JSON, in policy and on the screen.
+    /// Returns the name used in JSON, in policies and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,50 +45,50 @@ impl ExecutionMode {
     }
 }
 
-/// How well-formed a tool's diffs usually are. A hint for people, never a decision.
+/// Usual quality of a tool's diffs. Information for people; nothing is decided by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffQuality {
-    /// Often needs repair.
+    /// Diffs often need repair.
     Low,
-    /// Sometimes needs repair.
+    /// Diffs sometimes need repair.
     Medium,
-    /// Rarely needs repair.
+    /// Diffs rarely need repair.
     High,
 }
 
-/// What a tool can do.
+/// Capabilities of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCapabilities {
-    /// Local or cloud.
+    /// Place where the work is done.
     pub execution_mode: ExecutionMode,
-    /// It can answer with a diff.
+    /// Answers with a diff.
     pub supports_diff: Ability,
-    /// It can answer with a patch in another edit format.
+    /// Answers with a patch in another edit format.
     pub supports_patch: Ability,
-    /// It can be probed without cost.
+    /// Supports a health check without cost.
     pub supports_health_check: Ability,
-    /// It takes chat messages.
+    /// Accepts chat messages.
     pub chat: Ability,
-    /// It takes tool definitions.
+    /// Accepts tool definitions.
     pub tools: Ability,
-    /// It takes pictures.
+    /// Accepts pictures.
     pub vision: Ability,
-    /// It streams its answer.
+    /// Streams its answer.
     pub stream: Ability,
-    /// It can be held to JSON.
+    /// Can constrain an answer to JSON.
     pub json_mode: Ability,
-    /// It can be held to a grammar.
+    /// Can constrain an answer to a grammar.
     pub grammar: Ability,
-    /// Tokens that fit, where known.
+    /// Size of the context window in tokens. `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// The declared quality of its diffs.
+    /// Quality of the tool's diffs, as the profile or adapter declares it.
     pub diff_quality: DiffQuality,
 }
 
 impl ToolCapabilities {
-    /// A tool that answers with diffs and of which nothing else is known.
+    /// Returns the capabilities of a tool that answers with diffs and about which nothing else is known.
     #[must_use]
     pub fn diff_only(execution_mode: ExecutionMode, diff_quality: DiffQuality) -> Self {
         Self {

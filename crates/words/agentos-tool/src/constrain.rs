@@ -1,6 +1,6 @@
-//! What a server may be asked to hold an answer to.
+//! Constrained sampling: the form that a server can be asked to enforce for an answer.
 //!
-//! Owns: the choice, and the schema of edits as JSON. Never: trusts that a server kept to it; landing looks.
+//! Owns: the choice, and the JSON Schema of edits. Never: trusts that a server enforced the form; landing checks the answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use crate::EditFormat;
 
-/// How an answer is held to its form while it is sampled.
+/// Constraint on an answer while the server samples it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Constrain {
-    /// It is only asked for.
+    /// No constraint: the prompt only describes the form.
     #[default]
     Off,
-    /// By a JSON Schema, for the edit format `json-edits`.
+    /// JSON Schema, for the edit format `json-edits`.
     JsonSchema,
-    /// By a grammar in which the searched text can only be text of the task's files, for `search-replace`.
+    /// Grammar in which the searched text can only be text of the task's files, for `search-replace`.
     Grammar,
 }
 
 impl Constrain {
-    /// The word used in JSON and on the screen.
+    /// Returns the name used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Constrain {
         }
     }
 
-    /// The only edit format it can hold an answer to; none where any will do.
+    /// Returns the edit format that the constraint enforces. `None` if there is no constraint.
     #[must_use]
     pub fn edit_format(self) -> Option<EditFormat> {
         match self {
@@ -43,10 +43,10 @@ impl Constrain {
     }
 }
 
-/// The schema of an answer in the edit format `json-edits`, in the subset that all vendors take: every field
-/// required, none beside them.
+/// Returns the JSON Schema of an answer in the edit format `json-edits`.
 #[must_use]
 pub fn edits_schema() -> Value {
+    // The vendors' common subset of JSON Schema: every field is required, and additional ones are forbidden.
     let text = json!({"type": "string"});
     let edit = json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! The six health states and what is said beside them.
+//! Health of a tool: one of six states, with its reason and remedy.
 //!
 //! Owns: `ToolHealth` and its rule that a state other than connected always names a category. Never: probes.
 
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Endpoint, Timestamp};
 
-/// Can this tool be used now? One of six answers.
+/// Health state: whether a tool can be used now, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// The right service answered and will take work.
+    /// The expected service answered and accepts work.
     Connected,
-    /// Something that we need is not set: address, model or key.
+    /// A required setting is missing: address, model or key.
     NotConfigured,
-    /// The service refused our key.
+    /// The service rejected the key.
     InvalidToken,
-    /// Nobody answered, or the service cannot answer now.
+    /// No service answered, or it cannot answer now.
     Unreachable,
-    /// The service answers, but the model is not there or not loaded.
+    /// The service answers, but the model does not exist or is not loaded.
     ModelMissing,
-    /// Something answers, but not in the shape this provider speaks.
+    /// A server answers, but not in this provider's wire format.
     SchemaMismatch,
 }
 
 impl HealthStatus {
-    /// All six, in the order they are listed for people.
+    /// All six states, in the order in which they are listed for people.
     pub const ALL: [Self; 6] = [
         Self::Connected,
         Self::NotConfigured,
@@ -39,7 +39,7 @@ impl HealthStatus {
         Self::SchemaMismatch,
     ];
 
-    /// The word used in JSON and on the screen.
+    /// Returns the name used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,8 +52,8 @@ impl HealthStatus {
         }
     }
 
-    /// The category a state belongs to unless a probe knows better (a model that is still loading is
-    /// unreachable for a `runtime` reason). None for connected.
+    /// Returns the usual category of a state. `None` if the state is connected. A probe may choose a more exact category:
+    /// a model that is still loading is unreachable for a `runtime` reason.
     #[must_use]
     pub fn category(self) -> Option<ErrorCategory> {
         match self {
@@ -73,26 +73,26 @@ impl fmt::Display for HealthStatus {
     }
 }
 
-/// What kind of thing went wrong.
+/// Category of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
-    /// Our own settings.
+    /// The user's settings.
     Config,
     /// The key.
     Auth,
-    /// The way to the service.
+    /// The connection to the service.
     Network,
     /// The model.
     Model,
-    /// The shape of what came back.
+    /// The format of the response.
     Schema,
-    /// The service or the tool while it worked.
+    /// The service or the tool, while it worked.
     Runtime,
 }
 
 impl ErrorCategory {
-    /// The word used in JSON and on the screen.
+    /// Returns the name used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -112,46 +112,46 @@ impl fmt::Display for ErrorCategory {
     }
 }
 
-/// What a health check found out about one tool.
+/// Result of a health check of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolHealth {
-    /// The provider that was asked, as in `lmstudio`.
+    /// Name of the provider, as in `lmstudio`.
     pub provider: String,
-    /// One of six states.
+    /// Health state.
     pub status: HealthStatus,
-    /// Set whenever the state is not connected.
+    /// Category of the failure. `None` if and only if the state is connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_category: Option<ErrorCategory>,
-    /// The machine-readable reason beside the state, as in `refused` or `no-models`.
+    /// Machine-readable reason for the state, as in `refused` or `no-models`. `None` if the state needs no reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What was seen, in one sentence.
+    /// Observation, in one sentence.
     pub details: String,
-    /// What to do about it, in words. `None` if nothing is to be done, and before a front end has worded `next`.
+    /// Remedy, in words. `None` if nothing needs to be done, or until a front end has worded `next`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// What to do about it, as data: alternatives, the best first.
+    /// Remedies as data: alternatives, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
-    /// Where the answer came from or should have come from, `host:port`.
+    /// Address of the service, as `host:port`. `None` if there is no address, as for a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// The model that would be used.
+    /// Model that would be used. `None` if no model is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The models the service lists.
+    /// Models that the service lists.
     pub models: Vec<String>,
-    /// Tokens that fit the loaded context, where the service says so.
+    /// Context window of the loaded model in tokens. `None` if the service does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// How long the whole probe took, in milliseconds.
+    /// Duration of the whole probe, in milliseconds.
     pub latency_ms: u64,
-    /// When the check began.
+    /// Time at which the check began.
     pub checked_at: Timestamp,
 }
 
 impl ToolHealth {
-    /// A health with the category that belongs to its state, and nothing optional set.
+    /// Creates a result with the usual category of its state, and without optional fields.
     #[must_use]
     pub fn new(
         provider: &str,
@@ -176,40 +176,40 @@ impl ToolHealth {
         }
     }
 
-    /// True for connected alone.
+    /// Returns true if the state is connected.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.status == HealthStatus::Connected
     }
 
-    /// Adds the machine-readable reason.
+    /// Sets the machine-readable reason.
     #[must_use]
     pub fn with_detail(mut self, detail: &str) -> Self {
         self.detail = Some(detail.to_owned());
         self
     }
 
-    /// Adds what to do next, as a sentence that names no flag or verb of a front end.
+    /// Sets the remedy, as a sentence that names no flag or verb of a front end.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// Adds alternatives to what can be done next.
+    /// Adds alternative remedies.
     #[must_use]
     pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.next.extend(steps);
         self
     }
 
-    /// Returns true if it says what to do next, in words or as data.
+    /// Returns true if the result contains a remedy, in words or as data.
     #[must_use]
     pub fn says_next(&self) -> bool {
         self.fix.is_some() || !self.next.is_empty()
     }
 
-    /// Replaces the category where the state alone does not tell; ignored for connected.
+    /// Replaces the usual category of the state. Has no effect if the state is connected.
     #[must_use]
     pub fn with_category(mut self, category: ErrorCategory) -> Self {
         if !self.is_connected() {

@@ -1,7 +1,7 @@
-//! Identifiers and points in time, as plain checked strings.
+//! Identifiers and points in time, as validated strings.
 //!
-//! Owns: how a run, an endpoint and a time are written. Never: reads a clock or draws a random number; both
-//! come in as values.
+//! Owns: the written forms of a run id, an endpoint and a time. Never: reads a clock or draws a random number; callers pass
+//! both as values.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name of one run: `20261121T091400Z-1a2b3c4d`. Sorts by time.
+/// Id of a run, as in `20261121T091400Z-1a2b3c4d`. Sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RunId(String);
 
 impl RunId {
-    /// A run id from the time a run began and 32 random bits.
+    /// Creates a run id from the time at which the run began and 32 random bits.
     #[must_use]
     pub fn new(at: &Timestamp, random: u32) -> Self {
         let digits: String = at
@@ -27,7 +27,7 @@ impl RunId {
         Self(format!("{digits}Z-{random:08x}"))
     }
 
-    /// Accepts an id that a person typed or a record holds: 1 to 64 letters, digits, `-`, `_` or `.`.
+    /// Parses an id that a person typed or a record contains. `None` if it is not 1 to 64 ASCII letters, digits, `-`, `_` or `.`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=64).contains(&text.len())
@@ -37,7 +37,7 @@ impl RunId {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -50,12 +50,12 @@ impl fmt::Display for RunId {
     }
 }
 
-/// A point in time: RFC 3339, UTC, milliseconds, as in `2026-11-21T09:14:00.000Z`.
+/// Point in time in RFC 3339, UTC, with milliseconds, as in `2026-11-21T09:14:00.000Z`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Timestamp(String);
 
-/// The text is not a time in RFC 3339.
+/// Failure to parse a text as an RFC 3339 time.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a time such as 2026-11-21T09:14:00.000Z")]
 pub struct TimestampError(String);
@@ -75,17 +75,17 @@ impl Timestamp {
         Self(humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH + since.min(last)).to_string())
     }
 
-    /// Reads a time back.
+    /// Parses a time.
     ///
     /// # Errors
-    /// When the text is not RFC 3339.
+    /// Fails if the text is not a time in RFC 3339.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         humantime::parse_rfc3339(text)
             .map(Self::from_system)
             .map_err(|_| TimestampError(text.chars().take(40).collect()))
     }
 
-    /// Whole seconds since 1970-01-01T00:00:00Z; 0 for anything before it.
+    /// Returns whole seconds since 1970-01-01T00:00:00Z, or 0 for an earlier time.
     #[must_use]
     pub fn unix_seconds(&self) -> i64 {
         humantime::parse_rfc3339(&self.0)
@@ -101,7 +101,7 @@ impl Timestamp {
         Self::from_system(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND)))
     }
 
-    /// The time as text.
+    /// Returns the time as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -114,13 +114,13 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Where a tool answered, as `host:port` and nothing else: no scheme, user, path or query can be held.
+/// Address of a server as `host:port`. Cannot contain a scheme, user, path or query, so it can be recorded and shown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Endpoint(String);
 
 impl Endpoint {
-    /// An endpoint from its two parts. Characters that no host name holds are dropped.
+    /// Creates an endpoint. Removes characters that cannot occur in a host name or address.
     #[must_use]
     pub fn new(host: &str, port: u16) -> Self {
         let host: String = host
@@ -130,7 +130,7 @@ impl Endpoint {
         Self(format!("{host}:{port}"))
     }
 
-    /// The endpoint as text.
+    /// Returns the endpoint as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,24 +1,24 @@
-//! Why a key is not sent to a server.
+//! Reason why a key is not sent to a server.
 //!
-//! Owns: the reason and what can be done about it, as plain values. Never: holds a key.
+//! Owns: the reason and its remedies, as plain values. Never: contains a key.
 
 use std::fmt;
 
 use agentos_api::NextStep;
 use serde::{Deserialize, Serialize};
 
-/// The reason why no key is sent although there may be one.
+/// Reason why no key is sent, although there may be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyObstacle {
-    /// The reason, as a sentence that names no flag or verb of a front end.
+    /// Reason, as a sentence that names no flag or verb of a front end.
     pub why: String,
-    /// What can be done about it, as alternatives that a front end words, the best first.
+    /// Remedies as data: alternatives, the best first. A front end words them.
     #[serde(default)]
     pub next: Vec<NextStep>,
 }
 
 impl KeyObstacle {
-    /// Makes an obstacle about which nothing is known to help.
+    /// Creates an obstacle without remedies.
     #[must_use]
     pub fn new(why: impl Into<String>) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl KeyObstacle {
         }
     }
 
-    /// Adds alternatives to what can be done about it.
+    /// Adds alternative remedies.
     #[must_use]
     pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.next.extend(steps);

@@ -1,7 +1,7 @@
-//! The words of AgentOS: ids, addresses, health, task, output, result, capabilities and the adapter trait.
+//! Shared vocabulary of AgentOS: ids, addresses, health, task, output, result, capabilities and the adapter trait.
 //!
-//! Owns: the types that every other crate speaks in, and their JSON shapes. Never: does I/O, reads a clock,
-//! names a provider's wire format, or knows that a repository exists. Start at [`Adapter`].
+//! Owns: the types that all other crates share, and their JSON shapes. Never: does I/O, reads a clock,
+//! names a provider's wire format, or depends on a repository. Start at [`Adapter`].
 
 mod adapter;
 mod base_url;

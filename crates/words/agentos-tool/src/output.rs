@@ -1,6 +1,6 @@
-//! What comes back from one call of a tool: text, or the reason why there is none.
+//! Output of one call of a tool: text, or the reason why there is none.
 //!
-//! Owns: `ToolOutput`, `ToolError`, token usage. Never: says whether the text is a good diff.
+//! Owns: `ToolOutput`, `ToolError`, token usage. Never: judges whether the text is a valid diff.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Endpoint, ErrorCategory, HealthStatus};
 
-/// Why a tool stopped writing.
+/// Reason why a tool stopped writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It was done: the only case in which an answer is whole.
+    /// The answer is complete. With every other reason it may be incomplete.
     Stop,
-    /// It ran into a token limit or the end of its context.
+    /// The token limit or the end of the context window was reached.
     Length,
-    /// It was filtered or refused by the provider.
+    /// The provider filtered or refused the answer.
     ContentFilter,
-    /// It asked for a tool of its own instead of answering.
+    /// The model called a tool instead of answering.
     ToolCalls,
-    /// The provider did not say.
+    /// The provider did not state a reason.
     Unknown,
 }
 
 impl FinishReason {
-    /// The word used in JSON and on the screen.
+    /// Returns the name used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,103 +40,103 @@ impl FinishReason {
     }
 }
 
-/// Tokens as the provider reported them. Missing is unknown, never 0.
+/// Token counts as the provider reported them. `None` if a count is unknown; never a guessed 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
-    /// Tokens of the prompt, cached ones included.
+    /// Tokens of the prompt, including cached ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Of these, read from a cache.
+    /// Tokens of the prompt that were read from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// Tokens of the answer, reasoning included.
+    /// Tokens of the answer, including reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Of these, spent on reasoning.
+    /// Tokens of the answer that were spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
 }
 
 impl Usage {
-    /// True when the provider reported nothing.
+    /// Returns true if the provider reported no count.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A tool's answer. Untrusted.
+/// Answer of a tool. Untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolOutput {
-    /// The answer's text, as it came.
+    /// Text of the answer, unchanged.
     pub text: String,
-    /// Why the tool stopped.
+    /// Reason why the tool stopped.
     pub finish: FinishReason,
-    /// The model that answered, as the answer names it.
+    /// Model that answered, as the answer names it. `None` if it names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_id: Option<String>,
-    /// Where it answered.
+    /// Address of the server that answered. `None` if the tool is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// Tokens.
+    /// Token counts. `None` if the tool reports none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// From request to the last byte, in milliseconds.
+    /// Time from the request to the last byte, in milliseconds.
     pub latency_ms: u64,
-    /// Things worth telling a person: another model answered than was asked for.
+    /// Warnings for a person, such as that another model answered than the requested one.
     pub warnings: Vec<String>,
 }
 
-/// How a call ended without an answer.
+/// Kind of failure of a call without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFailure {
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// A time limit ran out.
+    /// The time limit was reached.
     Timeout,
 }
 
-/// A call that gave no answer. The message is safe to show and to record: it holds no key.
+/// Failure of a call that gave no answer. The message contains no key, so it can be shown and recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolError {
-    /// Failed or out of time.
+    /// Kind of failure.
     pub failure: ToolFailure,
-    /// What kind of thing went wrong.
+    /// Category of the failure.
     pub category: ErrorCategory,
-    /// The machine-readable reason, as in `refused`, `unauthorized`, `read-timeout`.
+    /// Machine-readable reason, as in `refused`, `unauthorized`, `read-timeout`.
     pub detail: String,
-    /// The health state that a probe would have reported for the same thing, where there is one.
+    /// Health state that a probe would report for the same failure. `None` if no state corresponds to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthStatus>,
-    /// What happened, in one sentence.
+    /// Description of the failure, in one sentence.
     pub message: String,
-    /// What brought it about, from the outermost cause to the root, without keys.
+    /// Causes from the outermost to the root, without keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
-    /// What to do about it. Boxed, because results with this error are passed by value.
+    /// Remedies. Boxed, because results with this error are passed by value.
     #[serde(default)]
     pub advice: Box<ToolAdvice>,
-    /// Where it should have answered.
+    /// Address of the server that was called. `None` if the tool is a program, or no address is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// From request to failure, in milliseconds.
+    /// Time from the request to the failure, in milliseconds.
     pub latency_ms: u64,
 }
 
-/// What a person can do about a call that gave no answer.
+/// Remedies for a call that gave no answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolAdvice {
-    /// A sentence that names no flag or verb of a front end. `None` if `next` says it all.
+    /// Sentence that names no flag or verb of a front end. `None` if `next` says everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// Alternatives that a front end words, the best first.
+    /// Alternatives as data, the best first. A front end words them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
 }
 
 impl ToolAdvice {
-    /// Returns advice that is a sentence, steps, or both.
+    /// Creates advice from a sentence, steps, or both.
     #[must_use]
     pub fn new(fix: Option<String>, next: Vec<NextStep>) -> Box<Self> {
         Box::new(Self { fix, next })

@@ -1,33 +1,33 @@
-//! What a call costs.
+//! Cost of a call.
 //!
-//! Owns: the sum. Never: takes an unknown count or price for nothing.
+//! Owns: the calculation. Never: treats an unknown count or price as zero.
 
 use crate::Usage;
 
-/// US dollars for a million tokens, which is the same number as millionths of a dollar for one token.
+/// Prices in US dollars per million tokens, which is the same number as millionths of a dollar per token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Price {
-    /// Of the prompt.
+    /// Price of the prompt. `None` if it is not known.
     pub input: Option<f64>,
-    /// Of the prompt's part that is read from a cache; as the rest of it where that is not set.
+    /// Price of the part of the prompt that is read from a cache. `None` if it is the same as `input`.
     pub cached: Option<f64>,
-    /// Of the answer, reasoning included.
+    /// Price of the answer, including reasoning. `None` if it is not known.
     pub output: Option<f64>,
 }
 
 impl Price {
-    /// Millionths of a US dollar for these tokens, rounded to the nearest; none where a count or a price that matters is
-    /// not known.
+    /// Returns the cost of these tokens in millionths of a US dollar, rounded to the nearest. `None` if a required count or
+    /// price is not known.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
-        // A cache that nobody speaks of is none.
+        // Providers without a cache do not report the count, so a missing count of cached tokens means 0.
         let cached = usage.cached_tokens.unwrap_or(0).min(input);
         let of = |tokens: u64, price: Option<f64>| {
             if tokens == 0 {
                 return Some(0.0);
             }
-            // A count of tokens that a float cannot hold exactly costs more than there is.
+            // `f64::from` accepts `u32` but not `u64`. More than 4 billion tokens in one call is not a plausible count.
             Some(f64::from(u32::try_from(tokens).ok()?) * price?)
         };
         let sum = of(input - cached, self.input)?
@@ -36,12 +36,12 @@ impl Price {
         if !(0.0..1e15).contains(&sum) {
             return None;
         }
-        // Through text: there is no conversion that rounds and is checked.
+        // The conversion goes through text: `as u64` is not checked, and std has no checked conversion that rounds.
         format!("{sum:.0}").parse().ok()
     }
 }
 
-/// Dollars as people read them: `$0.0123`, and never a cost of nothing where there is one.
+/// Formats a cost for people, as in `$0.0123`. A cost that would round to zero is written as a bound instead.
 #[must_use]
 pub fn dollars(micro: u64) -> String {
     if micro > 0 && micro < 100 {

@@ -1,28 +1,28 @@
-//! The engine's verdict on one call of a tool: what it proposed, and what was measured around it.
+//! Report of the engine about one call of a tool: its proposal, and the measurements before and after it.
 //!
-//! Owns: `ToolResult` and the measurement of the boundary. Never: takes a tool's word for `wrote_files` or
-//! `committed`; both are computed from two measurements.
+//! Owns: `ToolResult` and the measured boundary. Never: relies on a tool's claim for `wrote_files` or `committed`; both are
+//! computed from two measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Endpoint, ErrorCategory, ExecutionMode, RunId, Timestamp, Usage};
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
-    /// An answer of the wanted kind.
+    /// An answer of the requested kind.
     Success,
-    /// An answer, of which only a part is usable.
+    /// An answer of which only a part is usable.
     PartialSuccess,
     /// No usable answer, or the boundary was crossed.
     Failed,
-    /// A time limit ran out.
+    /// The time limit was reached.
     Timeout,
 }
 
-/// What kind of answer it is. `diff` if and only if there is a valid diff.
+/// Kind of answer. `diff` if and only if there is a valid diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputKind {
@@ -32,24 +32,24 @@ pub enum OutputKind {
     Plan,
     /// Findings.
     Analysis,
-    /// Words.
+    /// Explanatory text.
     Explanation,
-    /// Why something failed.
+    /// Reason why something failed.
     Diagnosis,
 }
 
-/// What held the tool back while it ran.
+/// Way in which the boundary around a tool was enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// The kernel refused writes.
+    /// The operating system's kernel prevented writes.
     Kernel,
-    /// Nothing was refused; the state before and after was compared.
+    /// Nothing was prevented; the states before and after the call were compared.
     Observed,
 }
 
 impl Enforcement {
-    /// The word used in JSON, in policy and on the screen.
+    /// Returns the name used in JSON, in policies and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,32 +59,32 @@ impl Enforcement {
     }
 }
 
-/// What holds a tool back while it runs.
+/// Confinement of a tool while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confinement {
-    /// Kernel only when no layer is missing.
+    /// Enforcement. `kernel` only if no layer is missing.
     pub enforcement: Enforcement,
-    /// The kernel's layers around it, by name.
+    /// Names of the active layers.
     pub layers: Vec<String>,
-    /// The level of Landlock, the kernel's file rules; none without it.
+    /// ABI version of Landlock, the kernel's access rules for files. `None` if Landlock is not active.
     pub landlock_abi: Option<u32>,
-    /// Limits that hold for all processes of a run together, by name: `disk`, `memory`, `processes`.
+    /// Names of the limits that apply to all processes of a run together: `disk`, `memory`, `processes`.
     pub run_limits: Vec<String>,
-    /// What it tried in its last run and the kernel's filter of calls refused; none where the kernel does not tell.
+    /// System calls of the last run that the seccomp filter refused. `None` if the kernel does not report them.
     pub refused: Option<Vec<RefusedCall>>,
 }
 
-/// A system call that a tool tried and the kernel refused.
+/// System call that a tool attempted and the kernel refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedCall {
-    /// Its name, and of a socket its family and type.
+    /// Name of the call; for a socket, also its family and type.
     pub call: String,
-    /// How often it was refused.
+    /// Number of refusals.
     pub times: u64,
 }
 
 impl Confinement {
-    /// Nothing holds it; the state before and after is compared.
+    /// Returns the confinement of a tool that nothing confines: only the states before and after are compared.
     #[must_use]
     pub fn observed() -> Self {
         Self {
@@ -97,61 +97,62 @@ impl Confinement {
     }
 }
 
-/// The state of a repository at one moment, each part as a digest.
+/// State of a repository at one moment, each part as a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateMeasurement {
-    /// What HEAD names and the commit it resolves to.
+    /// Ref or commit that HEAD names, and the commit that it resolves to.
     pub head: String,
     /// SHA-256 over all refs.
     pub refs: String,
     /// SHA-256 of the index file.
     pub index: String,
-    /// SHA-256 over path, kind, size and times of everything in the work tree.
+    /// SHA-256 over path, kind, size and times of everything in the working tree.
     pub worktree: String,
     /// SHA-256 over the repository's configuration and hooks.
     pub git_files: String,
 }
 
-/// The measured boundary: before, after, and what differs.
+/// Measured boundary: the states before and after a call, and their differences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Boundary {
-    /// What held the tool back.
+    /// Way in which the boundary was enforced.
     pub enforcement: Enforcement,
-    /// The kernel's layers that did.
+    /// Names of the layers that were active.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<String>,
-    /// The level of Landlock among them.
+    /// ABI version of Landlock. Absent if Landlock was not active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
-    /// Limits that held for all processes of a run together: `disk`, `memory`, `processes`. One that is not named was missing;
-    /// each single process was limited all the same.
+    /// Limits that applied to all processes of a run together: `disk`, `memory`, `processes`. A limit that is not listed was not
+    /// available for the whole run; each single process was still limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_limits: Vec<String>,
-    /// System calls that the tool tried and the kernel refused, as far as the kernel tells; absent where it does not. Paths are
-    /// not among them: what a tool is not shown is refused without a record, and what a rule about files refuses the
-    /// kernel tells to nobody but root, in the system's audit. A call that a filter of the tool's own refuses first is
-    /// refused all the same, and is not among them either.
+    /// System calls that the tool attempted and the seccomp filter refused. Absent if the kernel does not report them.
+    ///
+    /// Refused paths are not listed: a hidden path fails without a record, and the kernel reports refusals by Landlock
+    /// only to root, in the audit log. A call that a seccomp filter of the tool itself refuses first is not listed either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Vec<RefusedCall>>,
-    /// State before the call; none when there was no repository to measure.
+    /// State before the call. Absent if there was no repository to measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StateMeasurement>,
-    /// State after the call.
+    /// State after the call. Absent if there was no repository to measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StateMeasurement>,
-    /// Runs of ours that landed while the tool worked, and account for every difference between the two states.
+    /// Ids of other runs that landed while the tool worked and that explain every difference between the two states.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landed_meanwhile: Vec<String>,
-    /// What changed, in words a person understands: `work tree: src/a.rs`, `HEAD`. Empty when it held.
+    /// Changes as text for people, as in `working tree: src/a.rs` or `HEAD`. Empty if nothing changed.
     pub violations: Vec<String>,
-    /// Files or the index changed.
+    /// True if files or the index changed.
     pub wrote_files: bool,
-    /// HEAD or a ref changed.
+    /// True if HEAD or a ref changed.
     pub committed: bool,
 }
 
 impl Boundary {
-    /// Compares two measurements whose every difference is what these runs of ours landed meanwhile: the tool wrote nothing.
+    /// Creates a boundary without violations for two measurements whose differences are all explained by other runs that
+    /// landed meanwhile.
     #[must_use]
     pub fn with_landings(
         confinement: &Confinement,
@@ -167,7 +168,7 @@ impl Boundary {
         }
     }
 
-    /// Compares two measurements. `paths` names work-tree paths that differ, as many as are worth showing.
+    /// Compares two measurements. `paths` lists paths in the working tree that differ, as many as should be shown.
     #[must_use]
     pub fn between(
         confinement: &Confinement,
@@ -189,9 +190,9 @@ impl Boundary {
             violations.push("git configuration or hooks".to_owned());
         }
         if before.worktree != after.worktree {
-            violations.extend(paths.iter().map(|path| format!("work tree: {path}")));
+            violations.extend(paths.iter().map(|path| format!("working tree: {path}")));
             if paths.is_empty() {
-                violations.push("work tree".to_owned());
+                violations.push("working tree".to_owned());
             }
         }
         Self {
@@ -211,85 +212,85 @@ impl Boundary {
         }
     }
 
-    /// True when nothing changed.
+    /// Returns true if nothing changed.
     #[must_use]
     pub fn held(&self) -> bool {
         !self.wrote_files && !self.committed
     }
 }
 
-/// What landing said of the answer.
+/// Judgment of landing on the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffValidation {
-    /// It lands on the base it was judged against.
+    /// True if the answer lands on the base commit that it was judged against.
     pub is_valid: bool,
-    /// The refusal code where it does not.
+    /// Refusal code. `None` if the answer lands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Why it does not land.
+    /// Reasons why the answer does not land.
     pub errors: Vec<String>,
-    /// What had to be repaired.
+    /// Repairs that landing made.
     pub warnings: Vec<String>,
-    /// Hunks or edits found.
+    /// Number of hunks or edits found.
     pub hunks: u32,
 }
 
-/// The result of one call of a tool.
+/// Result of one call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {
-    /// The tool, as in `llamacpp`.
+    /// Name of the tool, as in `llamacpp`.
     pub tool: String,
-    /// How it ended.
+    /// Outcome of the call.
     pub status: ResultStatus,
-    /// What it gave.
+    /// Kind of answer.
     pub output_kind: OutputKind,
-    /// The canonical diff; only with kind `diff`.
+    /// Canonical diff. `None` if the kind is not `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// SHA-256 of the canonical diff.
+    /// SHA-256 of the canonical diff. `None` if there is no diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff_sha256: Option<String>,
-    /// Paths the change touches, from the change itself.
+    /// Paths that the change touches, taken from the change itself.
     pub files_touched: Vec<String>,
-    /// Lines added plus lines removed.
+    /// Number of added and removed lines.
     pub line_count: u64,
-    /// This call.
+    /// Id of this call.
     pub tool_run_id: RunId,
-    /// The task it belongs to.
+    /// Id of the task that the call belongs to.
     pub task_id: RunId,
-    /// When the call began.
+    /// Time at which the call began.
     pub timestamp: Timestamp,
-    /// The model that answered.
+    /// Model that answered. `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_id: Option<String>,
-    /// `cloud` or `local`: the source system's name for where the work was done.
+    /// Place where the work was done, `cloud` or `local`. The field keeps the name that the source system gives it.
     pub provider: ExecutionMode,
-    /// `host:port`, nothing more.
+    /// Address of the server, as `host:port`. `None` if the tool is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// Tokens.
+    /// Token counts. `None` if the tool reported none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What the tokens cost by the profile's price, in millionths of a US dollar; none where it is not known.
+    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
-    /// From request to the last byte, in milliseconds.
+    /// Time from the request to the last byte, in milliseconds.
     pub latency_ms: u64,
-    /// Set when it failed.
+    /// Category of the failure. `None` if the call succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_category: Option<ErrorCategory>,
-    /// Set when it failed.
+    /// Description of the failure. `None` if the call succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// What landing said.
+    /// Judgment of landing on the answer.
     pub diff_validation: DiffValidation,
-    /// What was measured.
+    /// Measured boundary.
     pub boundary: Boundary,
-    /// Measured: files or the index changed during the call.
+    /// True if files or the index changed during the call, as measured.
     pub wrote_files: bool,
-    /// Measured: HEAD or a ref changed during the call.
+    /// True if HEAD or a ref changed during the call, as measured.
     pub committed: bool,
-    /// Set when the answer was not made by a model, with the reason; never set by a real provider.
+    /// Reason, if the answer was not made by a model. `None` for every real provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mock: Option<String>,
 }
@@ -312,7 +313,7 @@ mod tests {
     fn the_boundary_holds_only_when_nothing_changed() {
         let cases = [
             (state("main", "w"), true, false, false, ""),
-            (state("main", "w2"), false, true, false, "work tree: src/a.rs"),
+            (state("main", "w2"), false, true, false, "working tree: src/a.rs"),
             (state("main2", "w"), false, false, true, "HEAD: main -> main2"),
         ];
         for (after, held, wrote, committed, first) in cases {

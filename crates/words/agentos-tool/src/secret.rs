@@ -1,4 +1,4 @@
-//! A key that cannot be printed, compared, cloned by accident or written to JSON.
+//! Key that cannot be printed, compared or written to JSON.
 //!
 //! Owns: the wrapper. Never: stores a key anywhere; `agentos-credentials` does.
 
@@ -6,30 +6,31 @@ use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// An API key or token. Shows as `***`; its memory is cleared when dropped.
+/// API key or token. Is displayed as `***`; its memory is overwritten when it is dropped.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// Wraps a key. Surrounding white space (a pasted line end) is not part of a key.
+    /// Wraps a key, without surrounding white space such as a pasted line end.
     #[must_use]
     pub fn new(key: &str) -> Self {
         Self(SecretString::from(key.trim().to_owned()))
     }
 
-    /// The key itself. Every place that reads it is found by this name.
+    /// Returns the key itself. The unusual name makes every reader of a key easy to find.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// True when there is no key in it.
+    /// Returns true if the key is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.expose().is_empty()
     }
 
-    /// The last four characters for a person to recognise the key by; nothing of a key shorter than 16.
+    /// Returns the last four characters, by which a person can recognize the key. `None` if the key has fewer than 16
+    /// characters, because four would reveal too much of it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let key = self.expose();

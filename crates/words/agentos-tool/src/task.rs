@@ -1,39 +1,38 @@
-//! What a tool is asked to do. A tool gets text, never the repository's place.
+//! Task for a tool. A tool is given text, never the path of the repository.
 //!
-//! Owns: `ToolTask`. Never: picks the context; the engine does.
+//! Owns: `ToolTask`. Never: selects the context; the engine does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::RunId;
 
-/// One file the tool may look at.
+/// File that the tool is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFile {
-    /// Path inside the repository, `/` between parts.
+    /// Path in the repository, with `/` between its parts.
     pub path: String,
-    /// The whole text.
+    /// Complete text of the file.
     pub content: String,
 }
 
-/// The form in which the tool is asked to write its edits. Landing detects the form by itself; this only
-/// shapes the prompt.
+/// Form in which the tool is asked to write its edits. Affects only the prompt: landing detects the form of an answer itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditFormat {
-    /// A unified diff as git prints it.
+    /// Unified diff as git prints it.
     #[default]
     UnifiedDiff,
     /// Search/replace blocks.
     SearchReplace,
-    /// The whole new text of each file.
+    /// Complete new text of each file.
     WholeFile,
-    /// `{"edits":[{"path","search","replace"}]}`.
+    /// JSON object of the form `{"edits":[{"path","search","replace"}]}`.
     JsonEdits,
 }
 
 impl EditFormat {
-    /// The word used in JSON and on the screen.
+    /// Returns the name used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,36 +44,36 @@ impl EditFormat {
     }
 }
 
-/// Bounds on one call of a tool.
+/// Limits on one call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskLimits {
-    /// Seconds for the whole answer.
+    /// Time limit for the complete answer, in seconds.
     pub timeout_seconds: u64,
-    /// Tokens the answer may have; none leaves it to the provider's profile.
+    /// Maximum number of tokens in the answer. `None` if the provider's profile decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
 }
 
-/// A task for a tool.
+/// Task for a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolTask {
-    /// The run this belongs to.
+    /// Id of the run that the task belongs to.
     pub task_id: RunId,
-    /// What to do, in the user's words.
+    /// Instruction in the user's words.
     pub instruction: String,
-    /// Files to work on.
+    /// Files that the tool is shown.
     pub context: Vec<ContextFile>,
-    /// The form to answer in.
+    /// Form in which to write the edits.
     pub edit_format: EditFormat,
-    /// Paths the answer should stay inside; empty means anywhere policy allows.
+    /// Paths that the answer may change. Empty if the answer may change every path that policy allows.
     pub allowed_paths: Vec<String>,
-    /// Paths the answer must not touch. Policy enforces this; it is said here so that the tool may comply.
+    /// Paths that the answer must not change. Policy enforces this; the list lets the tool comply.
     pub forbidden_paths: Vec<String>,
-    /// Bounds.
+    /// Limits of the call.
     pub limits: TaskLimits,
-    /// 1 for the first try.
+    /// Number of the attempt; 1 is the first.
     pub attempt: u32,
-    /// Why the last try did not land.
+    /// Reason why the previous attempt did not land. `None` for the first attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }

@@ -165,7 +165,7 @@ fn a_server_that_writes_into_the_repository_fails_the_power_boundary_alone() {
         "{details}"
     );
     assert!(
-        details.contains("measured by the program: work tree: src/planted.rs"),
+        details.contains("measured by the program: working tree: src/planted.rs"),
         "{details}"
     );
 }

@@ -1,76 +1,84 @@
-//! The forms of a secret, as the letters and digits that are left of each.
+//! Encoded forms of a secret, each reduced to its letters and digits.
 //!
-//! Owns: the encodings. Never: decodes; what an escape means is `view`'s.
+//! Owns: the encodings. Never: decodes an escape; `view` does.
 
-/// Letters and digits of a form, at least: fewer are found in honest text by accident.
+/// Minimum number of letters and digits in a form. Shorter forms occur in ordinary text by accident.
 const SHORTEST_FORM: usize = 12;
-/// Letters and digits of a part that gives a secret away.
+/// Minimum number of letters and digits in a part of a form that is searched for on its own.
 const SHORTEST_PART: usize = 16;
-/// Bytes of a secret that is also looked for in a form of a form; longer ones are tokens and certificates.
+/// Maximum length in bytes of a secret that is also searched for in twice encoded forms. Longer values are tokens and
+/// certificates, whose forms would cost too much memory.
 const LONGEST_NESTED: usize = 160;
-/// Up to this length of a form its parts are looked for so densely that no more than [`PART_STEP`] letters are left of one.
+/// Maximum length of a form whose parts are taken every [`PART_STEP`] characters. Longer forms have fewer parts.
 const LONGEST_DENSE: usize = 256;
+/// Distance between the starts of two parts of a form.
 const PART_STEP: usize = 4;
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Adds the forms of a secret to `all`. False if the secret itself is not among them and must be looked for as it is: it has
-/// too few letters and digits, or consists of words that an honest text may hold with other marks between them.
-pub(super) fn forms(secret: &[u8], all: &mut Vec<Vec<u8>>) -> bool {
-    let is_covered = !is_words(secret) && squeeze(secret).len() >= SHORTEST_FORM;
+/// Adds the forms of a secret to `all`. Returns false if the unencoded secret is not among them and must be searched for
+/// exactly: it has too few letters and digits, or it consists of words that ordinary text may contain with other separators.
+pub(super) fn add_forms(secret: &[u8], all: &mut Vec<Vec<u8>>) -> bool {
+    let is_covered = !is_words(secret) && keep_alphanumeric(secret).len() >= SHORTEST_FORM;
     if is_covered {
-        add_with_parts(squeeze(secret), all);
+        add_with_parts(keep_alphanumeric(secret), all);
     }
-    let turned = [reversed(secret), rotated(secret)].map(|form| squeeze(&form));
-    for form in turned.into_iter().chain(encoded(secret)) {
+    let turned = [reverse_bytes(secret), rotate_letters(secret)].map(|form| keep_alphanumeric(&form));
+    for form in turned.into_iter().chain(encode_bytes(secret)) {
         add_with_parts(form, all);
     }
     if secret.len() <= LONGEST_NESTED {
         let inner = [
-            reversed(secret),
-            rotated(secret),
-            in_bits(secret, 6, 0, BASE64),
-            in_bits(secret, 6, 0, BASE64_URL),
-            in_bits(secret, 5, 0, BASE32),
-            each_byte(secret, |byte| format!("{byte:02x}")),
-            each_byte(secret, |byte| format!("{byte:02X}")),
+            reverse_bytes(secret),
+            rotate_letters(secret),
+            encode_bits(secret, 6, 0, BASE64),
+            encode_bits(secret, 6, 0, BASE64_URL),
+            encode_bits(secret, 5, 0, BASE32),
+            encode_each_byte(secret, |byte| format!("{byte:02x}")),
+            encode_each_byte(secret, |byte| format!("{byte:02X}")),
         ];
-        // The reverse of the first one is the secret itself.
-        all.extend(inner.iter().skip(1).map(|inner| squeeze(&reversed(inner))));
-        all.extend(inner.iter().flat_map(|inner| encoded(inner)));
+        // The first one is the reversed secret, so reversing it again would give the secret itself.
+        all.extend(
+            inner
+                .iter()
+                .skip(1)
+                .map(|inner| keep_alphanumeric(&reverse_bytes(inner))),
+        );
+        all.extend(inner.iter().flat_map(|inner| encode_bytes(inner)));
     }
     all.retain(|form| form.len() >= SHORTEST_FORM);
     is_covered
 }
 
-/// Returns true if a value is words and no random text, as `sk-no-key-required` is: it has no digit, and one case.
+/// Returns true if a value consists of words, like `sk-no-key-required`, and is not random: no digits, and only one case.
 fn is_words(secret: &[u8]) -> bool {
     let has = |fits: fn(&u8) -> bool| secret.iter().any(fits);
     let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     !has(u8::is_ascii_digit) && !is_mixed
 }
 
-/// The encodings of bytes, wherever in the encoded text they stand.
-fn encoded(bytes: &[u8]) -> Vec<Vec<u8>> {
+/// Returns the encodings of bytes. Base64 and Base32 have one for each alignment, because the text around the bytes may be
+/// encoded together with them.
+fn encode_bytes(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![
-        each_byte(bytes, |byte| format!("{byte:02x}")),
-        each_byte(bytes, |byte| format!("0x{byte:02x}")),
-        each_byte(bytes, |byte| format!("0x{byte:x}")),
-        each_byte(bytes, |byte| format!("{byte}")),
-        each_byte(bytes, |byte| format!("{byte:03}")),
-        each_byte(bytes, |byte| format!("{byte:03o}")),
-        each_byte(bytes, |byte| format!("{byte:08b}")),
+        encode_each_byte(bytes, |byte| format!("{byte:02x}")),
+        encode_each_byte(bytes, |byte| format!("0x{byte:02x}")),
+        encode_each_byte(bytes, |byte| format!("0x{byte:x}")),
+        encode_each_byte(bytes, |byte| format!("{byte}")),
+        encode_each_byte(bytes, |byte| format!("{byte:03}")),
+        encode_each_byte(bytes, |byte| format!("{byte:03o}")),
+        encode_each_byte(bytes, |byte| format!("{byte:08b}")),
     ];
     for alphabet in [BASE64, BASE64_URL] {
-        all.extend((0..3).map(|before| in_bits(bytes, 6, before, alphabet)));
+        all.extend((0..3).map(|before| encode_bits(bytes, 6, before, alphabet)));
     }
-    all.extend((0..5).map(|before| in_bits(bytes, 5, before, BASE32)));
-    all.iter().map(|form| squeeze(form)).collect()
+    all.extend((0..5).map(|before| encode_bits(bytes, 5, before, BASE32)));
+    all.iter().map(|form| keep_alphanumeric(form)).collect()
 }
 
-/// Adds a form and the parts of it of which one is left whole where it is cut in two.
+/// Adds a form, and parts of it, so that a part stays intact if the form is split in two.
 fn add_with_parts(form: Vec<u8>, all: &mut Vec<Vec<u8>>) {
     let half = form.len() / 2;
     let size = SHORTEST_PART.max(form.len().div_ceil(4));
@@ -90,17 +98,18 @@ fn add_with_parts(form: Vec<u8>, all: &mut Vec<Vec<u8>>) {
 }
 
 /// Returns the letters and digits, in lower case.
-fn squeeze(text: &[u8]) -> Vec<u8> {
+fn keep_alphanumeric(text: &[u8]) -> Vec<u8> {
     let kept = text.iter().filter(|byte| byte.is_ascii_alphanumeric());
     kept.map(u8::to_ascii_lowercase).collect()
 }
 
-fn reversed(bytes: &[u8]) -> Vec<u8> {
+/// Returns the bytes in reverse order.
+fn reverse_bytes(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().rev().copied().collect()
 }
 
-/// Rotates letters by 13.
-fn rotated(bytes: &[u8]) -> Vec<u8> {
+/// Rotates letters by 13 positions (ROT13).
+fn rotate_letters(bytes: &[u8]) -> Vec<u8> {
     let turn = |byte: u8, first: u8| (byte - first + 13) % 26 + first;
     let each = bytes.iter().map(|byte| match byte {
         b'a'..=b'z' => turn(*byte, b'a'),
@@ -110,15 +119,16 @@ fn rotated(bytes: &[u8]) -> Vec<u8> {
     each.collect()
 }
 
-fn each_byte(bytes: &[u8], write: fn(u8) -> String) -> Vec<u8> {
+/// Encodes each byte separately with `write`.
+fn encode_each_byte(bytes: &[u8], write: fn(u8) -> String) -> Vec<u8> {
     bytes.iter().flat_map(|byte| write(*byte).into_bytes()).collect()
 }
 
-/// Encodes bytes `width` bits at a time (RFC 4648), as they stand behind `before` other bytes. Only characters that hold
-/// nothing of the neighbours are kept.
-fn in_bits(bytes: &[u8], width: usize, before: usize, alphabet: &[u8]) -> Vec<u8> {
+/// Encodes bytes `width` bits at a time (RFC 4648), as if `before` other bytes preceded them. Returns only the characters
+/// that do not depend on neighboring bytes.
+fn encode_bits(bytes: &[u8], width: usize, before: usize, alphabet: &[u8]) -> Vec<u8> {
     let (mut out, mut pending, mut count) = (Vec::new(), 0_usize, 0);
-    // The first character of which all bits are known.
+    // These leading bits share a character with the unknown byte before, so that character is not known.
     let skipped = (width - before * 8 % width) % width;
     for (at, byte) in bytes.iter().enumerate() {
         pending = pending << 8 | usize::from(*byte);

@@ -1,27 +1,29 @@
-//! Readings of a text: as it is, with its escapes decoded, and of either only the letters and digits.
+//! Views of a text: unchanged, with its escapes decoded, and of either only the letters and digits.
 //!
-//! Owns: the escapes, and where each byte of a reading stands in the text. Never: knows a secret.
+//! Each byte of a view knows its place in the original text, so that a match in a view can be replaced in the original.
+//!
+//! Owns: the escapes, and the place of each byte of a view in the text. Never: knows a secret.
 
 use std::ops::Range;
 
-/// Bytes of a text that may stand between two letters or digits of a secret.
+/// Maximum number of bytes between two letters or digits of a secret.
 const LONGEST_GAP: usize = 128;
-/// Stands for a longer gap; no form has it.
+/// Byte that represents a longer gap. No form of a secret contains it, so that nothing matches across the gap.
 const GAP: u8 = 0;
-/// The longest escape, as in `&CounterClockwiseContourIntegral;`.
+/// Maximum length of an escape, as in `&CounterClockwiseContourIntegral;`.
 const LONGEST_ESCAPE: usize = 40;
 
-/// A reading of a text.
-pub(super) struct View {
+/// TextView of a text.
+pub(super) struct TextView {
     bytes: Vec<u8>,
-    /// The place of each byte in the text; `None` if it is the byte's own.
+    /// Place of each byte in the text. `None` if the view is the unchanged text.
     places: Option<Vec<(u32, u32)>>,
-    /// Where an escape begins that may go on behind the end.
+    /// Start of an escape that may continue after the end of the text. `None` if there is none.
     unfinished: Option<usize>,
 }
 
-impl View {
-    pub(super) fn of(text: &[u8]) -> Self {
+impl TextView {
+    pub(super) fn from_text(text: &[u8]) -> Self {
         Self {
             bytes: text.to_vec(),
             places: None,
@@ -29,15 +31,16 @@ impl View {
         }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(super) fn unfinished(&self) -> Option<usize> {
+    pub(super) fn unfinished_escape(&self) -> Option<usize> {
         self.unfinished
     }
 
-    fn place(&self, at: usize) -> Option<(usize, usize)> {
+    /// Returns the start and end of a byte's place in the text. `None` if the view has no such byte.
+    fn place_of(&self, at: usize) -> Option<(usize, usize)> {
         match &self.places {
             Some(places) => {
                 let (start, end) = places.get(at)?;
@@ -47,7 +50,8 @@ impl View {
         }
     }
 
-    /// Returns the place of a byte in as few bytes as it takes: a text is looked at in blocks of much less than 4 GiB.
+    /// Returns the place of a byte as two 32-bit numbers, which halves the memory of a view. A text is searched in blocks of
+    /// much less than 4 GiB.
     fn short_place(&self, at: usize) -> (u32, u32) {
         match &self.places {
             Some(places) => places.get(at).copied().unwrap_or_default(),
@@ -58,15 +62,18 @@ impl View {
         }
     }
 
-    /// Returns where bytes of this reading stand in the text. `None` if there are none.
-    pub(super) fn source(&self, range: &Range<usize>) -> Option<Range<usize>> {
-        let (first, last) = (self.place(range.start)?, self.place(range.end.checked_sub(1)?)?);
+    /// Returns the place in the text of a range of this view. `None` if the range is empty or out of bounds.
+    pub(super) fn source_range(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let (first, last) = (
+            self.place_of(range.start)?,
+            self.place_of(range.end.checked_sub(1)?)?,
+        );
         Some(first.0..last.1)
     }
 
-    /// Reads the text with its escapes decoded. `None` if it has none. Unless it is the end, an escape that may go on behind
-    /// it, and whatever follows its beginning, is left out.
-    pub(super) fn decode(&self, is_end: bool) -> Option<Self> {
+    /// Returns the view with its escapes decoded. `None` if it has none. Unless `is_end`, the view ends before an escape that
+    /// may continue after the end of the text.
+    pub(super) fn decode_escapes(&self, is_end: bool) -> Option<Self> {
         let is_special = |byte: &u8| matches!(byte, b'%' | b'\\' | b'&' | 0x1b | 0x80..);
         let first = self.bytes.iter().position(is_special)?;
         let mut decoded = Self {
@@ -81,11 +88,11 @@ impl View {
                 None
             } else {
                 let rest = self.bytes.get(at..).unwrap_or_default();
-                if !is_end && may_go_on(rest) {
-                    decoded.unfinished = self.place(at).map(|place| place.0);
+                if !is_end && may_be_escape(rest) {
+                    decoded.unfinished = self.place_of(at).map(|place| place.0);
                     break;
                 }
-                escape_at(rest)
+                decode_escape(rest)
             };
             has_escape |= escape.is_some();
             let (length, byte) = escape.unwrap_or((1, *byte));
@@ -97,8 +104,8 @@ impl View {
         (has_escape || decoded.unfinished.is_some()).then_some(decoded)
     }
 
-    /// Reads only the letters and digits, in lower case; [`GAP`] stands for many other bytes.
-    pub(super) fn squeeze(&self) -> Self {
+    /// Returns only the letters and digits, in lower case. [`GAP`] replaces a long run of other bytes.
+    pub(super) fn keep_alphanumeric(&self) -> Self {
         let mut bytes = Vec::with_capacity(self.bytes.len());
         let mut places = Vec::with_capacity(self.bytes.len());
         let mut gap = 0;
@@ -123,20 +130,20 @@ impl View {
     }
 }
 
-/// Reads the escape that a text begins with: its length, and the byte that it means. `None` if there is none.
-fn escape_at(rest: &[u8]) -> Option<(usize, u8)> {
+/// Decodes the escape at the beginning of a text. Returns its length and its byte. `None` if the text begins with no escape.
+fn decode_escape(rest: &[u8]) -> Option<(usize, u8)> {
     let (length, code) = match rest {
-        [b'%', after @ ..] => number(after, 16, 2, 2).map(|(length, code)| (1 + length, code)),
-        [b'\\', after @ ..] => backslash(after).map(|(length, code)| (1 + length, code)),
-        [b'&', after @ ..] => entity(after).map(|(length, code)| (1 + length, code)),
-        [0x1b, after @ ..] => control_sequence(after).map(|length| (1 + length, u32::from(b' '))),
-        _ => character(rest),
+        [b'%', after @ ..] => parse_number(after, 16, 2, 2).map(|(length, code)| (1 + length, code)),
+        [b'\\', after @ ..] => decode_backslash(after).map(|(length, code)| (1 + length, code)),
+        [b'&', after @ ..] => decode_entity(after).map(|(length, code)| (1 + length, code)),
+        [0x1b, after @ ..] => control_sequence_length(after).map(|length| (1 + length, u32::from(b' '))),
+        _ => decode_character(rest),
     }?;
     Some((length, ascii_of(code)))
 }
 
-/// Returns true if bytes up to the end of a text are the beginning of an escape.
-fn may_go_on(rest: &[u8]) -> bool {
+/// Returns true if the last bytes of a text may be the beginning of an escape.
+fn may_be_escape(rest: &[u8]) -> bool {
     if rest.len() > LONGEST_ESCAPE {
         return false;
     }
@@ -159,14 +166,14 @@ fn may_go_on(rest: &[u8]) -> bool {
         [b'&', after @ ..] => are(after, |c| c.is_ascii_alphanumeric() || *c == b'#'),
         [0x1b, b'[', after @ ..] => are(after, |c| matches!(c, 0x20..=0x3f)),
         [first, ..] => {
-            rest.len() < width(*first) && are(rest.get(1..).unwrap_or_default(), |c| c & 0xc0 == 0x80)
+            rest.len() < utf8_length(*first) && are(rest.get(1..).unwrap_or_default(), |c| c & 0xc0 == 0x80)
         }
         [] => false,
     }
 }
 
-/// Reads so many digits. `None` if there are too few.
-fn number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(usize, u32)> {
+/// Parses `least` to `most` digits. Returns their count and value. `None` if there are fewer.
+fn parse_number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(usize, u32)> {
     let digits = text
         .iter()
         .take(most)
@@ -179,35 +186,37 @@ fn number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(usize, u
     (length >= least).then_some((length, value))
 }
 
-/// Escapes of JSON (RFC 8259, section 7), C, Rust, Python and JavaScript, behind their backslash.
-fn backslash(after: &[u8]) -> Option<(usize, u32)> {
+/// Decodes the part of an escape after its backslash, as in JSON (RFC 8259, section 7), C, Rust, Python and JavaScript.
+/// `None` if it is not an escape.
+fn decode_backslash(after: &[u8]) -> Option<(usize, u32)> {
     let behind = |count: usize| after.get(count..).unwrap_or_default();
     let in_braces = || {
-        let (length, code) = number(behind(2), 16, 1, 8)?;
+        let (length, code) = parse_number(behind(2), 16, 1, 8)?;
         (behind(2 + length).first() == Some(&b'}')).then_some((3 + length, code))
     };
-    let fixed = |digits| number(behind(1), 16, digits, digits).map(|(length, code)| (1 + length, code));
+    let fixed = |digits| parse_number(behind(1), 16, digits, digits).map(|(length, code)| (1 + length, code));
     match after.first()? {
         b'x' | b'u' if behind(1).first() == Some(&b'{') => in_braces(),
         b'x' => fixed(2),
         b'u' => fixed(4),
         b'U' => fixed(8),
-        b'0'..=b'7' => number(after, 8, 1, 3),
+        b'0'..=b'7' => parse_number(after, 8, 1, 3),
         b'\\' => Some((1, u32::from(b'\\'))),
         b'a' | b'b' | b'e' | b'f' | b'n' | b'r' | b't' | b'v' => Some((1, u32::from(b' '))),
         _ => None,
     }
 }
 
-/// References of HTML behind their `&`; those of letters are no concern, as HTML has none of ASCII's.
-fn entity(after: &[u8]) -> Option<(usize, u32)> {
+/// Decodes the part of an HTML character reference after its `&`. `None` if it is not one. Named references exist for no
+/// ASCII letter or digit, so that all but a few names can become a blank.
+fn decode_entity(after: &[u8]) -> Option<(usize, u32)> {
     let (length, code) = match after {
         [b'#', b'x' | b'X', digits @ ..] => {
-            let (length, code) = number(digits, 16, 1, 8)?;
+            let (length, code) = parse_number(digits, 16, 1, 8)?;
             (2 + length, code)
         }
         [b'#', digits @ ..] => {
-            let (length, code) = number(digits, 10, 1, 8)?;
+            let (length, code) = parse_number(digits, 10, 1, 8)?;
             (1 + length, code)
         }
         _ => {
@@ -228,16 +237,17 @@ fn entity(after: &[u8]) -> Option<(usize, u32)> {
     Some((length + end, code))
 }
 
-/// Measures a control sequence of a terminal behind its escape character (ECMA-48, section 5.4).
-fn control_sequence(after: &[u8]) -> Option<usize> {
+/// Returns the length of a terminal control sequence after its escape character (ECMA-48, section 5.4). `None` if the bytes
+/// are not one.
+fn control_sequence_length(after: &[u8]) -> Option<usize> {
     let inside = after.strip_prefix(b"[")?.iter().take(LONGEST_ESCAPE);
     let length = inside.take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
     let is_end = matches!(after.get(1 + length), Some(0x40..=0x7e));
     is_end.then_some(length + 2)
 }
 
-/// Bytes of a character that begins with this one.
-fn width(first: u8) -> usize {
+/// Returns the length of the UTF-8 character that begins with this byte.
+fn utf8_length(first: u8) -> usize {
     match first {
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
@@ -246,14 +256,15 @@ fn width(first: u8) -> usize {
     }
 }
 
-fn character(rest: &[u8]) -> Option<(usize, u32)> {
-    let length = width(*rest.first()?);
+/// Decodes the first character. Returns its length and code point. `None` if the bytes are not valid UTF-8.
+fn decode_character(rest: &[u8]) -> Option<(usize, u32)> {
+    let length = utf8_length(*rest.first()?);
     let text = std::str::from_utf8(rest.get(..length)?).ok()?;
     Some((length, u32::from(text.chars().next()?)))
 }
 
-/// Returns the ASCII character that a character stands for: itself, its full width, its tag (which shows nothing), its
-/// mathematical letter or digit; a blank for all others.
+/// Returns the ASCII character that a code point resembles or encodes: itself, its fullwidth form, its (invisible) tag
+/// character, its mathematical letter or digit. Returns a blank for all others.
 fn ascii_of(code: u32) -> u8 {
     let ascii = match code {
         0..=0x7f => code,
