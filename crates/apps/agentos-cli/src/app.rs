@@ -1,6 +1,6 @@
-//! What every command gets: the environment, the common flags and the way out.
+//! Context that every verb is given: the host, the common flags and the output.
 //!
-//! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
+//! Owns: the shared values of one command, and the display of results and failures. Never: does a verb's work.
 
 use agentos_api::{NextStep, unsaid_causes};
 use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
@@ -14,28 +14,28 @@ use crate::render::next_step::word_hint;
 use crate::terminal::{Streams, screen};
 use crate::{codes, escape, render};
 
-/// How a command ends when it does not end with an outcome of its own.
+/// Result of a verb: the exit status, or a failure that still has to be shown.
 pub type Done = Result<Exit, EffectError>;
 
-/// One call of the program.
+/// Context of one command.
 #[derive(Debug, Clone)]
 pub struct App {
     /// The product without a screen.
     pub host: Host,
-    /// Which streams a person looks at.
+    /// Standard streams that a person sees.
     pub streams: Streams,
-    /// Where output goes.
+    /// Output streams.
     pub printer: Printer,
     /// Flags of every verb.
     pub common: Common,
 }
 
 impl App {
-    /// Says that something was done: a sentence for a person, a document for a program.
+    /// Reports a success: a sentence for a person, or a JSON document for a program.
     ///
     /// # Errors
-    /// When standard output cannot be written.
-    pub fn say<T: serde::Serialize>(&self, sentence: &str, document: &T) -> Done {
+    /// Fails if standard output cannot be written.
+    pub fn report_success<T: serde::Serialize>(&self, sentence: &str, document: &T) -> Done {
         if self.printer.json {
             self.printer
                 .json(document)
@@ -46,8 +46,8 @@ impl App {
         Ok(Exit::Done)
     }
 
-    /// Shows the end of a verb that lands. Where it does not say what to do next, its code does.
-    pub fn finish(&self, outcome: &Outcome) -> Done {
+    /// Shows the outcome of a verb that lands. If the outcome contains no next step, adds the default one for its code.
+    pub fn show_outcome(&self, outcome: &Outcome) -> Done {
         let outcome = &Outcome {
             hint: word_hint(outcome.hint.as_deref(), &outcome.next)
                 .or_else(|| default_hint(outcome.code.as_deref()?)),
@@ -59,53 +59,54 @@ impl App {
                 .map_err(|error| output_failed(&error))?;
         } else {
             let text = render::outcome::outcome(outcome, self.common.verbose > 0);
-            self.show(text.trim_end(), outcome.is_done());
+            self.show_text(text.trim_end(), outcome.is_done());
         }
         Ok(Exit::from(outcome.cause))
     }
 
     /// Shows the end of a run that lands.
-    pub fn end(&self, end: RunEnd) -> Done {
-        let outcome = self.outcome(end)?;
-        self.finish(&outcome)
+    pub fn show_end(&self, end: RunEnd) -> Done {
+        let outcome = self.outcome_of(end)?;
+        self.show_outcome(&outcome)
     }
 
     /// Returns the outcome of a run that lands.
     ///
     /// # Errors
-    /// If the run was a question, which no caller asks here.
-    pub fn outcome(&self, end: RunEnd) -> Result<Outcome, EffectError> {
+    /// Fails if the run was one that lands nothing. No caller passes such a run.
+    pub fn outcome_of(&self, end: RunEnd) -> Result<Outcome, EffectError> {
         match end {
             RunEnd::Outcome(ended) => Ok(ended.outcome),
             RunEnd::Verdict(_) => {
-                let message = "a question was asked where a change was to land";
+                let message = "a run that should land a change ended without an outcome";
                 Err(EffectError::new(Cause::Internal, "run-lost", message))
             }
         }
     }
 
-    /// Shows the whole report as data, whatever the end: it is what was asked for. Below it the diff, where one is known.
-    pub fn explain(&self, outcome: &Outcome, diff: Option<&[u8]>) -> Done {
+    /// Prints the complete report to standard output, even for a refusal, because the report is what was requested. Adds the
+    /// diff if there is one.
+    pub fn show_report(&self, outcome: &Outcome, diff: Option<&[u8]>) -> Done {
         if self.printer.json {
-            return self.finish(outcome);
+            return self.show_outcome(outcome);
         }
-        let mut text = render::outcome::outcome(&worded(outcome), true);
+        let mut text = render::outcome::outcome(&word_outcome(outcome), true);
         if let Some(diff) = diff {
             text.push('\n');
-            text.push_str(&self.diff(diff, outcome.report.as_ref()));
+            text.push_str(&self.format_diff(diff, outcome.report.as_ref()));
         }
         self.page(&text).map_err(|error| output_failed(&error))?;
         Ok(Exit::from(outcome.cause))
     }
 
-    /// A diff as text for this screen; with a report, how each hunk was placed stands in the margin.
-    pub fn diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
+    /// Formats a diff for this screen. With a report, the margin shows how each hunk was placed.
+    pub fn format_diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
         let width = screen::width(self);
         render::diff::diff(&String::from_utf8_lossy(diff), width, report)
     }
 
-    /// Quiet silences a success; why something did not land is always said.
-    fn show(&self, text: &str, done: bool) {
+    /// Shows text. `--quiet` hides it only for a success: the reason for a refusal is always shown.
+    fn show_text(&self, text: &str, done: bool) {
         if done {
             self.printer.note(text);
         } else {
@@ -113,18 +114,18 @@ impl App {
         }
     }
 
-    /// Shows a failure that happened before a run could begin. Where it does not say what to do next, its code does.
-    pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
+    /// Shows a failure that happened before a run could begin. If it contains no next step, adds the default one for its code.
+    pub fn show_failure(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
         let hint = word_hint(error.hint.as_deref(), &error.next).or_else(|| default_hint(&error.code));
         let error = &EffectError {
             hint,
             ..error.clone()
         };
         if self.printer.json {
-            // Nothing more can be said when standard output is gone.
+            // If standard output is closed, there is no other place for the document.
             let _ = match run {
                 Some(run) => self.printer.json(&Outcome::from_effect(run, error)),
-                None => self.printer.json(&Failure::of(error)),
+                None => self.printer.json(&FailureDocument::from_error(error)),
             };
             return Exit::from(error.cause);
         }
@@ -149,22 +150,22 @@ impl App {
     }
 }
 
-/// Returns the words for what the code of a failure suggests. Returns `None` for a code that a policy rule brought.
+/// Returns the default next step for a code. `None` if the code comes from a policy rule.
 fn default_hint(code: &str) -> Option<String> {
-    codes::next(code).map(str::to_owned)
+    codes::default_step(code).map(str::to_owned)
 }
 
-/// Returns the outcome with its steps in the words of this command line.
-pub fn worded(outcome: &Outcome) -> Outcome {
+/// Returns the outcome with its next steps worded as commands and flags.
+pub fn word_outcome(outcome: &Outcome) -> Outcome {
     Outcome {
         hint: word_hint(outcome.hint.as_deref(), &outcome.next),
         ..outcome.clone()
     }
 }
 
-/// What a program gets when a verb that lands nothing fails.
+/// JSON document about the failure of a verb that lands nothing.
 #[derive(serde::Serialize)]
-struct Failure<'a> {
+struct FailureDocument<'a> {
     version: u32,
     error: FailureBody<'a>,
 }
@@ -181,8 +182,8 @@ struct FailureBody<'a> {
     causes: &'a [String],
 }
 
-impl<'a> Failure<'a> {
-    fn of(error: &'a EffectError) -> Self {
+impl<'a> FailureDocument<'a> {
+    fn from_error(error: &'a EffectError) -> Self {
         let (code, message) = (&error.code, &error.message);
         Self {
             version: 1,
@@ -198,7 +199,7 @@ impl<'a> Failure<'a> {
     }
 }
 
-/// Standard output could not be written.
+/// Creates the failure for standard output that cannot be written.
 pub fn output_failed(error: &std::io::Error) -> EffectError {
     EffectError::from_source(
         Cause::Internal,

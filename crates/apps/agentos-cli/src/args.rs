@@ -1,4 +1,4 @@
-//! The command line as typed: one struct for each verb, whose doc comments are the help text.
+//! Command line as typed: one struct for each verb, whose doc comments are the help text.
 //!
 //! Owns: names, flags and help. Never: reads the environment or decides anything.
 
@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::wrong::Wrong;
+use self::wrong::BadUsage;
 
-/// Point any model at a git repository, certain that a tool can only propose a diff.
+/// Point any model at a git repository, certain that a tool can only propose a diff
 #[derive(Debug, Parser)]
 #[command(
     name = "agentos",
@@ -32,28 +32,28 @@ pub struct Cli {
     /// Flags of every verb.
     #[command(flatten)]
     pub common: Common,
-    /// The verb; without one, where you are and what you can do next.
+    /// Verb. Without one, the program shows the state of the repository and possible next steps.
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
 
-/// The command line with its examples.
+/// Returns the command line with its examples.
 pub fn command() -> Command {
     examples::with_examples(Cli::command())
 }
 
 impl Cli {
-    /// Reads the process's arguments; a call for help or the version ends here.
+    /// Parses the process's arguments. Exits the process if they ask for help or the version.
     ///
     /// # Errors
-    /// When the call is wrong.
-    pub fn of_process() -> Result<Self, Box<Wrong>> {
+    /// Fails if the arguments do not form a valid command line.
+    pub fn of_process() -> Result<Self, Box<BadUsage>> {
         let typed = asked_for_help(std::env::args_os().collect());
         let parsed = |command: Command| {
             let found = command.try_get_matches_from(&typed)?;
             Self::from_arg_matches(&found)
         };
-        // Examples cost more than all the rest of the command line, and only help shows them.
+        // Building the examples takes longer than all other parsing, and only help shows them.
         let is_help = |error: &clap::Error| {
             matches!(
                 error.kind(),
@@ -69,8 +69,8 @@ impl Cli {
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            let wrong = Wrong::of(&error, &words);
-            // A verb without its own verb shows help to a person.
+            let wrong = BadUsage::from_clap(&error, &words);
+            // A group such as `agentos tool` without a verb shows help to a person, and an error to a program.
             let shows_help = is_help(&error) && !wrong.common.json;
             if shows_help || !error.use_stderr() {
                 error.exit();
@@ -80,7 +80,7 @@ impl Cli {
     }
 }
 
-/// `agentos help VERB` is `agentos VERB --help`.
+/// Rewrites `agentos help VERB` to `agentos VERB --help`.
 fn asked_for_help(mut typed: Vec<OsString>) -> Vec<OsString> {
     if typed.get(1).is_some_and(|word| word == "help") {
         typed.remove(1);
@@ -92,7 +92,7 @@ fn asked_for_help(mut typed: Vec<OsString>) -> Vec<OsString> {
 /// Flags of every verb.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Common {
-    /// The repository [default: the one you are in]
+    /// Use the repository in this folder [default: the current one]
     #[arg(long, value_name = "DIR", global = true)]
     pub repo: Option<PathBuf>,
     /// Print one JSON document instead of text
@@ -104,54 +104,54 @@ pub struct Common {
     /// Print long text at once instead of in `$AGENTOS_PAGER`, `$PAGER` or `less`
     #[arg(long, global = true)]
     pub no_pager: bool,
-    /// Say more; twice for debugging
+    /// Show more details; give it twice for debugging
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 
-/// The verbs.
+/// Verbs of the program.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Show the whole way of a change in a temporary repository: no model, no key, no network
+    /// Show the whole path of a change in a temporary repository, without a model, a key or network
     Demo(land::DemoArgs),
-    /// Put a policy and a provider's profile into this repository: looks for local servers and for keys first
+    /// Add a policy and a provider's profile to this repository, after a search for local servers and keys
     Init(start::InitArgs),
-    /// Check everything that a landing and a tool need here, with a fix for each thing that is wrong
+    /// Check the machine and the repository, and show a fix for each problem
     Doctor(start::DoctorArgs),
-    /// Land an untrusted diff or a model's whole reply as a commit, or say why not
+    /// Land an untrusted diff or a model's complete reply as a commit, or explain the refusal
     Apply(land::ApplyArgs),
-    /// Ask a tool for a change and land it as a commit, or say why not
+    /// Request a change from a tool and land it as a commit, or explain the refusal
     Run(land::RunArgs),
-    /// Diffs: turn any edit dialect into the canonical git diff
+    /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),
-    /// Say yes to a run that waits for a person, and land it; without a run, list what waits
+    /// Consent to a run that waits for a person and land it, or list all waiting runs
     Approve(land::ApproveArgs),
-    /// Say no to a run that waits for a person
+    /// Decline a run that waits for a person
     Deny(land::DenyArgs),
-    /// Take a landed run back, as a commit of its own
+    /// Undo a landed run with a new commit
     Undo(land::UndoArgs),
-    /// Finish or take back what a killed landing left; every verb that lands does this first
+    /// Finish or roll back an interrupted landing; every verb that lands does this first
     Recover,
-    /// Policy: judge a change without landing it, explain, test and check the rules, begin with a preset
+    /// Judge changes without landing them; create, explain, test and check policies
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
-    /// Tools: list them, check their health, keep their keys, ask one without landing
+    /// List tools, check their health, manage their keys, run one without landing
     #[command(subcommand)]
     Tool(tool::ToolVerb),
-    /// Evidence: list runs, show one as a story, verify the tape
+    /// List and show runs; verify, replay and export evidence
     #[command(subcommand)]
     Evidence(evidence::EvidenceVerb),
-    /// Provider profiles: list them, show one and where its values come from, make one, validate one
+    /// List, show, create and validate provider profiles
     #[command(subcommand)]
     Profile(tool::ProfileVerb),
-    /// Models: list those that are known without asking a server, show what one can do
+    /// List known models and show their capabilities, without contacting a server
     #[command(subcommand)]
     Models(tool::ModelsVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
-    /// Print what makes your shell complete verbs, flags, providers, runs and policies
+    /// Print a script that lets your shell complete verbs, flags, providers, runs and policies
     Completions(shell::CompletionsArgs),
-    /// Print a manual page; without a name, the one of the program
+    /// Print the manual page of a verb or of the whole program
     Man(shell::ManArgs),
 }

@@ -1,4 +1,4 @@
-//! One file for each verb; this one only sends a call to the right one.
+//! Verbs, with one file each; this one only dispatches to them.
 //!
 //! Owns: the dispatch. Never: prints results itself.
 
@@ -37,12 +37,13 @@ use crate::args::policy::PolicyVerb;
 use crate::args::tool::{AuthVerb, ModelsVerb, ProfileVerb, ToolVerb};
 use crate::exit::Exit;
 
-/// Runs a verb and shows what went wrong, if anything did.
+/// Runs a verb and shows its failure, if any.
 pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
     let run = agentos_host::new_run();
     let Some(verb) = verb else {
-        return status::status(app).unwrap_or_else(|error| app.fail(None, &error));
+        return status::status(app).unwrap_or_else(|error| app.show_failure(None, &error));
     };
+    // For a verb that lands, a failure is shown as an outcome with the run's id, because the run may have left records.
     let (lands, done) = match verb {
         Verb::Demo(args) => (false, demo::demo(app, args)),
         Verb::Init(args) => (false, init::init(app, args, &run)),
@@ -90,5 +91,5 @@ pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Completions(args) => (false, completions::completions(app, args)),
         Verb::Man(args) => (false, man::man(app, args)),
     };
-    done.unwrap_or_else(|error| app.fail(lands.then_some(&run), &error))
+    done.unwrap_or_else(|error| app.show_failure(lands.then_some(&run), &error))
 }

@@ -1,17 +1,17 @@
-//! Untrusted text on its way to a terminal.
+//! Escaping of untrusted text for a terminal.
 //!
-//! Owns: what of it may pass. Never: touches text that goes to a file, a pipe's data or the evidence; JSON of `--json`
-//! is escaped wherever it goes, so that it is the same everywhere, and means the same as before.
+//! Owns: the characters that may pass. Never: changes text for a file, a pipe or the evidence. The JSON of `--json` is
+//! escaped wherever it goes, so that it is always the same; its values do not change.
 
 use std::fmt::Write;
 
-/// One line of untrusted text: control characters, line breaks, bidirectional and other invisible characters
-/// are shown as escapes.
+/// Escapes one line of untrusted text: control characters, line breaks, bidirectional and other invisible characters are
+/// shown as escapes.
 pub fn line(text: &str) -> String {
     escape(text, false)
 }
 
-/// Several lines of untrusted text: as [`line`], but line feeds and tabs pass.
+/// Escapes several lines of untrusted text like [`line`], but keeps line feeds and tabs.
 pub fn block(text: &str) -> String {
     escape(text, true)
 }
@@ -28,17 +28,17 @@ fn escape(text: &str, keep_lines: bool) -> String {
     out
 }
 
-/// Escapes, in finished JSON, every character that a terminal acts on or does not show, as `\uXXXX`.
+/// Escapes every character in finished JSON that a terminal interprets or does not show, as `\uXXXX`.
 ///
-/// `serde_json` escapes only U+0000 to U+001F, which is all that RFC 8259 (section 7) asks for. U+009B begins a control
-/// sequence on a terminal as ESC `[` does, and characters of direction show a diff in another order than it has. Such
-/// characters are only found inside strings of a JSON text, so that the values stay the same.
+/// `serde_json` escapes only U+0000 to U+001F, which is all that RFC 8259 (section 7) requires. But U+009B begins a control
+/// sequence on a terminal like ESC `[`, and bidirectional characters change the displayed order of a diff. In JSON text,
+/// such characters can only occur inside strings, where an escape has the same value.
 pub fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut units = [0; 2];
     for c in text.chars() {
         match c {
-            // White space between the values.
+            // Line feeds between values are white space of the JSON text and must stay.
             '\n' | '\t' | '\r' => out.push(c),
             c if is_hidden(c) => {
                 for unit in c.encode_utf16(&mut units) {
@@ -52,24 +52,25 @@ pub fn json(text: &str) -> String {
     out
 }
 
-/// Returns true if a character acts on a terminal, changes how its neighbours are shown, or shows nothing at all.
+/// Returns true if a terminal interprets a character, shows its neighbors differently because of it, or does not show it.
 fn is_hidden(c: char) -> bool {
     c.is_control() || is_invisible(c) || is_not_assigned_for_all(c)
 }
 
-/// Category Cf, Zl and Zp of Unicode 16 (`DerivedGeneralCategory.txt`), and letters that are drawn as nothing.
+/// Returns true for the categories Cf, Zl and Zp of Unicode 16 (`DerivedGeneralCategory.txt`), and for letters without a
+/// visible form.
 fn is_invisible(c: char) -> bool {
     matches!(u32::from(c),
         0x00AD | 0x034F | 0x0600..=0x0605 | 0x061C | 0x06DD | 0x070F | 0x0890..=0x0891 | 0x08E2
-        // Fillers and the vowels that stand for none (`Default_Ignorable_Code_Point`), the empty Braille pattern.
+        // Fillers and inherent vowels (`Default_Ignorable_Code_Point`), and the empty Braille pattern.
         | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x2800 | 0x3164 | 0xFFA0
         | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF0..=0xFFFB
         | 0x110BD | 0x110CD | 0x13430..=0x1343F | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
-        // Tags and selectors of variants.
+        // Tag characters and variation selectors.
         | 0xE0000..=0xE0FFF)
 }
 
-/// Private use and noncharacters: what is shown for them differs from one machine to the next.
+/// Returns true for private-use characters and noncharacters, whose display differs between machines.
 fn is_not_assigned_for_all(c: char) -> bool {
     let point = u32::from(c);
     matches!(point, 0xE000..=0xF8FF | 0xFDD0..=0xFDEF | 0xF0000..=0x0010_FFFF) || point & 0xFFFE == 0xFFFE

@@ -1,10 +1,10 @@
-//! The exit codes of the command line, as its help shows them.
+//! Exit codes of the command line, as its help shows them.
 //!
-//! Owns: the layout of the table. Never: the numbers and their meaning, which every front end shares.
+//! Owns: the layout of the table. Never: the numbers and their meanings; all front ends share those of `agentos-api`.
 
 pub use agentos_api::ExitStatus as Exit;
 
-/// The table as shown at the end of the help text.
+/// Returns the table of exit codes for the end of the help text.
 pub fn table() -> String {
     let rows = Exit::ALL
         .iter()

@@ -1,6 +1,6 @@
-//! Answers that come in by standard input or by the name of a file.
+//! Answers that are read from standard input or a file.
 //!
-//! Owns: which of the two is meant. Never: reads without a bound.
+//! Owns: the choice between the two. Never: reads without a size limit.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,13 +12,12 @@ use crate::app::App;
 /// Reads a file, or standard input for `-`.
 ///
 /// # Errors
-/// When there is nothing to read, it cannot be read, or it is too large.
+/// Fails if standard input is a terminal, or if the input cannot be read or is too large.
 pub fn answer(app: &App, path: &Path) -> Result<Vec<u8>, EffectError> {
     if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
-            return Err(
-                usage("no file is named and nothing is piped in").hint("try: agentos apply fix.patch")
-            );
+            return Err(usage("no file is named and standard input is a terminal")
+                .hint("try: agentos apply fix.patch"));
         }
         return bounded(std::io::stdin().lock(), "standard input", LARGEST_ANSWER);
     }

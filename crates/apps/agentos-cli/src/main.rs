@@ -1,6 +1,6 @@
-//! The agentos command line: parses, wires real effects into the engine, runs one verb, ends with its code.
+//! Command line of AgentOS: parses the arguments, creates the host, runs one verb, exits with its status.
 //!
-//! Owns: nothing but the order of these steps. Never: holds logic of its own; see `commands` and `wire`.
+//! Owns: nothing but the order of these steps. Never: contains logic of its own; see `commands` and `agentos-host`.
 
 mod app;
 mod args;
@@ -27,7 +27,7 @@ use crate::printer::Printer;
 use crate::terminal::{Streams, complete};
 
 fn main() -> ExitCode {
-    // The helper of confined tools has one thread and no settings: it comes before everything else.
+    // The sandbox helper must have exactly one thread and read no settings, so this check comes before everything else.
     if let Some(code) = agentos_host::reexec_hook() {
         return code;
     }
@@ -68,18 +68,20 @@ fn main() -> ExitCode {
     };
     match read {
         Ok(cli) => commands::run(&app, cli.verb.as_ref()).into(),
-        Err(wrong) => app.fail(None, &wrong.error).into(),
+        Err(wrong) => app.show_failure(None, &wrong.error).into(),
     }
 }
 
-/// What libgit2 takes to write an object, a quarter of a megabyte, it gives back after each, and the GNU library hands it
-/// to the system every time. It lets twice as much lie as the largest block that was given back so far (mallopt(3), the
-/// dynamic threshold); this one is never written to, so it takes no memory.
+/// Makes glibc keep freed memory instead of returning it to the operating system.
+///
+/// libgit2 allocates a quarter of a megabyte for each object that it writes and frees it again, and glibc returns it to
+/// the system every time. After a large block is freed, glibc keeps up to twice its size (mallopt(3), the dynamic
+/// threshold). The block that is freed here is never written to, so it costs no memory.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(4 << 20)));
 }
 
-/// Answers a shell; nothing else may be printed then.
+/// Answers a shell's request for completions. Prints nothing else, because the shell would show it as a completion.
 fn answer_shell(environment: &Environment) -> ExitCode {
     match complete::answer(environment, std::env::args_os().collect()) {
         Ok(_) => Exit::Done.into(),
@@ -87,7 +89,7 @@ fn answer_shell(environment: &Environment) -> ExitCode {
     }
 }
 
-/// Diagnostics go to standard error; `AGENTOS_LOG` takes a filter as `tracing` writes it.
+/// Starts logging to standard error. `AGENTOS_LOG` may contain a filter in the syntax of `tracing`.
 fn start_log(environment: &Environment, verbose: u8) {
     let filter = match (environment.get("AGENTOS_LOG"), verbose) {
         (Some(filter), _) => filter.to_owned(),

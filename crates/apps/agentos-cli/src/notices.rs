@@ -1,6 +1,6 @@
 //! Notices of the host, as lines on standard error.
 //!
-//! Owns: how one looks. Never: lets untrusted text through unescaped.
+//! Owns: their layout. Never: prints untrusted text unescaped.
 
 use agentos_host::{HostObserver, Notice};
 
@@ -8,7 +8,7 @@ use crate::escape;
 use crate::printer::Printer;
 use crate::render::next_step::word_hint;
 
-/// Prints notices of work that is no run.
+/// Observer that prints notices of work outside a run.
 pub struct PrintedNotices(pub Printer);
 
 impl HostObserver for PrintedNotices {
@@ -17,7 +17,7 @@ impl HostObserver for PrintedNotices {
     }
 }
 
-/// Shows a notice, unless the caller wants quiet.
+/// Prints a notice, unless `--quiet` is set.
 pub fn print(printer: Printer, notice: &Notice) {
     let word = match notice.code.as_str() {
         Notice::RECOVERED => "recovered",

@@ -1,6 +1,6 @@
-//! Where output goes: data to standard output, everything else to standard error.
+//! Output: data goes to standard output, everything else to standard error.
 //!
-//! Owns: the two streams, colour and quiet. Never: formats; callers hand over finished, escaped text.
+//! Owns: the two streams, color and `--quiet`. Never: formats; callers pass finished, escaped text.
 
 use std::io::{self, Write};
 
@@ -10,57 +10,57 @@ use crate::escape;
 
 /// ANSI codes for the few styles used.
 pub mod style {
-    /// Good.
+    /// Success.
     pub const GOOD: &str = "\u{1b}[32m";
-    /// Bad.
+    /// Failure.
     pub const BAD: &str = "\u{1b}[31m";
-    /// Wants attention.
+    /// Warning.
     pub const WARN: &str = "\u{1b}[33m";
-    /// Less important.
+    /// Less important text.
     pub const DIM: &str = "\u{1b}[2m";
-    /// A heading.
+    /// Heading.
     pub const BOLD: &str = "\u{1b}[1m";
-    /// Back to normal.
+    /// Reset to normal text.
     pub const RESET: &str = "\u{1b}[0m";
 }
 
-/// Paints text; the stream strips the paint where colour is not wanted.
+/// Adds a style to text. The stream removes styles if color is not wanted.
 pub fn paint(style: &str, text: &str) -> String {
     format!("{style}{text}{}", style::RESET)
 }
 
-/// The two streams of one call.
+/// Output of one command.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
-    /// Only data and errors.
+    /// True if only data and errors are printed.
     pub quiet: bool,
-    /// Data is JSON.
+    /// True if data is printed as JSON.
     pub json: bool,
 }
 
 impl Printer {
-    /// Writes data. A closed pipe is no error: the reader has seen enough.
+    /// Writes data to standard output. A closed pipe is not an error: the reader has seen enough.
     ///
     /// # Errors
-    /// When standard output cannot be written for another reason (a full disk).
+    /// Fails if standard output cannot be written for another reason, such as a full disk.
     pub fn data(&self, text: &str) -> io::Result<()> {
         let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// Writes bytes as they are: for pipes, where they must arrive unchanged.
+    /// Writes bytes unchanged, for pipes.
     ///
     /// # Errors
-    /// As [`Printer::data`].
+    /// Fails like [`Printer::data`].
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
     }
 
-    /// Writes one JSON document as data, its invisible and control characters as escapes.
+    /// Writes one JSON document to standard output, with invisible and control characters as escapes.
     ///
     /// # Errors
-    /// As [`Printer::data`].
+    /// Fails like [`Printer::data`].
     pub fn json<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
         let mut text = escape::json(&text);
@@ -68,17 +68,17 @@ impl Printer {
         self.bytes(text.as_bytes())
     }
 
-    /// Tells a person something, unless quiet.
+    /// Shows a message to a person, unless `--quiet` is set.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.error(text);
         }
     }
 
-    /// Tells a person what went wrong, always.
+    /// Shows an error to a person, even with `--quiet`.
     pub fn error(&self, text: &str) {
         let mut out = AutoStream::new(io::stderr().lock(), AutoStream::choice(&io::stderr()));
-        // Nobody is left to tell when standard error is gone.
+        // If standard error is closed, there is no other place for the message.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     }
 }

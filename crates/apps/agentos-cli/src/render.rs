@@ -1,6 +1,6 @@
-//! Finished text for people, made from values.
+//! Text for people, created from values.
 //!
-//! Owns: layout and words. Never: prints, or lets untrusted text through unescaped.
+//! Owns: layout and wording. Never: prints, or returns untrusted text unescaped.
 
 pub mod context;
 pub mod diff;
@@ -17,7 +17,7 @@ pub mod report;
 pub mod result;
 pub mod status;
 
-/// A number and what it counts, as in `1 file` and `2 files`.
+/// Returns a number with its noun, as in `1 file` and `2 files`.
 pub fn counted(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -26,7 +26,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// A table of columns that are as wide as their widest cell; the last one is not padded.
+/// Formats a table. Each column is as wide as its widest cell; the last one is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count)

@@ -1,6 +1,6 @@
-//! The terminal and the shell around it.
+//! Terminal and shell.
 //!
-//! Owns: what is drawn, asked and completed there. Never: decides, or does what a run does.
+//! Owns: drawing, questions and completions. Never: decides, or does the work of a run.
 
 use std::io::IsTerminal;
 
@@ -12,19 +12,19 @@ pub mod progress;
 pub mod screen;
 pub mod working;
 
-/// Which streams a person looks at.
+/// Standard streams that a person sees.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams {
-    /// A person can see standard output.
+    /// True if standard output is a terminal.
     pub stdout_is_terminal: bool,
-    /// A person can see standard error.
+    /// True if standard error is a terminal.
     pub stderr_is_terminal: bool,
-    /// A person can see standard error and answer on standard input.
+    /// True if a person can see standard error and answer on standard input.
     pub can_ask: bool,
 }
 
 impl Streams {
-    /// Looks at this process's streams.
+    /// Inspects the standard streams of this process.
     pub fn of_process() -> Self {
         let stderr_is_terminal = std::io::stderr().is_terminal();
         Self {

@@ -18,7 +18,7 @@ pub struct ConsentPrompt {
     pub binding: ConsentBinding,
 }
 
-/// One policy rule that requires consent.
+/// Policy rule that requires consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsentReason {
     /// Id of the rule.

@@ -24,7 +24,7 @@ pub struct ContextReport {
     pub read: usize,
 }
 
-/// One file that would be sent.
+/// File that would be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFileReport {
     /// Path in the repository.

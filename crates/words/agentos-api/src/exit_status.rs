@@ -9,7 +9,7 @@ use crate::Cause;
 /// Exit status of a program of the product. 0 if and only if the program did what was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// What was requested was done.
+    /// The program did what was requested.
     Done = 0,
     /// A fault in AgentOS itself.
     Internal = 1,

@@ -52,7 +52,7 @@ pub enum ReplayStatus {
     WithoutAnswer,
 }
 
-/// One difference between the record and the replay.
+/// Difference between the record and the replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Station, as in `landing`.

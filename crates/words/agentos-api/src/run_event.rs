@@ -45,7 +45,7 @@ pub enum EventBody {
     },
     /// The tool's adapter reports something.
     ToolNote {
-        /// One sentence.
+        /// Note in one sentence.
         text: String,
     },
     /// The tool wrote something that is not part of its answer.

@@ -60,7 +60,9 @@ fn a_cause_is_cleaned_of_the_key_like_every_word_of_a_server() {
         causes: vec![format!("connect error with {KEY}"), "refused".to_owned()],
         ..Fault::from(Reason::Refused)
     };
-    let error = adapter.server().run_error(&fault, &crate::Server::run_deadline(5));
+    let error = adapter
+        .server()
+        .run_error(&fault, &crate::Server::run_deadline(5));
     assert_eq!(error.causes, ["connect error with ***", "refused"]);
 }
 

@@ -8,23 +8,23 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::StoreArg;
 
-/// The verbs of `evidence`.
+/// Verbs of `evidence`.
 #[derive(Debug, Subcommand)]
 pub enum EvidenceVerb {
     /// List the runs of a repository, newest last
     List(EvidenceListArgs),
-    /// Tell one run as a story
+    /// Show the records of one run, station by station
     Show(EvidenceShowArgs),
-    /// Check that no record was changed, dropped, reordered or cut off, that signatures hold, and that commits and
+    /// Check that no record was changed, removed, reordered or cut off, that signatures are valid, and that commits and
     /// tape agree
     Verify(EvidenceVerifyArgs),
-    /// Derive landing, decision and tree again from what was recorded, without a model
+    /// Derive landing, decision and tree again from the evidence, without a model
     Replay(EvidenceReplayArgs),
     /// Count runs, landings, refusals, calls and tokens by provider and model
     Stats,
-    /// Copy the evidence into a folder that verifies by itself, with a page for people
+    /// Copy the evidence to a folder that others can verify, with a web page for people
     Export(EvidenceExportArgs),
-    /// The key that signs the end of a run, and those whose signatures count
+    /// Manage the key that signs runs, and the keys whose signatures are trusted
     #[command(subcommand)]
     Key(KeyVerb),
 }
@@ -32,38 +32,38 @@ pub enum EvidenceVerb {
 /// Arguments of `evidence verify`.
 #[derive(Debug, Args)]
 pub struct EvidenceVerifyArgs {
-    /// An exported folder instead of the repository's own evidence; commits are checked where `--repo` is given too
+    /// Verify an exported folder instead of the repository's evidence; checks commits if `--repo` is given too
     #[arg(long, value_name = "EXPORT")]
     pub dir: Option<PathBuf>,
-    /// Only this commit is checked against the tape
+    /// Check only this commit against the tape
     #[arg(long, value_name = "REVISION", conflicts_with = "range")]
     pub commit: Option<String>,
-    /// Only these commits, as in `main..HEAD`
+    /// Check only these commits, as in `main..HEAD`
     #[arg(long, value_name = "A..B")]
     pub range: Option<String>,
-    /// A commit of the range without evidence, and a run or an export without a signature by a key that counts, are faults
+    /// Fail if a commit of the range has no evidence, or a run or an export has no signature by a trusted key
     #[arg(long)]
     pub require: bool,
-    /// The keys that count, in OpenSSH's `allowed_signers` form [default: those you trust]
+    /// Trust the keys in this file, in OpenSSH's `allowed_signers` format [default: the keys that you trust]
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
 
-/// The verbs of `evidence key`.
+/// Verbs of `evidence key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyVerb {
-    /// Show the key that signs here, and those that are trusted
+    /// Show the key that signs on this machine, and the trusted keys
     Show,
-    /// Make a new key; the older ones go on counting for what they signed
+    /// Create a new key; signatures of older keys stay valid
     Rotate(KeyRotateArgs),
-    /// Let somebody else's signatures count
+    /// Trust another person's or machine's signatures
     Trust(KeyTrustArgs),
 }
 
 /// Arguments of `evidence key rotate`.
 #[derive(Debug, Args)]
 pub struct KeyRotateArgs {
-    /// Where its secret half is kept [default: where the last one is]
+    /// Store for the private key [default: the store of the last key]
     #[arg(long, value_enum)]
     pub store: Option<StoreArg>,
 }
@@ -71,10 +71,10 @@ pub struct KeyRotateArgs {
 /// Arguments of `evidence key trust`.
 #[derive(Debug, Args)]
 pub struct KeyTrustArgs {
-    /// A file with public keys as OpenSSH writes them, or one such line
+    /// File with public keys in OpenSSH format, or one such line
     #[arg(value_name = "KEY")]
     pub key: String,
-    /// Whose it is
+    /// Name of the key's owner
     #[arg(long, value_name = "NAME")]
     pub name: String,
 }
@@ -82,44 +82,44 @@ pub struct KeyTrustArgs {
 /// Arguments of `evidence list`.
 #[derive(Debug, Args)]
 pub struct EvidenceListArgs {
-    /// At most so many, the newest ones
+    /// Show at most this many runs, the newest ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
-    /// Only runs of this provider
+    /// Show only runs of this provider
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Only runs whose answer touches this file, or a file below this folder
+    /// Show only runs whose answer touches this file, or a file below this folder
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Only runs about which policy said this
+    /// Show only runs with this policy decision
     #[arg(long, value_enum)]
     pub decision: Option<DecisionArg>,
-    /// Only runs begun since, as in `2026-11-21`, `2026-11-21T09:00` (UTC) or `2days`
+    /// Show only runs that began since this time, as in `2026-11-21`, `2026-11-21T09:00` (UTC) or `2days`
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only the run that made this commit; the first digits are enough
+    /// Show only the run that made this commit; the first digits of its id are enough
     #[arg(long, value_name = "ID")]
     pub commit: Option<String>,
 }
 
-/// What policy said.
+/// Decision of policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DecisionArg {
-    /// It may land
+    /// The change may land
     Allow,
-    /// A person must agree
+    /// A person must consent
     Ask,
-    /// It may not
+    /// The change must not land
     Deny,
 }
 
 /// Arguments of `evidence replay`.
 #[derive(Debug, Args)]
 pub struct EvidenceReplayArgs {
-    /// The run [default: the newest]
+    /// Id of the run [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Every run
+    /// Replay every run
     #[arg(long, conflicts_with = "run")]
     pub all: bool,
 }
@@ -127,10 +127,10 @@ pub struct EvidenceReplayArgs {
 /// Arguments of `evidence export`.
 #[derive(Debug, Args)]
 pub struct EvidenceExportArgs {
-    /// The folder, which is made or must be empty
+    /// Folder for the export, created if missing; must be empty
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Leave out what was asked, answered and decided; salted digests of it stay, and everything else is still proved
+    /// Replace the texts of tasks, answers and decisions by salted digests; everything else can still be verified
     #[arg(long)]
     pub redact: bool,
 }
@@ -138,7 +138,7 @@ pub struct EvidenceExportArgs {
 /// Arguments of `evidence show`.
 #[derive(Debug, Args)]
 pub struct EvidenceShowArgs {
-    /// The run [default: the newest]
+    /// Id of the run [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 }
@@ -146,10 +146,10 @@ pub struct EvidenceShowArgs {
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// The shape; without it, all names are listed
+    /// Name of the shape; without it, list all names
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// List the names
+    /// List all names
     #[arg(long)]
     pub list: bool,
 }

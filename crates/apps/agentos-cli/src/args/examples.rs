@@ -4,7 +4,7 @@
 
 use clap::Command;
 
-/// For each verb, in as many words as it has, some calls of it. The first is the most usual one.
+/// Example commands for each verb. The first example is the most common use.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -314,7 +314,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The same command line with examples after what each help text ends with.
+/// Adds the examples to the end of each help text.
 pub fn with_examples(command: Command) -> Command {
     shown(command, "")
 }
@@ -408,22 +408,22 @@ mod tests {
         program.build();
         let run = program.find_subcommand_mut("undo").unwrap();
         insta::assert_snapshot!(run.render_help().to_string(), @r"
-        Take a landed run back, as a commit of its own
+        Undo a landed run with a new commit
 
         Usage: agentos undo [OPTIONS] [RUN]
 
         Arguments:
-          [RUN]  The run to take back [default: the last one that landed]
+          [RUN]  Id of the run to undo [default: the last landed run]
 
         Options:
-              --policy <FILE>  A policy file that narrows what is allowed here; may be given more than once
-              --repo <DIR>     The repository [default: the one you are in]
+              --policy <FILE>  Add a policy file that further restricts what is allowed; can be repeated
+              --repo <DIR>     Use the repository in this folder [default: the current one]
               --json           Print one JSON document instead of text
-          -y, --yes            Consent to what policy answers with ask; never to a deny
-              --dry-run        Say what would happen and write nothing but evidence
+          -y, --yes            Consent if policy asks for it; a deny stays a deny
+              --dry-run        Show what would happen and write nothing but evidence
           -q, --quiet          Print data and errors only
               --no-pager       Print long text at once instead of in `$AGENTOS_PAGER`, `$PAGER` or `less`
-          -v, --verbose...     Say more; twice for debugging
+          -v, --verbose...     Show more details; give it twice for debugging
           -h, --help           Print help
 
         Examples:

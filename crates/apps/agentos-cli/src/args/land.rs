@@ -1,6 +1,6 @@
 //! Arguments of the verbs that change a repository.
 //!
-//! Owns: `demo`, `apply`, `run`, `undo`. Never: checks more than the shape.
+//! Owns: `demo`, `apply`, `run`, `undo`, `approve`, `deny`, `diff`. Never: checks more than the syntax.
 
 use std::path::PathBuf;
 
@@ -10,28 +10,28 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::ProviderFlags;
 
-/// Where a change lands.
+/// Target of a change.
 #[derive(Debug, Clone, Args)]
 pub struct TargetFlags {
-    /// Commit on this branch and leave the work tree alone; made from HEAD if it is new
+    /// Commit on this branch and leave the working tree unchanged; a new branch starts at HEAD
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["no_commit", "dry_run"])]
     pub branch: Option<String>,
-    /// Change index and work tree without a commit
+    /// Change index and working tree without a commit
     #[arg(long, conflicts_with = "dry_run")]
     pub no_commit: bool,
-    /// Say what would happen and write nothing but evidence
+    /// Show what would happen and write nothing but evidence
     #[arg(long)]
     pub dry_run: bool,
-    /// Land the parts of the answer that have one place, although others have none; says what is left out
+    /// Land the edits that have exactly one place, even if others have none, and list the ones left out
     #[arg(long)]
     pub partial: bool,
-    /// Consent to what policy answers with ask; never to a deny
+    /// Consent if policy asks for it; a deny stays a deny
     #[arg(short, long)]
     pub yes: bool,
-    /// A policy file that narrows what is allowed here; may be given more than once
+    /// Add a policy file that further restricts what is allowed; can be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
-    /// Commit message [default: made from the task, or from the name of the file]
+    /// Commit message [default: derived from the task or the file name]
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct TargetFlags {
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Make the repository in this new folder instead of a temporary one
+    /// Create the repository in this new folder instead of a temporary one
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -47,21 +47,21 @@ pub struct DemoArgs {
 /// Arguments of `apply`.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
-    /// The diff or reply; `-` reads standard input
+    /// File with the diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub file: PathBuf,
-    /// Where it lands.
+    /// Target of the change.
     #[command(flatten)]
     pub target: TargetFlags,
-    /// Print how each hunk would be placed and write nothing but evidence
+    /// Show how each hunk would be placed and write nothing but evidence
     #[arg(long, conflicts_with_all = ["branch", "no_commit"])]
     pub explain: bool,
 }
 
-/// The form a tool is asked to answer in.
+/// Edit format that a tool is asked to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EditFormatArg {
-    /// A unified diff
+    /// Unified diff
     Diff,
     /// Search/replace blocks
     SearchReplace,
@@ -71,83 +71,83 @@ pub enum EditFormatArg {
     Json,
 }
 
-/// How files to show to a tool are found.
+/// Selection of the files that a tool is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ContextArg {
-    /// Print what would be sent, and why; send nothing
+    /// Print the files that would be sent and the reasons, and send nothing
     Show,
-    /// Those the task names, then those its words lead to, as many as fit
+    /// Send files that the task names, then files that match its words, as many as fit
     Auto,
-    /// No others
+    /// Send no other files
     None,
 }
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to do, in your words
+    /// Task in your own words
     #[arg(value_name = "TASK", required_unless_present = "command")]
     pub task: Option<String>,
-    /// The provider and its settings.
+    /// Provider and its settings.
     #[command(flatten)]
     pub provider: ProviderFlags,
-    /// What a program is given, and what it must be held by.
+    /// Program to run as the tool, with what it may read.
     #[command(flatten)]
     pub program: ProgramFlags,
-    /// A committed file to show to the tool; may be given more than once
+    /// Show this committed file to the tool; can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
-    /// How files to show are found beside those named with `--file` [default: auto without --file, else none]
+    /// Select files to show in addition to `--file` [default: auto without --file, else none]
     #[arg(long, value_enum, value_name = "HOW")]
     pub context: Option<ContextArg>,
-    /// Where it lands.
+    /// Target of the change.
     #[command(flatten)]
     pub target: TargetFlags,
-    /// A shell command that the change must pass before you are asked, run in the sandbox on a copy with the change in
-    /// it; its failure is told to the tool. `--read` and `--share` show it more
+    /// Shell command that must succeed before the change can land. It runs in the sandbox, on a copy with the change.
+    /// The tool is shown its failure. `--read` and `--share` give it access to more files
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// Seconds that the check may take
+    /// Time limit of the check in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub check_timeout: u64,
-    /// How often the tool may try; it is told why the last answer did not land
+    /// Maximum number of attempts; the tool is shown why its last answer did not land
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: u32,
 }
 
-/// A program as the tool, and how it is held.
+/// Program to run as the tool, and its confinement.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProgramFlags {
-    /// The program and its arguments. Provider `command`: it works in a copy of its own and the difference is its answer;
-    /// provider `tool`: it reads a task and writes an answer, line by line
+    /// Program and its arguments. With provider `command`, it works in a copy of the repository, and the difference is its
+    /// answer. With provider `tool`, it reads a task and writes an answer, as JSON lines
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// A file or folder that the program may read besides the system's; may be given more than once
+    /// Let the program read this file or folder in addition to the system's; can be repeated
     #[arg(long = "read", value_name = "PATH")]
     pub readable: Vec<PathBuf>,
-    /// A folder that git ignores, as `target` or `node_modules`, to show read-only in the program's copy; may be given
-    /// more than once
+    /// Show this folder read-only in the program's copy; must be ignored by git, such as `target` or `node_modules`; can be
+    /// repeated
     #[arg(long = "share", value_name = "PATH")]
     pub shared: Vec<PathBuf>,
-    /// Refuse a tool that the kernel does not hold back with every layer
+    /// Refuse a tool that the operating system's kernel does not confine with every layer
     #[arg(long)]
     pub require_sandbox: bool,
 }
 
-/// The verbs of `diff`.
+/// Verbs of `diff`.
 #[derive(Debug, Subcommand)]
 pub enum DiffVerb {
-    /// Read an answer in any dialect and print the one canonical git diff it means; writes nothing
+    /// Print the canonical git diff of an answer in any dialect; writes nothing to the repository
     Normalize(NormalizeArgs),
 }
 
 /// Arguments of `diff normalize`.
 #[derive(Debug, Args)]
 pub struct NormalizeArgs {
-    /// The diff or reply; `-` reads standard input
+    /// File with the diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub file: PathBuf,
-    /// The commit it is placed in
+    /// Commit in which to place the edits
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     pub base: String,
 }
@@ -155,16 +155,16 @@ pub struct NormalizeArgs {
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// A policy file that narrows what is allowed here; may be given more than once
+    /// Add a policy file that further restricts what is allowed; can be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
-    /// The run to take back [default: the last one that landed]
+    /// Id of the run to undo [default: the last landed run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Consent to what policy answers with ask; never to a deny
+    /// Consent if policy asks for it; a deny stays a deny
     #[arg(short, long)]
     pub yes: bool,
-    /// Say what would happen and write nothing but evidence
+    /// Show what would happen and write nothing but evidence
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -172,20 +172,20 @@ pub struct UndoArgs {
 /// Arguments of `approve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a run, lists what waits for a person. A yes is bound to the change, the base, the policy and the\n\
-                        target that were asked about; when one of them is another by now, nothing lands."
+    after_help = "Without a run, lists the runs that wait for a person. Consent is bound to the change, the base, the policy and\n\
+                        the target of the request; if one of them has changed since, nothing lands."
 )]
 pub struct ApproveArgs {
-    /// The run that asked
+    /// Id of the run that requested consent
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Print the change as a diff and answer nothing
+    /// Print the change as a diff and leave the request open
     #[arg(long, requires = "run")]
     pub show: bool,
-    /// Do not ask again at the terminal
+    /// Consent without a question at the terminal
     #[arg(short, long)]
     pub yes: bool,
-    /// A policy file that narrowed the run; the same as then
+    /// Add a policy file that the run used; needed if the run was started with one
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
 }
@@ -193,7 +193,7 @@ pub struct ApproveArgs {
 /// Arguments of `deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// The run that asked
+    /// Id of the run that requested consent
     #[arg(value_name = "RUN")]
     pub run: String,
 }

@@ -7,42 +7,42 @@ use std::path::PathBuf;
 use agentos_host::Preset;
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The verbs of `policy`.
+/// Verbs of `policy`.
 #[derive(Debug, Subcommand)]
 pub enum PolicyVerb {
-    /// Put a policy into the repository, to be read, changed and committed
+    /// Add a policy to the repository, for you to read, change and commit
     Init(PolicyInitArgs),
-    /// Say what policy answers to a diff, a commit or a read; without any, whether the rules can be used
+    /// Show the decision about a diff, a commit or a read; without any, check that the rules can be used
     Check(JudgeArgs),
-    /// The same as a tree: each question, its facts, the rules that matched and those that nearly did
+    /// Show the decision as a tree: each question, its facts, the rules that matched and those that nearly matched
     Explain(JudgeArgs),
-    /// Ask the rules the examples beside them
+    /// Test the rules with the examples in their files
     Test(RulesArgs),
-    /// Look for rules without effect, shadowed or unreachable ones, and for allows without limits
+    /// Find rules that are shadowed, unreachable or without effect, and rules that allow without limits
     Lint(RulesArgs),
-    /// Show every rule in force
+    /// Show every active rule
     Show(ShowArgs),
-    /// Print a policy file with a rule for every fact that can be asked about
+    /// Print an example policy file with a rule for every fact
     Facts,
 }
 
-/// The presets.
+/// Presets of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PresetArg {
-    /// What is in force without any policy
+    /// Rules that apply without any policy file
     Default,
-    /// One developer with tools of their own
+    /// Rules for one developer with their own tools
     Solo,
-    /// Several people
+    /// Rules for several people
     Team,
-    /// Small edits only
+    /// Rules for small edits only
     Strict,
 }
 
 /// Arguments of `policy init`.
 #[derive(Debug, Args)]
 pub struct PolicyInitArgs {
-    /// The rules to begin with
+    /// Preset to start with
     #[arg(long, value_enum, default_value_t = PresetArg::Team)]
     pub preset: PresetArg,
     /// Print the file and write nothing
@@ -50,13 +50,13 @@ pub struct PolicyInitArgs {
     pub print: bool,
 }
 
-/// Rules that are not the repository's own.
+/// Rules in addition to, or instead of, the repository's own.
 #[derive(Debug, Clone, Args)]
 pub struct RulesArgs {
-    /// A policy file that narrows what is allowed; may be given more than once
+    /// Add a policy file that further restricts what is allowed; can be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
-    /// Judge by the rule files of this folder in place of the repository's committed ones
+    /// Use the policy files of this folder instead of the committed ones
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
 }
@@ -64,31 +64,31 @@ pub struct RulesArgs {
 /// Arguments of `policy check` and `policy explain`.
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
-    /// A diff or reply; `-` reads standard input
+    /// File with a diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", conflicts_with_all = ["commit", "read"])]
     pub file: Option<PathBuf>,
-    /// The change that this commit made, by the policy before it
+    /// Judge the change that this commit made, by the policy of its parent
     #[arg(long, value_name = "REV", conflicts_with = "read")]
     pub commit: Option<String>,
-    /// Whether a tool may see this file, as HEAD has it
+    /// Decide whether a tool may see this file as it is in HEAD
     #[arg(long, value_name = "PATH")]
     pub read: Option<String>,
-    /// As if it came from this provider
+    /// Judge as if the change came from this provider
     #[arg(long, value_name = "NAME", default_value = "patch")]
     pub provider: String,
-    /// As if it came from this model
+    /// Judge as if the change came from this model
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// As if it landed on this branch; on the one that is checked out unless stated
+    /// Judge as if the change landed on this branch [default: the branch that is checked out]
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
-    /// As if it had passed the check of `run --check`
+    /// Judge as if the change had passed the check of `run --check`
     #[arg(long)]
     pub checked: bool,
-    /// As if the tool worked at a vendor's
+    /// Judge as if the tool worked at a vendor
     #[arg(long)]
     pub cloud: bool,
-    /// The rules.
+    /// Rules to use.
     #[command(flatten)]
     pub rules: RulesArgs,
 }
@@ -96,10 +96,10 @@ pub struct JudgeArgs {
 /// Arguments of `policy show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Show the file and line of each rule as well
+    /// Show the file and line of each rule
     #[arg(long)]
     pub origin: bool,
-    /// The rules.
+    /// Rules to use.
     #[command(flatten)]
     pub rules: RulesArgs,
 }

@@ -1,10 +1,10 @@
 //! Arguments of `completions` and `man`.
 //!
-//! Owns: their names, flags and help. Never: makes a script or a page.
+//! Owns: their names, flags and help. Never: generates a script or a page.
 
 use clap::{Args, ValueEnum};
 
-/// A shell that can complete.
+/// Shell with support for completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ShellArg {
     /// GNU Bash
@@ -20,7 +20,7 @@ pub enum ShellArg {
 }
 
 impl ShellArg {
-    /// The name that completion scripts go by.
+    /// Returns the shell's name as completion scripts use it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -35,7 +35,7 @@ impl ShellArg {
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// Your shell
+    /// Name of your shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: ShellArg,
 }
@@ -43,7 +43,7 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The verb, in as many words as it has
+    /// Verb, which may have several words, as in `tool auth set`
     #[arg(value_name = "VERB")]
     pub verb: Vec<String>,
     /// List the verbs that have a page

@@ -1,6 +1,6 @@
 //! Arguments of `init` and `doctor`.
 //!
-//! Owns: their names, flags and help. Never: looks at anything.
+//! Owns: their names, flags and help. Never: reads the repository or contacts a server.
 
 use clap::Args;
 
@@ -9,23 +9,23 @@ use super::policy::PresetArg;
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What is there already is never overwritten. Keys are never written: only the names of variables are \
+    after_help = "Existing files are never overwritten. Keys are never written: only the names of environment variables are \
                         read.\nWithout a terminal, `--yes` is needed to write."
 )]
 pub struct InitArgs {
-    /// The provider to write a profile for [default: the first local server that answers]
+    /// Provider for which to write a profile [default: the first local server that answers]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// The rules to begin with
+    /// Preset of rules to start with
     #[arg(long, value_enum, default_value_t = PresetArg::Team)]
     pub preset: PresetArg,
     /// Write without asking
     #[arg(short, long)]
     pub yes: bool,
-    /// Print what would be written and write nothing
+    /// Print the files and write nothing
     #[arg(long, conflicts_with = "yes")]
     pub print: bool,
-    /// Do not look for servers
+    /// Do not search for local servers
     #[arg(long)]
     pub offline: bool,
 }
@@ -33,11 +33,11 @@ pub struct InitArgs {
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Ends with 0 when nothing is wrong, else with the exit code of the first thing that is. What only \
-                        wants attention does not count."
+    after_help = "Exits with 0 if nothing is wrong, otherwise with the exit code of the first problem. Checks that only need \
+                        attention do not change the exit code."
 )]
 pub struct DoctorArgs {
-    /// Ask no provider
+    /// Do not contact any provider
     #[arg(long)]
     pub offline: bool,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `tool` and `profile`.
 //!
-//! Owns: their names, flags and help. Never: holds a key longer than the call.
+//! Owns: their names, flags and help. Never: keeps a key after the command has ended.
 
 use std::path::PathBuf;
 
@@ -9,58 +9,58 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::land::{EditFormatArg, ProgramFlags};
 
-/// A provider and the settings that win over its profile.
+/// Provider, and the settings that override its profile.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderFlags {
-    /// The provider; `agentos tool list` shows them
+    /// Provider to use; `agentos tool list` shows them all
     #[arg(short, long, value_name = "NAME")]
     pub provider: String,
-    /// Answer with the text of this file (provider `replay`)
+    /// Use the text of this file as the answer (provider `replay`)
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Settings that win over the profile.
+    /// Settings that override the profile.
     #[command(flatten)]
     pub over: OverrideFlags,
-    /// Most tokens the answer may have
+    /// Maximum number of tokens in the answer
     #[arg(long, value_name = "N")]
     pub max_output_tokens: Option<u64>,
-    /// The form the tool is asked to answer in, instead of the profile's; landing reads every form
+    /// Edit format to request instead of the profile's; landing reads every format
     #[arg(long, value_enum, value_name = "FORM")]
     pub edit_format: Option<EditFormatArg>,
 }
 
-/// Settings that win over a profile.
+/// Settings that override a profile.
 #[derive(Debug, Clone, Default, Args)]
 pub struct OverrideFlags {
     /// Address of the service
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Send the provider's key there although it is for another address
+    /// Send the provider's key even if it was stored for another address
     #[arg(long)]
     pub send_key: bool,
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Seconds for one answer; a health check of a server takes at most 5
+    /// Time limit for one answer in seconds; a health check of a server takes at most 5
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
 }
 
-/// The verbs of `tool`.
+/// Verbs of `tool`.
 #[derive(Debug, Subcommand)]
 pub enum ToolVerb {
-    /// List the providers, their addresses, models and where their keys come from
+    /// List the providers with their addresses, models and the sources of their keys
     List,
-    /// Ask each provider how it is, all at once
+    /// Check the health of all providers at once
     Health(HealthArgs),
-    /// Keep providers' keys
+    /// Manage providers' keys
     #[command(subcommand)]
     Auth(AuthVerb),
-    /// Ask a tool once and print the verdict; lands nothing
+    /// Run a tool once and print the result; lands nothing
     Run(ToolRunArgs),
     /// Check that a program speaks the tool protocol: JSON lines over its standard streams
     #[command(
-        after_help = "The protocol is written down in `agentos schema tool-request` and `agentos schema tool-message`."
+        after_help = "`agentos schema tool-request` and `agentos schema tool-message` print the protocol's schemas."
     )]
     Conform(ConformArgs),
 }
@@ -68,26 +68,26 @@ pub enum ToolVerb {
 /// Arguments of `tool health`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Ends with 0 when every provider named with --provider is connected; without --provider, \
-                        when at least one is."
+    after_help = "Exits with 0 if every provider named with --provider is connected; without --provider, \
+                        if at least one is."
 )]
 pub struct HealthArgs {
-    /// Only this provider; may be given more than once
+    /// Check only this provider; can be repeated
     #[arg(short, long = "provider", value_name = "NAME")]
     pub providers: Vec<String>,
-    /// Settings that win over the profile; with one --provider only.
+    /// Settings that override the profile. Only valid with exactly one --provider.
     #[command(flatten)]
     pub over: OverrideFlags,
-    /// Also have each connected tool make one tiny edit in each form, and rank the forms it obeys; may cost money
+    /// Let each connected tool make a tiny edit in each edit format, and rank the formats; may cost money
     #[arg(long)]
     pub probe: bool,
-    /// Also offer each connected model one tool, and say whether its tool calls work; may cost money
+    /// Test the tool calls of each connected model; may cost money
     #[arg(long)]
     pub probe_tools: bool,
-    /// Keep the best form as `edit_format` in the user's profile
+    /// Save the best format as `edit_format` in your profile
     #[arg(long, requires = "probe")]
     pub save: bool,
-    /// Look again every so many seconds, until Ctrl-C [default: 2]
+    /// Repeat the check every SECONDS seconds until Ctrl-C [default: 2]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -103,16 +103,16 @@ pub struct HealthArgs {
 /// Arguments of `tool run`.
 #[derive(Debug, Args)]
 pub struct ToolRunArgs {
-    /// What to do, in your words
+    /// Task in your own words
     #[arg(value_name = "TASK", required_unless_present = "command")]
     pub task: Option<String>,
-    /// The provider and its settings.
+    /// Provider and its settings.
     #[command(flatten)]
     pub provider: ProviderFlags,
-    /// What a program is given, and what it must be held by.
+    /// Program to run as the tool, with what it may read.
     #[command(flatten)]
     pub program: ProgramFlags,
-    /// A committed file to show to the tool; may be given more than once
+    /// Show this committed file to the tool; can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
 }
@@ -120,7 +120,7 @@ pub struct ToolRunArgs {
 /// Arguments of `tool conform`.
 #[derive(Debug, Args)]
 pub struct ConformArgs {
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -128,47 +128,47 @@ pub struct ConformArgs {
         value_name = "COMMAND"
     )]
     pub command: Vec<String>,
-    /// A file or folder that it may read besides the system's and the files that its command line names
+    /// Let the program read this file or folder in addition to the system's and those on its command line
     #[arg(long = "read", value_name = "PATH")]
     pub readable: Vec<PathBuf>,
-    /// Seconds for one answer
+    /// Time limit for one answer in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
 }
 
-/// Where a key is kept.
+/// Store of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StoreArg {
-    /// The system's keyring
+    /// Keyring of the operating system
     Keyring,
-    /// `~/.agentos/credentials.json`, readable by you alone
+    /// File `~/.agentos/credentials.json`, readable only by you
     File,
 }
 
-/// The verbs of `tool auth`.
+/// Verbs of `tool auth`.
 #[derive(Debug, Subcommand)]
 pub enum AuthVerb {
-    /// Keep a key: from standard input, or typed without echo
+    /// Store a key, read from standard input or typed without echo
     Set(AuthSetArgs),
-    /// Show where each provider's key comes from, never the key
+    /// Show the source of each provider's key, never the key itself
     Status,
-    /// Forget a provider's key
+    /// Delete a provider's key
     Clear(AuthClearArgs),
 }
 
 /// Arguments of `tool auth set`.
 #[derive(Debug, Args)]
 pub struct AuthSetArgs {
-    /// The provider
+    /// Name of the provider
     #[arg(short, long, value_name = "NAME")]
     pub provider: String,
-    /// The key; other programs can read a command line, so prefer standard input
+    /// Key to store; other programs can read a command line, so prefer standard input
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
-    /// Read the key from standard input; without this it is typed where that is a terminal
+    /// Read the key from standard input, even if that is a terminal
     #[arg(long, conflicts_with = "api_key")]
     pub stdin: bool,
-    /// Where to keep it
+    /// Store for the key
     #[arg(long, value_enum, default_value = "keyring")]
     pub store: StoreArg,
 }
@@ -176,39 +176,39 @@ pub struct AuthSetArgs {
 /// Arguments of `tool auth clear`.
 #[derive(Debug, Args)]
 pub struct AuthClearArgs {
-    /// The provider
+    /// Name of the provider
     #[arg(short, long, value_name = "NAME")]
     pub provider: String,
 }
 
-/// The verbs of `profile`.
+/// Verbs of `profile`.
 #[derive(Debug, Subcommand)]
 pub enum ProfileVerb {
     /// List the profiles
     List,
-    /// Show one; `--origin` adds where each value comes from
+    /// Show a profile; `--origin` adds the source of each value
     Show(ProfileShowArgs),
-    /// Make a profile in your settings; asks for what is needed and not given
+    /// Create a profile in your settings; asks for missing values
     Init(ProfileInitArgs),
-    /// Check a profile: a file, or all files of a provider
+    /// Validate a profile: one file, or all files of a provider
     Validate(ProfileValidateArgs),
 }
 
 /// Arguments of `profile show`.
 #[derive(Debug, Args)]
 pub struct ProfileShowArgs {
-    /// The provider
+    /// Name of the provider
     #[arg(value_name = "NAME")]
     pub provider: String,
-    /// Show where each value comes from
+    /// Show the source of each value
     #[arg(long)]
     pub origin: bool,
 }
 
-/// A wire that a profile can name by a word.
+/// Wire format that a profile can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AdapterArg {
-    /// OpenAI's chat wire, which most servers speak
+    /// OpenAI's chat API, which most servers support
     Openai,
     /// LM Studio
     Lmstudio,
@@ -225,7 +225,7 @@ pub enum AdapterArg {
 /// Arguments of `profile init`.
 #[derive(Debug, Args)]
 pub struct ProfileInitArgs {
-    /// The provider: small letters, digits and `-`
+    /// Name of the provider: lower-case letters, digits and `-`
     #[arg(value_name = "NAME")]
     pub provider: String,
     /// Address of the service
@@ -234,36 +234,36 @@ pub struct ProfileInitArgs {
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// The wire it speaks [default: the provider's own, `openai` for a new one]
+    /// Wire format of the server [default: the provider's own, or `openai` for a new provider]
     #[arg(long, value_enum, value_name = "WIRE")]
     pub adapter: Option<AdapterArg>,
-    /// The name of a stored key that it shares with another profile
+    /// Name of a stored key to share with another profile
     #[arg(long, value_name = "NAME")]
     pub api_key_ref: Option<String>,
     /// Print the file instead of writing it
     #[arg(long)]
     pub print: bool,
-    /// Write over a profile that is there
+    /// Overwrite an existing profile
     #[arg(long)]
     pub force: bool,
 }
 
-/// The verbs of `models`.
+/// Verbs of `models`.
 #[derive(Debug, Subcommand)]
 pub enum ModelsVerb {
-    /// List the models that are known without asking a server
+    /// List the known models, without contacting a server
     List(ModelsListArgs),
-    /// Show one: what it takes and can do
+    /// Show the limits and capabilities of a model
     Show(ModelsShowArgs),
 }
 
 /// Arguments of `models list`.
 #[derive(Debug, Args)]
 pub struct ModelsListArgs {
-    /// Only those of this provider
+    /// Show only models of this provider
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Only those that speak this wire
+    /// Show only models that use this wire format
     #[arg(long, value_name = "WIRE")]
     pub api: Option<String>,
 }
@@ -271,7 +271,7 @@ pub struct ModelsListArgs {
 /// Arguments of `models show`.
 #[derive(Debug, Args)]
 pub struct ModelsShowArgs {
-    /// The model, as in `openai/gpt-4o`
+    /// Model, as in `openai/gpt-4o`
     #[arg(value_name = "MODEL")]
     pub model: String,
 }
@@ -279,7 +279,7 @@ pub struct ModelsShowArgs {
 /// Arguments of `profile validate`.
 #[derive(Debug, Args)]
 pub struct ProfileValidateArgs {
-    /// The file, or the name of a provider
+    /// Profile file, or name of a provider
     #[arg(value_name = "FILE|NAME")]
     pub file: PathBuf,
 }

@@ -1,6 +1,6 @@
-//! A call that cannot be read, in the words of every other failure.
+//! Command lines that cannot be parsed, shown like every other failure.
 //!
-//! Owns: what is said of it, and the verb or flag that may be meant. Never: prints, or reads the process's arguments.
+//! Owns: the message, and the verb or flag to suggest. Never: prints, or reads the process's arguments.
 
 use agentos_host::{EffectError, ProviderKind, nearest, usage};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -8,21 +8,22 @@ use clap::{Command, CommandFactory};
 
 use super::{Cli, Common};
 
-/// Verbs that people look for below another verb, and what is there.
+/// Verbs that people type in a group that lacks them, and the verb of that group to suggest.
 const MEANT: &[(&str, &str)] = &[("list", "status"), ("ls", "list")];
 
-/// A call that cannot be read.
+/// Command line that cannot be parsed.
 #[derive(Debug)]
-pub struct Wrong {
-    /// What is wrong, and what to do next.
+pub struct BadUsage {
+    /// Failure to show, with the next step.
     pub error: EffectError,
-    /// As much of the common flags as decides how it is shown.
+    /// Common flags, as far as they decide how the failure is shown.
     pub common: Common,
 }
 
-impl Wrong {
-    /// What clap says of these arguments, the program's name first.
-    pub fn of(error: &clap::Error, typed: &[String]) -> Self {
+impl BadUsage {
+    /// Converts clap's error about `typed`, whose first word is the program's name.
+    pub fn from_clap(error: &clap::Error, typed: &[String]) -> Self {
+        // Words after `--` belong to a program, so a `--json` there is not this program's flag.
         let flags: Vec<&str> = typed
             .iter()
             .map(String::as_str)
@@ -39,7 +40,7 @@ impl Wrong {
     }
 }
 
-/// The first paragraph, as one line, with what was typed in backticks.
+/// Returns the first paragraph of clap's message as one line, with typed words in backticks.
 fn message(error: &clap::Error, path: &[String]) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return format!("`{}` needs a verb", path.join(" "));
@@ -49,6 +50,7 @@ fn message(error: &clap::Error, path: &[String]) -> String {
     let words: Vec<&str> = first.split_whitespace().collect();
     let line = words.join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
+    // clap quotes with apostrophes. An odd number means that the typed text contains one itself.
     match line.matches('\'').count() % 2 {
         0 => line.replace('\'', "`"),
         _ => line.to_owned(),
@@ -93,12 +95,12 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// The verb that was being read, as in `agentos tool auth`.
+/// Returns the innermost verb that was typed correctly, as in `agentos tool auth`.
 fn verb_path(flags: &[&str]) -> Vec<String> {
     let root = Cli::command();
     let (mut path, mut command) = (vec![root.get_name().to_owned()], &root);
     for word in flags.iter().skip(1) {
-        // What is no verb is a flag, its value, or what is wrong.
+        // A word that is not a verb is a flag, its value, or the mistake itself.
         if let Some(verb) = command.find_subcommand(word) {
             path.push(verb.get_name().to_owned());
             command = verb;
@@ -107,7 +109,8 @@ fn verb_path(flags: &[&str]) -> Vec<String> {
     path
 }
 
-/// The verb that is meant: a similar one at the same place, else one of this name elsewhere.
+/// Returns the verb that was probably meant: a similar one in the same group, or one of this name in another group. `None`
+/// if there is neither.
 fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
     let root = Cli::command();
     let here = path
@@ -163,7 +166,7 @@ mod tests {
                 .map(str::to_owned)
                 .collect();
             let error = Cli::command().try_get_matches_from(&words).unwrap_err();
-            let wrong = Wrong::of(&error, &words).error;
+            let wrong = BadUsage::from_clap(&error, &words).error;
             told.push_str(&format!(
                 "{call}\n  {}\n  next: {}\n",
                 wrong.message,
@@ -219,7 +222,7 @@ mod tests {
         ] {
             let words: Vec<String> = call.iter().map(|word| (*word).to_owned()).collect();
             let error = Cli::command().try_get_matches_from(&words).unwrap_err();
-            assert_eq!(Wrong::of(&error, &words).common.json, json, "{call:?}");
+            assert_eq!(BadUsage::from_clap(&error, &words).common.json, json, "{call:?}");
         }
     }
 }

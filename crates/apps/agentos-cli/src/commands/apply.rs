@@ -1,6 +1,6 @@
-//! `agentos apply`: an untrusted answer's way to a commit.
+//! `agentos apply`: lands an untrusted answer that the user brings.
 //!
-//! Owns: reading the answer and naming the commit. Never: looks inside the answer.
+//! Owns: reading the answer and the default commit message. Never: parses the answer.
 
 use std::path::Path;
 
@@ -40,15 +40,15 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     };
     let (mut outcome, diff) = match follow(app, spec)? {
         RunEnd::Outcome(ended) => (ended.outcome, ended.diff),
-        verdict @ RunEnd::Verdict(_) => (app.outcome(verdict)?, None),
+        verdict @ RunEnd::Verdict(_) => (app.outcome_of(verdict)?, None),
     };
     if is_empty_pipe {
-        outcome.message = "nothing came on standard input".to_owned();
+        outcome.message = "standard input is empty".to_owned();
         outcome.hint = Some("pipe a diff in, or name a file: agentos apply fix.patch".to_owned());
     }
     if args.explain {
-        app.explain(&outcome, diff.as_deref())
+        app.show_report(&outcome, diff.as_deref())
     } else {
-        app.finish(&outcome)
+        app.show_outcome(&outcome)
     }
 }

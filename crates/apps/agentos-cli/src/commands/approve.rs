@@ -1,6 +1,6 @@
-//! `agentos approve` and `agentos deny`: a person's answer to a run that nobody could be asked about.
+//! `agentos approve` and `agentos deny`: a person's answer to a run that waits for consent.
 //!
-//! Owns: what is listed, shown and asked. Never: lets an answer count for anything but what was asked.
+//! Owns: the list, the display and the question. Never: uses an answer for another change than the requested one.
 
 use agentos_host::{ConsentMode, OpenRequests, RunSpec, RunWork, SessionOptions};
 use agentos_tool::RunId;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::render;
 use crate::terminal::follow::{consent_mode, follow};
 
-/// Lands what a run asked for, shows it, or lists what is open.
+/// Lands the change of an open request, shows it, or lists all open requests.
 pub fn approve(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
     match &args.run {
         None => list(app),
@@ -25,7 +25,7 @@ fn land(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         policies: args.policy.clone(),
         ..SessionOptions::default()
     };
-    // Who types the run's id at a terminal is shown the change and asked; who cannot be asked has said yes by it.
+    // At a terminal, the person is shown the change and asked. Without one, naming the run's id is the consent.
     let consent = consent_mode(app, false);
     let consents = args.yes || consent != ConsentMode::Person;
     let work = RunWork::Approval {
@@ -37,13 +37,13 @@ fn land(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         consent,
         ..RunSpec::new(session, work)
     };
-    app.end(follow(app, spec)?)
+    app.show_end(follow(app, spec)?)
 }
 
 fn show(app: &App, id: &str) -> Done {
     let (_, diff) = app.host.open_request(id)?;
     let shown = if app.streams.stdout_is_terminal {
-        app.page(&app.diff(&diff, None))
+        app.page(&app.format_diff(&diff, None))
     } else {
         app.printer.bytes(&diff)
     };
@@ -58,7 +58,7 @@ fn list(app: &App) -> Done {
             .json(&OpenRequests { version: 1, requests })
             .map_err(|error| output_failed(&error))?;
     } else if requests.is_empty() {
-        app.printer.note("nothing waits for a person");
+        app.printer.note("no run waits for consent");
     } else {
         let lines = requests.iter().map(render::outcome::request).collect::<String>();
         app.page(&lines).map_err(|error| output_failed(&error))?;
@@ -66,11 +66,11 @@ fn list(app: &App) -> Done {
     Ok(Exit::Done)
 }
 
-/// Closes a request for good.
+/// Closes a request permanently.
 pub fn deny(app: &App, args: &DenyArgs) -> Done {
     let denied = app.host.deny_request(&args.run, &app.host.environment().user())?;
-    app.say(
-        &format!("run {} is denied; nothing of it lands", args.run),
+    app.report_success(
+        &format!("run {} was declined; nothing was landed", args.run),
         &denied,
     )
 }

@@ -1,6 +1,6 @@
-//! `agentos tool auth set|status|clear`.
+//! `agentos tool auth set|status|clear`: providers' keys.
 //!
-//! Owns: reading a key and saying where one is. Never: prints one.
+//! Owns: reading a key and showing its source. Never: prints a key.
 
 use std::io::{IsTerminal, Read};
 
@@ -14,19 +14,19 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::render::{columns, next_step::word_hint};
 
-/// Keys up to this size; some providers use signed tokens.
+/// Maximum size of a key in bytes. Signed tokens, which some providers use, are several kilobytes long.
 const LONGEST_KEY: u64 = 64 << 10;
 
-/// What a program is told of a changed store.
+/// JSON document about a changed key store.
 #[derive(Serialize)]
-struct Changed<'a> {
+struct KeyChange<'a> {
     version: u32,
     provider: &'a str,
-    /// Is a key kept now?
+    /// True if a key is stored now.
     stored: bool,
 }
 
-/// Keeps a key.
+/// Stores a key.
 pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     app.host.check_key_owner(&args.provider)?;
     let key = match &args.api_key {
@@ -36,13 +36,13 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     };
     let place = app.host.set_key(&args.provider, &key, args.store.into())?;
     let sentence = format!(
-        "the key of `{}` is kept in {}",
+        "the key of `{}` was stored in {}",
         escape::line(&args.provider),
         escape::line(&place)
     );
-    app.say(
+    app.report_success(
         &sentence,
-        &Changed {
+        &KeyChange {
             version: 1,
             provider: &args.provider,
             stored: true,
@@ -50,7 +50,7 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     )
 }
 
-/// Shows where each provider's key comes from.
+/// Shows the source of each provider's key.
 pub fn status(app: &App) -> Done {
     let mut report = app.host.key_status()?;
     for status in report.keys.values_mut() {
@@ -100,16 +100,16 @@ fn checked(check: &KeyCheck) -> String {
     escape::line(&format!("{word} by {} {at}", check.endpoint))
 }
 
-/// Forgets a key.
+/// Deletes a key.
 pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
     let provider = escape::line(&args.provider);
     let sentence = match app.host.clear_key(&args.provider)? {
-        true => format!("the key of `{provider}` is forgotten"),
-        false => format!("there was no stored key of `{provider}`"),
+        true => format!("the key of `{provider}` was deleted"),
+        false => format!("`{provider}` has no stored key"),
     };
-    app.say(
+    app.report_success(
         &sentence,
-        &Changed {
+        &KeyChange {
             version: 1,
             provider: &args.provider,
             stored: false,
@@ -117,7 +117,7 @@ pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
     )
 }
 
-/// Typed without echo.
+/// Reads a key that is typed without echo.
 fn typed_key(provider: &str) -> Result<Secret, agentos_host::EffectError> {
     let prompt = format!("key of {}: ", escape::line(provider));
     rpassword::prompt_password(prompt)
@@ -125,7 +125,7 @@ fn typed_key(provider: &str) -> Result<Secret, agentos_host::EffectError> {
         .map_err(|error| usage(format!("cannot read the key: {error}")))
 }
 
-/// From standard input.
+/// Reads a key from standard input.
 fn piped_key() -> Result<Secret, agentos_host::EffectError> {
     let mut key = String::new();
     std::io::stdin()

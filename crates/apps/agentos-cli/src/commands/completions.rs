@@ -1,6 +1,6 @@
-//! `agentos completions`: the lines that make a shell ask this program what could come next.
+//! `agentos completions`: the script that lets a shell request completions from this program.
 //!
-//! Owns: the registration script. Never: answers the shell; see `wire::complete`.
+//! Owns: the registration script. Never: answers the shell; `terminal::complete` does.
 
 use clap_complete::env::Shells;
 
@@ -15,7 +15,7 @@ pub fn completions(app: &App, args: &CompletionsArgs) -> Done {
     let name = args.shell.name();
     let shell = shells
         .completer(name)
-        .ok_or_else(|| usage(format!("`{name}` cannot be completed")))?;
+        .ok_or_else(|| usage(format!("there is no completion script for the shell `{name}`")))?;
     let mut script = Vec::new();
     shell
         .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)

@@ -1,6 +1,6 @@
-//! `agentos demo`: the whole way of a change in a small repository, made on the spot.
+//! `agentos demo`: the whole path of a change in a small new repository.
 //!
-//! Owns: the story's order and its recorded answers. Never: prints an outcome that the real pipeline did not give.
+//! Owns: the order of the steps and their recorded answers. Never: prints an outcome that the real pipeline did not give.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use agentos_host::{
     SAMPLE_EMAIL, SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
 };
 
-use crate::app::{App, Done, output_failed, usage, worded};
+use crate::app::{App, Done, output_failed, usage, word_outcome};
 use crate::args::land::DemoArgs;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
@@ -20,7 +20,7 @@ const CI: &str = include_str!("../../demo/ci.yml.txt");
 const ANSWER: &str = include_str!("../../demo/answer.md");
 const HOSTILE: [(&str, &str); 3] = [
     (
-        "a file beside the repository",
+        "a file outside the repository",
         include_str!("../../demo/escape.md"),
     ),
     ("a hook that git would run", include_str!("../../demo/hook.md")),
@@ -43,7 +43,7 @@ pub fn demo(app: &App, args: &DemoArgs) -> Done {
     }
     truthful &= demo.evidence()?;
     demo.next_steps(&dir)?;
-    // A demo whose story does not come out as told has failed.
+    // If a step ends in another way than the demo announces, the demo has failed.
     Ok(if truthful { Exit::Done } else { Exit::Internal })
 }
 
@@ -95,15 +95,15 @@ impl Demo<'_> {
             .app
             .host
             .start_run(RunSpec::new(SessionOptions::default(), work))?;
-        let outcome = self.app.outcome(block_on(handle.outcome())??)?;
-        self.print(&render::outcome::outcome(&worded(&outcome), false))?;
+        let outcome = self.app.outcome_of(block_on(handle.outcome())??)?;
+        self.print(&render::outcome::outcome(&word_outcome(&outcome), false))?;
         Ok(outcome)
     }
 
-    /// Verifies the evidence, then spoils one byte of a copy; true when the first holds and the second is found.
+    /// Verifies the evidence, then a copy with one changed bit. Returns true if the evidence is valid and the change is detected.
     fn evidence(&self) -> Result<bool, EffectError> {
         self.say(
-            "5  The evidence: every step above, refusals too, in one hash-chained tape",
+            "5  The evidence: every step above, including the refusals, on one hash-chained tape",
             "",
         )?;
         let [whole, spoiled] = self.app.host.drill_evidence(SPOILED_BYTE)?;
@@ -141,10 +141,10 @@ impl Demo<'_> {
     }
 }
 
-/// A byte inside the tape's second record: late enough to have something before it.
+/// Offset of a byte in the tape's second record, so that a valid record precedes it.
 const SPOILED_BYTE: usize = 1000;
 
-/// The same call, in the demo's repository, with git's identity given: a fresh machine may have none.
+/// Returns the context for the demo's repository. Sets git's identity, because a new machine may have none.
 fn inside(app: &App, dir: &Path) -> App {
     let mut app = app.clone();
     let mut environment = app.host.environment().clone();
@@ -154,18 +154,17 @@ fn inside(app: &App, dir: &Path) -> App {
     app
 }
 
-/// A folder that is not there yet.
+/// Returns the path of the demo's new folder.
 fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
     let dir = match &args.dir {
         Some(dir) => app.host.environment().cwd.join(dir),
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
     if std::fs::symlink_metadata(&dir).is_ok() {
-        return Err(usage(format!(
-            "`{}` is there already",
-            app.host.environment().shown(&dir)
-        ))
-        .hint("name a folder that is not there yet"));
+        return Err(
+            usage(format!("`{}` already exists", app.host.environment().shown(&dir)))
+                .hint("name a folder that does not exist yet"),
+        );
     }
     match dir.parent().filter(|parent| parent.is_dir()) {
         Some(_) => Ok(dir),
@@ -173,10 +172,10 @@ fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
             Cause::Usage,
             "no-folder",
             format!(
-                "the folder above `{}` is not there",
+                "the parent folder of `{}` does not exist",
                 app.host.environment().shown(&dir)
             ),
         )
-        .hint("make it first")),
+        .hint("create it first")),
     }
 }

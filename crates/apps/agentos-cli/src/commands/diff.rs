@@ -1,6 +1,6 @@
-//! `agentos diff normalize`: any dialect in, the canonical git diff out. For pipes.
+//! `agentos diff normalize`: converts edits in any dialect to the canonical git diff, for pipes.
 //!
-//! Owns: what goes to which stream. Never: writes anything, not even evidence; nothing is landed.
+//! Owns: the choice of the stream. Never: writes to the repository, not even evidence, because nothing is landed.
 
 use agentos_landing::{LandedChange, LandingReport};
 
@@ -27,8 +27,8 @@ fn print(app: &App, found: &LandedChange) -> Done {
             .json(&found.report)
             .map_err(|error| output_failed(&error))?;
     } else if app.streams.stdout_is_terminal {
-        // A person sees it escaped, coloured and with its rungs; a pipe gets the bytes.
-        let text = app.diff(found.change.canonical_diff(), Some(&found.report));
+        // A terminal shows the diff escaped, in color and with its rungs. A pipe is given the exact bytes for `git apply`.
+        let text = app.format_diff(found.change.canonical_diff(), Some(&found.report));
         app.page(&text).map_err(|error| output_failed(&error))?;
     } else {
         app.printer

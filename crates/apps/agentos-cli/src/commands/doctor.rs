@@ -1,17 +1,17 @@
-//! `agentos doctor`: everything that a landing and a tool need here, checked one after the other.
+//! `agentos doctor`: checks of the machine and the repository.
 //!
-//! Owns: the exit code. Never: fixes anything.
+//! Owns: the exit status. Never: fixes anything.
 
 use crate::app::{App, Done, output_failed};
 use crate::args::start::DoctorArgs;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_hint};
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn doctor(app: &App, args: &DoctorArgs) -> Done {
     let mut report = {
-        let _working = Working::on(app, "checking");
+        let _working = WorkDisplay::on(app, "checking");
         app.host.examine(args.offline)?
     };
     for check in &mut report.checks {

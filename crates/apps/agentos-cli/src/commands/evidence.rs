@@ -1,6 +1,6 @@
-//! `agentos evidence`: list, show, stats, verify.
+//! `agentos evidence list|show|stats|verify`: reading the evidence.
 //!
-//! Owns: which records are read. Never: changes the tape.
+//! Owns: the selection of runs. Never: changes the tape.
 
 use agentos_host::{RunList, RunRecords, RunSummary, StatsReport, VerifySpec, before_now, now};
 
@@ -8,7 +8,7 @@ use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
 use crate::exit::Exit;
 use crate::render;
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Lists the runs.
 pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
@@ -26,10 +26,10 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
             .map_err(|error| output_failed(&error))?;
     } else if any && runs.is_empty() {
         app.printer
-            .note("no run is like that; `agentos evidence list` shows all");
+            .note("no run matches these filters; `agentos evidence list` shows all runs");
     } else if runs.is_empty() {
         app.printer
-            .note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
+            .note("there are no runs yet; `agentos apply` and `agentos run` record evidence");
     } else {
         app.page(&render::evidence::list(&runs, &now()))
             .map_err(|error| output_failed(&error))?;
@@ -37,7 +37,7 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Is it one of those asked for?
+/// Returns true if a run passes all filters.
 fn wanted(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> bool {
     let said = args.decision.map(|decision| match decision {
         DecisionArg::Allow => "allow",
@@ -61,7 +61,7 @@ fn wanted(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> boo
         })
 }
 
-/// Tells one run.
+/// Shows the records of one run.
 pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     let (run, records) = app.host.run_records(args.run.as_deref())?;
     if app.printer.json {
@@ -78,7 +78,7 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Counts by provider and model.
+/// Shows counts by provider and model.
 pub fn stats(app: &App) -> Done {
     let report = StatsReport {
         version: 1,
@@ -93,18 +93,19 @@ pub fn stats(app: &App) -> Done {
     Ok(Exit::Done)
 }
 
-/// The time from which on, as records write it.
+/// Converts the typed time of `--since` to the form that records use.
 fn since(typed: &str) -> Result<String, agentos_host::EffectError> {
     let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
     if date {
         return Ok(typed.to_owned());
     }
-    let ago = humantime::parse_duration(typed)
-        .map_err(|_| usage(format!("`{typed}` is no time")).hint("as in `2026-11-21` or `2days`"))?;
+    let ago = humantime::parse_duration(typed).map_err(|_| {
+        usage(format!("`{typed}` is not a valid time")).hint("write it as in `2026-11-21` or `2days`")
+    })?;
     Ok(before_now(ago).to_string())
 }
 
-/// Checks the tape, its blobs, its signatures and the commits.
+/// Verifies the tape, its blobs, its signatures and the commits.
 pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
     let spec = VerifySpec {
         dir: args.dir.clone(),
@@ -113,7 +114,7 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         require: args.require,
     };
     let report = {
-        let _working = Working::on(app, "checking the evidence");
+        let _working = WorkDisplay::on(app, "verifying the evidence");
         app.host.verify_evidence(&spec)?
     };
     if app.printer.json {

@@ -1,14 +1,14 @@
-//! `agentos evidence export`: a folder for a reviewer who has neither this repository nor this program.
+//! `agentos evidence export`: a copy of the evidence for a reviewer who has neither this repository nor this program.
 //!
-//! Owns: the sentence and the page's layout. Never: copies anything itself.
+//! Owns: the messages and the content of the page. Never: copies files itself.
 
 use agentos_host::{CopyCheck, ExportLayout, ExportedRun, VerifyReport};
 
 use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
 use crate::render::evidence::station;
-use crate::render::page::{self, RunPage, Station};
-use crate::terminal::working::Working;
+use crate::render::page::{self, RecordRow, RunPage};
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
@@ -17,7 +17,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         page::page(found, &pages, args.redact)
     };
     let report = {
-        let _working = Working::on(app, "copying the evidence");
+        let _working = WorkDisplay::on(app, "copying the evidence");
         let layout = ExportLayout {
             page: &layout,
             check_command: &check_command,
@@ -26,17 +26,17 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     };
     if report.signed_by.is_none() {
         app.printer.note(
-            "note: no key signs this export, so `--require` will refuse it; `agentos evidence key rotate` makes one",
+            "note: this export is not signed, so `verify --require` will refuse it; `agentos evidence key rotate` creates a key",
         );
     }
     let sentence = format!(
-        "{} records and {} blobs copied to `{}`; `agentos evidence verify --dir {}` checks it",
+        "copied {} records and {} blobs to `{}`; verify the copy with `agentos evidence verify --dir {}`",
         report.records, report.blobs, report.dir, report.dir
     );
-    app.say(&crate::escape::line(&sentence), &report)
+    app.report_success(&crate::escape::line(&sentence), &report)
 }
 
-/// Words the command that checks an export from inside its folder.
+/// Returns the command that verifies an export from inside its folder.
 fn check_command(check: CopyCheck) -> String {
     let keys = if check.names_keys {
         " --keys allowed_signers"
@@ -52,7 +52,7 @@ fn check_command(check: CopyCheck) -> String {
 }
 
 fn run_page(run: &ExportedRun) -> RunPage {
-    let stations = run.records.iter().map(|record| Station {
+    let stations = run.records.iter().map(|record| RecordRow {
         time: record.ts.clone(),
         kind: record.kind,
         words: station(record).1,

@@ -1,6 +1,6 @@
-//! `agentos evidence key`: the key that signs the end of a run, and those whose signatures count.
+//! `agentos evidence key`: the key that signs runs, and the keys whose signatures are trusted.
 //!
-//! Owns: what is shown of them. Never: shows a secret.
+//! Owns: the display of public keys. Never: shows a private key.
 
 use agentos_host::KeyReport;
 
@@ -9,33 +9,29 @@ use crate::args::evidence::{KeyRotateArgs, KeyTrustArgs};
 use crate::exit::Exit;
 use crate::{escape, render};
 
-/// Shows the key, and those that are trusted.
+/// Shows the signing key and the trusted keys.
 pub fn show(app: &App) -> Done {
     print(app, &app.host.evidence_keys()?)
 }
 
-/// Makes a new key.
+/// Creates a new signing key.
 pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
     let (report, is_first) = app.host.rotate_evidence_key(args.store.map(Into::into))?;
     let older = match is_first {
         true => "",
-        false => "; the older ones go on counting for what they signed",
+        false => "; signatures of older keys stay valid",
     };
     if let Some(key) = &report.key {
         app.printer
-            .note(&format!("a new key signs from now on{older}: {}", key.id));
+            .note(&format!("created a new signing key{older}: {}", key.id));
     }
     print(app, &report)
 }
 
-/// Lets a key count.
+/// Adds a key to the trusted keys.
 pub fn trust(app: &App, args: &KeyTrustArgs) -> Done {
     for (id, is_new) in app.host.trust_evidence_keys(&args.name, &args.key)? {
-        let word = if is_new {
-            "trusted from now on"
-        } else {
-            "trusted already"
-        };
+        let word = if is_new { "now trusted" } else { "already trusted" };
         app.printer.note(&format!("{id}: {word}"));
     }
     if app.printer.json {
@@ -57,11 +53,11 @@ fn print(app: &App, report: &KeyReport) -> Done {
 fn words(report: &KeyReport) -> String {
     let mut text = match &report.key {
         Some(key) => format!(
-            "signs here  {}  (kept in the {})\n{}\n",
+            "signing key  {}  (stored in the {})\n{}\n",
             key.id, key.store, key.public
         ),
-        None => "there is no key yet; the first run makes one in the keyring, if there is one, and\n\
-                 `agentos evidence key rotate --store file` makes one in a file that you alone can read\n"
+        None => "there is no signing key yet; the first run creates one if the machine has a keyring, and\n\
+                 `agentos evidence key rotate --store file` creates one in a file that only you can read\n"
             .to_owned(),
     };
     if !report.trusted.is_empty() {
@@ -70,7 +66,7 @@ fn words(report: &KeyReport) -> String {
         let own = report.key.as_ref().map(|key| &key.id);
         rows.extend(report.trusted.iter().map(|key| {
             let name = match own == Some(&key.id) {
-                true => "this one".to_owned(),
+                true => "this machine".to_owned(),
                 false => escape::line(&key.name),
             };
             vec![name, key.id.clone()]

@@ -1,6 +1,6 @@
-//! `agentos evidence replay`: landing, decision and tree once more, from what the evidence kept.
+//! `agentos evidence replay`: derives landing, decision and tree again from the evidence.
 //!
-//! Owns: how a difference is told, and the exit code. Never: derives anything itself.
+//! Owns: the display of differences, and the exit status. Never: replays a run itself.
 
 use agentos_host::{Cause, ReplayReport, ReplayStatus};
 
@@ -9,7 +9,7 @@ use crate::args::evidence::EvidenceReplayArgs;
 use crate::escape;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
@@ -19,7 +19,7 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
         (None, false) => Some(app.host.newest_run()?),
     };
     let report = {
-        let working = Working::on(app, "replaying runs");
+        let working = WorkDisplay::on(app, "replaying runs");
         app.host.replay_runs(wanted.as_deref(), &|| working.step())?
     };
     if app.printer.json {

@@ -1,6 +1,6 @@
-//! `agentos tool health`: every provider asked at once, and again while somebody watches.
+//! `agentos tool health`: checks all providers at once, and repeatedly with `--watch`.
 //!
-//! Owns: what the flags mean, the screen of a watch and the exit code. Never: asks a provider by itself.
+//! Owns: the meaning of the flags, the screen of `--watch` and the exit status. Never: contacts a provider itself.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::args::tool::HealthArgs;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_health};
 use crate::terminal::interrupt::unless_interrupted;
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn health(app: &App, args: &HealthArgs) -> Done {
@@ -22,7 +22,7 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
         return Err(usage(
             "`--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`",
         )
-        .hint("as in `agentos tool health -p ollama --base-url http://localhost:8080`"));
+        .hint("for example `agentos tool health -p ollama --base-url http://localhost:8080`"));
     }
     let spec = HealthSpec {
         providers: args.providers.clone(),
@@ -41,18 +41,18 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     }
 }
 
-/// Looks once, unless the user presses Ctrl-C first.
+/// Checks once. `None` if the user pressed Ctrl-C first.
 fn once(
     app: &App,
     args: &HealthArgs,
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
-    let _working = Working::on(app, if args.probe { "probing" } else { "asking providers" });
+    let _working = WorkDisplay::on(app, if args.probe { "probing" } else { "asking providers" });
     let seen = block_on(unless_interrupted(providers.look()))?;
-    Ok(seen.map(|seen| seen.map(worded)))
+    Ok(seen.map(|seen| seen.map(word_report)))
 }
 
-fn worded(mut seen: HealthReport) -> HealthReport {
+fn word_report(mut seen: HealthReport) -> HealthReport {
     word_health(&mut seen.tools);
     seen
 }
@@ -73,7 +73,7 @@ fn show(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
     })
 }
 
-/// Looks again and again; on a terminal in the same place.
+/// Repeats the check. On a terminal, redraws the table in place.
 fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration) -> Done {
     const HOME: &str = "\u{1b}[H";
     const CLEAR: &str = "\u{1b}[2J";
@@ -85,11 +85,11 @@ fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration)
         let Some(seen) = block_on(unless_interrupted(providers.look()))? else {
             return Ok(Exit::Interrupted);
         };
-        let seen = worded(seen?);
+        let seen = word_report(seen?);
         if in_place {
             let time = now();
             let text = format!(
-                "{time}, every {} s; Ctrl-C ends it\n\n{}",
+                "{time}, every {} s; stop with Ctrl-C\n\n{}",
                 pause.as_secs(),
                 render::health::health(&seen.tools)
             );
@@ -102,7 +102,7 @@ fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration)
             show(app, spec, &seen)?;
         }
         first = false;
-        // The clock of a sleep is the runtime's: it is begun inside.
+        // A tokio timer can only be created inside the runtime.
         let waited = unless_interrupted(async { tokio::time::sleep(pause).await });
         if block_on(waited)?.is_none() {
             return Ok(Exit::Interrupted);

@@ -1,17 +1,17 @@
-//! `agentos init`: what a repository begins with: a policy, and the profile of a provider that is there.
+//! `agentos init`: adds a policy, and the profile of an available provider, to a repository.
 //!
-//! Owns: what is printed and who consents. Never: writes by itself: the proposal goes the way of every change.
+//! Owns: the messages and the question for consent. Never: writes files itself: they land like every change.
 
 use agentos_host::{InitSpec, POLICY_DIR, RunSpec, init_run};
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed, worded};
+use crate::app::{App, Done, output_failed, word_outcome};
 use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
 use crate::exit::Exit;
 use crate::render;
 use crate::terminal::follow::{consent_mode, follow};
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
@@ -21,7 +21,7 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
         is_offline: args.offline,
     };
     let mut report = {
-        let _working = Working::on(app, "asking providers");
+        let _working = WorkDisplay::on(app, "asking providers");
         app.host.propose_init(&spec)?
     };
     if !app.printer.json {
@@ -34,28 +34,28 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
     if args.print || report.files.is_empty() {
         exit = Exit::Done;
     } else if nobody {
-        // Said here, since a request that waits would be one more thing to answer.
+        // Refused here, because a run without a terminal would leave an open request that somebody has to answer.
         app.printer
-            .error("nothing is written: nobody can be asked\n  next: run `agentos init --yes`");
+            .error("nothing was written, because there is no terminal for the question\n  next: run `agentos init --yes`");
         exit = Exit::ConsentNeeded;
     } else {
         let spec = RunSpec {
             id: Some(run.clone()),
             ..init_run(&report.files, consent_mode(app, args.yes))
         };
-        let outcome = app.outcome(follow(app, spec)?)?;
+        let outcome = app.outcome_of(follow(app, spec)?)?;
         exit = Exit::from(outcome.cause);
         if !app.printer.json {
-            app.finish(&outcome)?;
+            app.show_outcome(&outcome)?;
             if outcome.is_done() {
                 app.printer
-                    .note("  next: read these files, change what does not fit, and commit them; a policy is in force once it is committed");
+                    .note("  next: review and adapt these files, and commit them; a policy becomes active when it is committed");
                 if report.files.iter().any(|file| file.path.starts_with(POLICY_DIR)) {
                     app.printer.note(&format!("  {}", consequence(args.preset)));
                 }
             }
         }
-        report.outcome = Some(worded(&outcome));
+        report.outcome = Some(word_outcome(&outcome));
     }
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
@@ -63,18 +63,18 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
     Ok(exit)
 }
 
-/// Says what a preset means for the next change.
+/// Describes the effect of a preset on the next change.
 fn consequence(preset: PresetArg) -> &'static str {
     match preset {
         PresetArg::Default | PresetArg::Solo => {
-            "this policy lets an ordinary edit land without a question, and asks about what runs by itself"
+            "this policy lets ordinary edits land without consent, and asks about files that run automatically"
         }
         PresetArg::Team => {
-            "on main this policy asks about every change: answer it, or give `--yes`; \
-             `agentos init --preset solo` writes one that does not"
+            "this policy asks for consent to every change on main: answer the question, or use `--yes`; \
+             `agentos init --preset solo` writes a policy that does not"
         }
         PresetArg::Strict => {
-            "this policy lets small edits of sources, documents and tests land, and asks about or denies all else"
+            "this policy lets small edits of sources, documents and tests land, and asks about or denies everything else"
         }
     }
 }

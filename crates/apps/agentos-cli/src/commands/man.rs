@@ -1,6 +1,6 @@
-//! `agentos man`: manual pages, made from the arguments themselves.
+//! `agentos man`: manual pages, generated from the argument definitions.
 //!
-//! Owns: which page is meant. Never: writes a file; a package redirects the output.
+//! Owns: the choice of the page. Never: writes a file; a package redirects the output.
 
 use agentos_host::nearest;
 use clap::Command;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::render;
 
 #[derive(Serialize)]
-struct Pages {
+struct PageList {
     version: u32,
     verbs: Vec<String>,
 }
@@ -45,8 +45,8 @@ fn unknown(program: &Command, typed: &str) -> String {
     let mut verbs = Vec::new();
     collect(program, "", &mut verbs);
     match nearest(typed, verbs.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`? `agentos man --list` names them all"),
-        None => "`agentos man --list` names the verbs that have a page".to_owned(),
+        Some(near) => format!("did you mean `{near}`? `agentos man --list` lists all verbs"),
+        None => "`agentos man --list` lists the verbs that have a page".to_owned(),
     }
 }
 
@@ -54,7 +54,7 @@ fn list(app: &App, program: &Command) -> Done {
     let mut verbs = Vec::new();
     collect(program, "", &mut verbs);
     if app.printer.json {
-        app.printer.json(&Pages { version: 1, verbs })
+        app.printer.json(&PageList { version: 1, verbs })
     } else {
         app.printer.data(&(verbs.join("\n") + "\n"))
     }
@@ -70,7 +70,7 @@ fn collect(command: &Command, above: &str, verbs: &mut Vec<String>) {
     }
 }
 
-/// The page of the command that these words lead to.
+/// Returns the manual page of a verb. `None` if there is no such verb.
 fn page(program: &Command, words: &[String]) -> Option<String> {
     let command = words
         .iter()

@@ -1,6 +1,6 @@
-//! `agentos models list|show`: the models that are known without asking a server.
+//! `agentos models list|show`: the known models, without contacting a server.
 //!
-//! Owns: the filters and the table. Never: says that a server has a model; `tool health` asks it.
+//! Owns: the filters and the table. Never: claims that a server has a model; `tool health` asks the server.
 
 use agentos_host::{KnownModel, ModelList, known_model, known_models, nearest_model};
 use agentos_tool::Ability;
@@ -11,7 +11,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::render::columns;
 
-/// Lists them.
+/// Lists the known models.
 pub fn list(app: &App, args: &ModelsListArgs) -> Done {
     let fits = |model: &&KnownModel| {
         args.provider
@@ -26,7 +26,7 @@ pub fn list(app: &App, args: &ModelsListArgs) -> Done {
             all.dedup();
             all.join(", ")
         };
-        return Err(usage("no known model fits").hint(format!(
+        return Err(usage("no known model matches").hint(format!(
             "providers are {}; API types are {}",
             words(|model| model.provider),
             words(|model| model.api.as_str())
@@ -55,16 +55,17 @@ pub fn list(app: &App, args: &ModelsListArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Shows one.
+/// Shows one model.
 pub fn show(app: &App, args: &ModelsShowArgs) -> Done {
     let model = known_model(&args.model).ok_or_else(|| {
         let hint = match nearest_model(&args.model) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => {
-                "`agentos models list` shows them; what a server has, `agentos tool health` says".to_owned()
+                "`agentos models list` shows the known models; `agentos tool health` shows a server's models"
+                    .to_owned()
             }
         };
-        usage(format!("`{}` is no known model", args.model)).hint(hint)
+        usage(format!("`{}` is not a known model", args.model)).hint(hint)
     })?;
     if app.printer.json {
         return print(app, vec![model]);
@@ -114,7 +115,7 @@ fn all_abilities(model: &KnownModel) -> [(&'static str, Ability); 4] {
     ]
 }
 
-/// Those that are sure.
+/// Returns the names of the capabilities that the model certainly has.
 fn abilities(model: &KnownModel) -> String {
     let sure = all_abilities(model)
         .into_iter()

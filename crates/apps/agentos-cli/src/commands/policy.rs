@@ -1,6 +1,6 @@
-//! `agentos policy`: judge without landing, and look at the rules.
+//! `agentos policy`: judges changes without landing them, and shows the rules.
 //!
-//! Owns: what is printed and the exit code. Never: judges by itself.
+//! Owns: the display and the exit status. Never: judges by itself.
 
 use agentos_host::{
     Effect, FACTS, JudgeSpec, JudgeSubject, Judgement, PolicyExplain, PolicyLint, Preset, RulesSpec, RunSpec,
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::terminal::follow::follow;
 use crate::{input, render};
 
-/// Answers, and ends with the answer's code.
+/// Shows the decision. The exit status follows from it.
 pub fn check(app: &App, args: &JudgeArgs) -> Done {
     let judged = judge(app, args)?;
     if app.printer.json {
@@ -31,12 +31,12 @@ pub fn check(app: &App, args: &JudgeArgs) -> Done {
     Ok(exit(&judged))
 }
 
-/// Answers as a tree.
+/// Shows the decision as a tree.
 pub fn explain(app: &App, args: &JudgeArgs) -> Done {
     let judged = judge(app, args)?;
     let exit = exit(&judged);
     let Some(explanation) = judged.explanation else {
-        return Err(usage("nothing is named that could be explained")
+        return Err(usage("`policy explain` needs something to explain")
             .hint("name a diff, `-`, `--commit REV` or `--read PATH`"));
     };
     if app.printer.json {
@@ -54,7 +54,7 @@ pub fn explain(app: &App, args: &JudgeArgs) -> Done {
     Ok(exit)
 }
 
-/// The examples were asked when the rules were loaded; this says how many there are.
+/// Shows the number of examples in each file. Loading the rules already tested them.
 pub fn test(app: &App, args: &RulesArgs) -> Done {
     let tested = count_examples(&app.host.rules(&args.into())?);
     if app.printer.json {
@@ -67,7 +67,7 @@ pub fn test(app: &App, args: &RulesArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Advice is no failure: it ends with 0, whatever is found.
+/// Shows advice about the rules. Always exits with 0, because advice is not a failure.
 pub fn lint(app: &App, args: &RulesArgs) -> Done {
     let advice = app.host.rules(&args.into())?.lint();
     if app.printer.json {
@@ -75,7 +75,7 @@ pub fn lint(app: &App, args: &RulesArgs) -> Done {
             .json(&PolicyLint { version: 1, advice })
             .map_err(|error| output_failed(&error))?;
     } else if advice.is_empty() {
-        app.printer.note("nothing to say about the rules");
+        app.printer.note("no advice about the rules");
     } else {
         app.page(&render::policy::advice(&advice))
             .map_err(|error| output_failed(&error))?;
@@ -83,7 +83,7 @@ pub fn lint(app: &App, args: &RulesArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Every rule in force.
+/// Shows every active rule.
 pub fn show(app: &App, args: &ShowArgs) -> Done {
     let set = app.host.rules(&(&args.rules).into())?;
     if app.printer.json {
@@ -97,13 +97,13 @@ pub fn show(app: &App, args: &ShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// The documented examples, as a file that loads.
+/// Prints an example policy file with a rule for every fact.
 pub fn facts(app: &App) -> Done {
     app.page(FACTS).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-/// Lands a preset's file in index and work tree, to be looked at and committed by a person.
+/// Lands a preset's file in index and working tree, for a person to review and commit.
 pub fn init(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
     let preset = Preset::from(args.preset);
     let file = preset_file(preset);
@@ -117,11 +117,11 @@ pub fn init(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
         id: Some(run.clone()),
         ..preset_run(preset, app.host.environment().user())
     };
-    let outcome = app.outcome(follow(app, spec)?)?;
-    let done = app.finish(&outcome)?;
+    let outcome = app.outcome_of(follow(app, spec)?)?;
+    let done = app.show_outcome(&outcome)?;
     if outcome.is_done() {
         app.printer.note(&format!(
-            "  next: read {}, change what does not fit, and commit it; a policy is in force once it is committed",
+            "  next: review and adapt {}, and commit it; a policy becomes active when it is committed",
             file.path
         ));
     }

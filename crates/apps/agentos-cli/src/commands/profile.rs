@@ -1,6 +1,6 @@
-//! `agentos profile show|validate`.
+//! `agentos profile show|validate`: display and validation of profiles.
 //!
-//! Owns: showing where each value comes from. Never: changes a profile, or shows a key.
+//! Owns: the display of values with their origins. Never: changes a profile, or shows a key.
 
 use serde::Serialize;
 
@@ -36,14 +36,14 @@ pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// What a program is told of a file that is right; one that is wrong is a failure.
+/// JSON document about a valid profile. An invalid one is a failure.
 #[derive(Serialize)]
-struct Valid<'a> {
+struct ValidProfile<'a> {
     version: u32,
     provider: &'a str,
 }
 
-/// Checks one file, or what all files together say of a provider.
+/// Validates one file, or all files of a provider together.
 pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     let (provider, is_file) = app.host.validate_profile(&args.file)?;
     let shown = escape::line(&provider);
@@ -53,9 +53,9 @@ pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     } else {
         format!("the profile of `{shown}` is valid")
     };
-    let valid = Valid {
+    let valid = ValidProfile {
         version: 1,
         provider: &provider,
     };
-    app.say(&sentence, &valid)
+    app.report_success(&sentence, &valid)
 }

@@ -1,6 +1,6 @@
-//! `agentos profile init`: a profile file in the user's settings.
+//! `agentos profile init`: creates a profile file in the user's settings.
 //!
-//! Owns: what a person is asked. Never: asks a server, or writes a key.
+//! Owns: the questions to the person. Never: contacts a server, or writes a key.
 
 use std::io::{BufRead, Write};
 
@@ -12,9 +12,9 @@ use crate::args::tool::ProfileInitArgs;
 use crate::escape;
 use crate::exit::Exit;
 
-/// What a program is told of a profile that was made.
+/// JSON document about a new profile.
 #[derive(Serialize)]
-struct Made<'a> {
+struct CreatedProfile<'a> {
     version: u32,
     provider: &'a str,
     file: String,
@@ -32,12 +32,12 @@ pub fn init(app: &App, args: &ProfileInitArgs) -> Done {
     app.host.save_profile(&path, &text)?;
     let shown = path.display().to_string();
     let sentence = format!(
-        "made {}\n  next: agentos tool health -p {provider}",
+        "created {}\n  next: agentos tool health -p {provider}",
         escape::line(&shown)
     );
-    app.say(
+    app.report_success(
         &sentence,
-        &Made {
+        &CreatedProfile {
             version: 1,
             provider,
             file: shown,
@@ -45,7 +45,7 @@ pub fn init(app: &App, args: &ProfileInitArgs) -> Done {
     )
 }
 
-/// Takes the flags, and asks the person at the terminal for what is needed besides them.
+/// Combines the flags with answers from the person at the terminal to what the flags leave open.
 fn asked(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
     let usual = app.host.profile_defaults(&args.provider)?;
     let base_url = match (&args.base_url, &usual.base_url) {
@@ -55,7 +55,7 @@ fn asked(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
     let has_address = base_url.is_some() || usual.base_url.is_some();
     let model = match &args.model {
         Some(model) => Some(model.clone()),
-        // Without an address there is no profile, and nothing more to ask.
+        // Without an address no profile can be created, so the question for the model is skipped.
         None if !has_address => None,
         None => ask(app, "model", usual.model.as_deref())?,
     };
@@ -68,7 +68,7 @@ fn asked(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
     })
 }
 
-/// A line from the person; none where there is no person, or nothing but a line end.
+/// Asks the person for one line. `None` if there is no terminal, or the line is empty.
 fn ask(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String>, EffectError> {
     if !app.streams.can_ask || app.printer.json {
         return Ok(None);

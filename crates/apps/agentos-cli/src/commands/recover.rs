@@ -1,6 +1,6 @@
-//! `agentos recover`: brings what a killed landing left to its end, and says what was done.
+//! `agentos recover`: finishes or rolls back an interrupted landing, and reports which.
 //!
-//! Owns: the verb's words. Never: does more than every verb that lands does at its start.
+//! Owns: the verb's messages. Never: does more than every verb that lands does at its start.
 
 use crate::app::{App, Done, output_failed};
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ pub fn recover(app: &App) -> Done {
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
     } else if report.recovered.is_none() {
-        app.printer.note("nothing to recover");
+        app.printer.note("there is no interrupted landing to recover");
     }
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
-//! `agentos run`: a task's way to a commit.
+//! `agentos run`: gives a task to a tool and lands its answer.
 //!
-//! Owns: what the flags mean for a run. Never: picks a model or a provider.
+//! Owns: the meaning of the flags. Never: selects a model or a provider.
 
 use agentos_host::{CheckOptions, ContextMode, RunSpec, RunWork, TaskSpec};
 use agentos_tool::RunId;
@@ -10,7 +10,7 @@ use crate::args::land::{ContextArg, RunArgs};
 use crate::exit::Exit;
 use crate::render;
 use crate::terminal::follow::{consent_mode, follow};
-use crate::terminal::working::Working;
+use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
@@ -23,7 +23,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.target.yes),
         ..RunSpec::new((&args.target).into(), RunWork::Task(task))
     };
-    app.end(follow(app, spec)?)
+    app.show_end(follow(app, spec)?)
 }
 
 fn task_spec(args: &RunArgs) -> TaskSpec {
@@ -49,7 +49,7 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
 
 fn show_context(app: &App, task: &TaskSpec) -> Done {
     let found = {
-        let _working = Working::on(app, "searching the repository");
+        let _working = WorkDisplay::on(app, "searching the repository");
         app.host.find_context(task)?
     };
     if app.printer.json {

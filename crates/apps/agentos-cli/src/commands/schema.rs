@@ -1,6 +1,6 @@
 //! `agentos schema`: the JSON Schemas of the published shapes.
 //!
-//! Owns: what is printed. Never: makes a schema.
+//! Owns: the display. Never: generates a schema.
 
 use agentos_host::{nearest_schema, schema_names, schema_text};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::args::evidence::SchemaArgs;
 use crate::exit::Exit;
 
 #[derive(Serialize)]
-struct Names {
+struct SchemaNames {
     version: u32,
     schemas: Vec<&'static str>,
 }
@@ -22,11 +22,11 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
             let near = nearest_schema(name);
             let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
             usage(format!("there is no schema `{name}`"))
-                .hint(format!("{near}`agentos schema --list` names them all"))
+                .hint(format!("{near}`agentos schema --list` lists all schemas"))
         })?,
         (Some(_) | None, _) if app.printer.json => {
             app.printer
-                .json(&Names {
+                .json(&SchemaNames {
                     version: 1,
                     schemas: schema_names(),
                 })

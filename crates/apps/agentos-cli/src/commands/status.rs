@@ -1,6 +1,6 @@
-//! `agentos` without a verb: where you are, what is in force, what you can do next.
+//! `agentos` without a verb: the state of the repository, the active policy, and possible next steps.
 //!
-//! Owns: what is printed outside of a repository. Never: writes.
+//! Owns: the message outside a repository. Never: writes.
 
 use agentos_host::now;
 
@@ -12,7 +12,7 @@ use crate::render::{
     next_step::{word_command, word_hint},
 };
 
-/// Runs without a verb.
+/// Shows the status.
 pub fn status(app: &App) -> Done {
     let mut report = app.host.status()?;
     let obstacles = [

@@ -1,6 +1,6 @@
-//! `agentos tool conform`: does a program speak the tool protocol?
+//! `agentos tool conform`: checks that a program speaks the tool protocol.
 //!
-//! Owns: the table and the exit code. Never: needs a repository.
+//! Owns: the table and the exit status. Never: needs a repository.
 
 use agentos_host::{ConformCheck, ProgramOptions, ToolConform};
 

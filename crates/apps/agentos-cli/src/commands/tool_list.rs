@@ -1,6 +1,6 @@
-//! `agentos tool list`: the providers known here.
+//! `agentos tool list`: lists the known providers.
 //!
-//! Owns: the table. Never: asks a provider anything.
+//! Owns: the table. Never: contacts a provider.
 
 use agentos_host::Listed;
 use agentos_tool::ExecutionMode;
@@ -37,7 +37,7 @@ pub fn list(app: &App) -> Done {
     Ok(Exit::Done)
 }
 
-/// The address or program; of a broken profile, what says all about it.
+/// Returns the address or program, or, for a broken profile, the command that shows its faults.
 fn place(tool: &Listed) -> String {
     if tool.problem.is_some() {
         return broken(&tool.provider);
@@ -46,7 +46,7 @@ fn place(tool: &Listed) -> String {
     place.map_or_else(|| "-".to_owned(), escape::line)
 }
 
-/// A profile that cannot be used, and the command that says why.
+/// Returns the text for a profile that cannot be used, with the command that shows why.
 pub fn broken(provider: &str) -> String {
     format!("broken: agentos profile validate {}", escape::line(provider))
 }

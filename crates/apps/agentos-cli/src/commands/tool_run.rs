@@ -1,6 +1,6 @@
-//! `agentos tool run`: asks a tool once and prints the verdict.
+//! `agentos tool run`: runs a tool once and prints the result.
 //!
-//! Owns: the exit code of a verdict. Never: lands anything.
+//! Owns: the exit status of a result. Never: lands anything.
 
 use agentos_api::unsaid_causes;
 use agentos_host::{
@@ -33,7 +33,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
             show(app, &proposed)?;
             Ok(exit(&proposed))
         }
-        RunEnd::Outcome(ended) => app.finish(&ended.outcome),
+        RunEnd::Outcome(ended) => app.show_outcome(&ended.outcome),
     }
 }
 
@@ -61,8 +61,10 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
         app.printer.error(&format!("  next: {}", escape::line(&hint)));
     }
     let written = match (&proposed.result.diff, &proposed.answer) {
-        // A person sees it escaped and coloured; a pipe gets the bytes that were judged.
-        (Some(diff), _) if app.streams.stdout_is_terminal => app.page(&app.diff(diff.as_bytes(), None)),
+        // A terminal shows the answer escaped and in color. A pipe is given the exact bytes that were judged.
+        (Some(diff), _) if app.streams.stdout_is_terminal => {
+            app.page(&app.format_diff(diff.as_bytes(), None))
+        }
         (Some(diff), _) => app.printer.bytes(diff.as_bytes()),
         (None, Some(answer)) if app.streams.stdout_is_terminal => {
             app.page(&format!("{}\n", escape::block(answer.text.trim_end())))

@@ -1,6 +1,6 @@
-//! `agentos undo`: the inverse of a landed run, through the same door.
+//! `agentos undo`: lands the reverse of a landed run like any other change.
 //!
-//! Owns: what the flags mean for a run. Never: resets or rewrites history.
+//! Owns: the meaning of the flags. Never: resets or rewrites history.
 
 use agentos_host::{RunSpec, RunWork, SessionOptions};
 use agentos_tool::RunId;
@@ -24,5 +24,5 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.yes),
         ..RunSpec::new(session, work)
     };
-    app.end(follow(app, spec)?)
+    app.show_end(follow(app, spec)?)
 }

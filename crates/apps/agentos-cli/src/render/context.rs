@@ -1,13 +1,13 @@
-//! What a tool would be shown, for people.
+//! Files that a tool would be shown, as text for people.
 //!
-//! Owns: the words. Never: shows a file's text.
+//! Owns: the wording. Never: shows a file's content.
 
 use super::columns;
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{ContextFileReport, ContextReport};
 
-/// A line for each file, and one for the whole.
+/// Returns a line for each file, and a summary.
 pub fn context(report: &ContextReport) -> String {
     let rows: Vec<Vec<String>> = report
         .files
@@ -16,7 +16,7 @@ pub fn context(report: &ContextReport) -> String {
         .collect();
     let mut out = columns(&rows);
     for path in &report.too_large {
-        let text = format!("{} is named and does not fit\n", escape::line(path));
+        let text = format!("{} is named in the task but does not fit\n", escape::line(path));
         out.push_str(&paint(style::WARN, &text));
     }
     if report.files.is_empty() {
@@ -25,7 +25,7 @@ pub fn context(report: &ContextReport) -> String {
     let unread = report.ranked - report.read.min(report.ranked);
     let cut = match unread {
         0 => String::new(),
-        some => format!("; {some} were not read in time and counted by their paths alone"),
+        some => format!("; {some} were not read in time and ranked by path only"),
     };
     out.push_str(&paint(
         style::DIM,
@@ -39,7 +39,7 @@ pub fn context(report: &ContextReport) -> String {
     out
 }
 
-/// The same in one line.
+/// Returns the summary in one line.
 pub fn note(report: &ContextReport) -> String {
     if report.files.is_empty() {
         return "context: no file of the repository seems to belong to this task; name one with `--file`"
@@ -47,7 +47,7 @@ pub fn note(report: &ContextReport) -> String {
     }
     let paths: Vec<String> = report.files.iter().map(|file| escape::line(&file.path)).collect();
     format!(
-        "context: {} ({}); `--context show` says why",
+        "context: {} ({}); `--context show` explains the selection",
         paths.join(", "),
         size(report.bytes)
     )

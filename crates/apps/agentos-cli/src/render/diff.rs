@@ -1,8 +1,8 @@
-//! A diff for people: line numbers, added and removed lines in colour, side by side where there is room, and in the
-//! margin how each hunk of the answer was placed.
+//! Diffs for people: line numbers, added and removed lines in color, side by side on a wide screen, with a margin that
+//! shows how each hunk of the answer was placed.
 //!
-//! Owns: reading our own canonical form back into rows, and their layout. Never: leaves a line of a diff out or cuts it,
-//! or lets untrusted text through unescaped. A line that is not understood is shown as it stands.
+//! Owns: parsing the canonical diff into rows, and their layout. Never: omits or truncates a line of a diff, or shows
+//! untrusted text unescaped. A line that cannot be parsed is shown escaped.
 
 mod rows;
 mod rungs;
@@ -10,22 +10,22 @@ mod sides;
 
 use agentos_landing::LandingReport;
 
-use self::rows::{Kind, Line, Row, rows};
-use self::rungs::Rungs;
+use self::rows::{DiffRow, Line, LineKind, rows};
+use self::rungs::RungMargin;
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// From this width on, old and new stand side by side.
+/// Minimum width for a side-by-side layout.
 pub const WIDE: usize = 160;
-/// Below this width there are no line numbers.
+/// Minimum width for line numbers.
 const NARROW: usize = 60;
 
-/// The diff, for a screen of this width. With a report the margin says how each hunk was placed.
+/// Formats a diff for a screen of this width. With a report, the margin shows how each hunk was placed.
 pub fn diff(text: &str, width: usize, report: Option<&LandingReport>) -> String {
-    // A line end of Windows is said in one sign, and not as the escape that any other control character is.
+    // A CRLF line end is common and harmless, so it is shown as one symbol and not as an escape.
     let text = escape::block(&text.replace("\r\n", "␍\n"));
     let rows = rows(&text);
-    let mut painter = Painter::new(&rows, width, report);
+    let mut painter = RowPainter::new(&rows, width, report);
     let mut out = String::new();
     if width >= WIDE {
         sides::sides(&mut out, &rows, width, &mut painter);
@@ -33,49 +33,49 @@ pub fn diff(text: &str, width: usize, report: Option<&LandingReport>) -> String 
     }
     for row in &rows {
         match row {
-            Row::Line(line) => painter.line(&mut out, line),
-            Row::File(_) | Row::Hunk(_) | Row::About(_) => painter.heading(&mut out, row),
+            DiffRow::Line(line) => painter.line(&mut out, line),
+            DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => painter.heading(&mut out, row),
         }
     }
     out
 }
 
 /// Layout of the rows of one diff.
-struct Painter<'a> {
-    /// Columns of a line number. `None` on a narrow screen.
+struct RowPainter<'a> {
+    /// Columns of a line number. `None` if the screen is too narrow.
     digits: Option<usize>,
-    rungs: Rungs<'a>,
+    rungs: RungMargin<'a>,
 }
 
-impl<'a> Painter<'a> {
-    fn new(rows: &[Row<'_>], width: usize, report: Option<&'a LandingReport>) -> Self {
+impl<'a> RowPainter<'a> {
+    fn new(rows: &[DiffRow<'_>], width: usize, report: Option<&'a LandingReport>) -> Self {
         let numbers = rows.iter().filter_map(|row| match row {
-            Row::Line(line) => line.old.max(line.new),
-            Row::File(_) | Row::Hunk(_) | Row::About(_) => None,
+            DiffRow::Line(line) => line.old.max(line.new),
+            DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => None,
         });
         let most = numbers.max().unwrap_or(0).to_string().len().max(3);
         Self {
             digits: (width >= NARROW).then_some(most),
-            rungs: Rungs::new(report),
+            rungs: RungMargin::new(report),
         }
     }
 
-    /// Writes a line that is no line of a file.
-    fn heading(&mut self, out: &mut String, row: &Row<'_>) {
+    /// Writes a heading: any line that is not a line of a file.
+    fn heading(&mut self, out: &mut String, row: &DiffRow<'_>) {
         let (style, text) = match row {
-            Row::File(path) => {
+            DiffRow::File(path) => {
                 self.rungs.file(path);
                 (style::BOLD, *path)
             }
-            Row::Hunk(text) | Row::About(text) => (style::DIM, *text),
-            Row::Line(line) => ("", line.text),
+            DiffRow::Hunk(text) | DiffRow::About(text) => (style::DIM, *text),
+            DiffRow::Line(line) => ("", line.text),
         };
         out.push_str(&self.rungs.margin(None));
         out.push_str(&paint(style, text));
         out.push('\n');
     }
 
-    /// Writes a line of a file below the others.
+    /// Writes a line of a file in the layout with one column.
     fn line(&mut self, out: &mut String, line: &Line<'_>) {
         out.push_str(&self.rungs.margin(Some(line)));
         if let Some(digits) = self.digits {
@@ -89,12 +89,12 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Returns the mark before a line, and the style of both.
-fn mark(kind: Kind) -> (&'static str, &'static str) {
+/// Returns the mark before a line, and the style of mark and line.
+fn mark(kind: LineKind) -> (&'static str, &'static str) {
     match kind {
-        Kind::Same => (" ", ""),
-        Kind::Added => ("+", style::GOOD),
-        Kind::Removed => ("-", style::BAD),
+        LineKind::Same => (" ", ""),
+        LineKind::Added => ("+", style::GOOD),
+        LineKind::Removed => ("-", style::BAD),
     }
 }
 

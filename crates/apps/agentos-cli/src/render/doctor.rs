@@ -1,12 +1,12 @@
-//! What the doctor found, for people.
+//! Report of `agentos doctor`, as text for people.
 //!
-//! Owns: the lines. Never: leaves a fix out.
+//! Owns: the layout. Never: omits a fix.
 
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{CheckStatus, DoctorReport};
 
-/// One line for each check, with its fix below, and a last line that counts.
+/// Returns a line for each check with its fix below, and a summary.
 pub fn doctor(report: &DoctorReport) -> String {
     let names = report.checks.iter().map(|check| check.name.chars().count());
     let width = names.max().unwrap_or(0);
@@ -41,7 +41,7 @@ pub fn doctor(report: &DoctorReport) -> String {
             .count()
     };
     let (wrong, attention) = (count(CheckStatus::Wrong), count(CheckStatus::Attention));
-    out.push_str(&format!("\n{wrong} wrong, {attention} to look at\n"));
+    out.push_str(&format!("\n{wrong} wrong, {attention} need attention\n"));
     out
 }
 

@@ -1,7 +1,6 @@
-//! Evidence for people: the list of runs, one run as a story, the verification.
+//! Evidence as text for people: the list of runs, the records of one run, the verification.
 //!
-//! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
-//! left out.
+//! Owns: the selection of facts from a record. Never: relies on a record's shape; a missing fact is omitted.
 
 use agentos_api::normalize_code;
 use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
@@ -12,7 +11,7 @@ use super::{columns, counted};
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// One line for each run, as things stand now.
+/// Returns a table with a line for each run. `now` decides whether an open request has expired.
 pub fn list(runs: &[RunSummary], now: &Timestamp) -> String {
     let mut rows = vec![vec![
         "RUN".to_owned(),
@@ -33,7 +32,7 @@ pub fn list(runs: &[RunSummary], now: &Timestamp) -> String {
     columns(&rows)
 }
 
-/// How a run ended, in a few words; its texts are not escaped yet.
+/// Returns the end of a run in a few words. The caller must escape the text.
 pub fn ending(run: &RunSummary, now: &Timestamp) -> String {
     match (&run.commit, &run.code, run.last) {
         (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
@@ -44,13 +43,13 @@ pub fn ending(run: &RunSummary, now: &Timestamp) -> String {
     }
 }
 
-/// How a run ended that landed nothing.
+/// Returns the end of a run that landed nothing.
 fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
     let how = match (&run.answered, &run.asked_until, &run.outcome) {
         (Some(answer), _, _) => answer.clone(),
         (None, Some(until), _) if until.as_str() > now.as_str() => "waiting".to_owned(),
         (None, Some(_), _) => "expired".to_owned(),
-        // A person's own word says it all.
+        // The code `declined` is a person's decision and needs no further word.
         (None, None, _) if code == "declined" => return code.to_owned(),
         (None, None, Some(outcome)) => outcome.replace('-', " "),
         (None, None, None) => "refused".to_owned(),
@@ -58,7 +57,7 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
     format!("{how}: {code}")
 }
 
-/// One run, station by station.
+/// Returns the records of one run, one line each.
 pub fn story(records: &[Record]) -> String {
     let mut out = String::new();
     for record in records {
@@ -86,7 +85,7 @@ pub fn story(records: &[Record]) -> String {
     out
 }
 
-/// What a record says, in one line, and how it is painted.
+/// Returns a record's content in one line, with its style.
 pub fn station(record: &Record) -> (&'static str, String) {
     let body = &record.body;
     let text = |pointer: &str| {
@@ -152,7 +151,7 @@ pub fn station(record: &Record) -> (&'static str, String) {
             style::BAD,
             format!("{} [{}] {}", text("/outcome"), text("/code"), text("/message")),
         ),
-        RecordKind::Undo => (style::BOLD, format!("takes back run {}", text("/undone"))),
+        RecordKind::Undo => (style::BOLD, format!("undoes run {}", text("/undone"))),
         RecordKind::Recovered => (style::WARN, body.to_string()),
         RecordKind::Checkpoint => (style::DIM, sealed(body)),
     }
@@ -256,7 +255,7 @@ fn checked(body: &Value) -> (&'static str, String) {
     match (body.pointer("/passed").and_then(Value::as_bool), code) {
         (Some(true), _) => (style::GOOD, format!("the change passes `{command}`")),
         (_, Some(code)) => (style::BAD, format!("`{command}` ended with exit code {code}")),
-        (_, None) => (style::BAD, format!("`{command}` did not end in time")),
+        (_, None) => (style::BAD, format!("`{command}` did not finish in time")),
     }
 }
 
@@ -293,7 +292,7 @@ fn received(body: &Value) -> String {
     }
 }
 
-/// The verification.
+/// Returns the result of a verification.
 pub fn verified(report: &VerifyReport, own: bool) -> String {
     let mut out = String::new();
     let only_commits = report
@@ -384,7 +383,7 @@ fn signatures(report: &VerifyReport) -> String {
     out
 }
 
-/// One line for each provider and model.
+/// Returns a table with a line for each provider and model.
 pub fn stats(providers: &[ProviderStats]) -> String {
     let head = [
         "PROVIDER",

@@ -1,6 +1,6 @@
-//! Health for people: one look tells what is wrong and what to do.
+//! Health as text for people: the problem and its remedy at one glance.
 //!
-//! Owns: the table. Never: cuts the sentence that says what to do.
+//! Owns: the table. Never: truncates a remedy.
 
 use agentos_tool::{HealthStatus, ToolHealth, Usage, dollars};
 
@@ -9,7 +9,7 @@ use crate::printer::{paint, style};
 use agentos_host::Probe;
 use agentos_host::{ToolCallProbe, Verdict};
 
-/// One block for each tool.
+/// Returns a block of lines for each tool.
 pub fn health(tools: &[ToolHealth]) -> String {
     let name_width = tools
         .iter()
@@ -27,7 +27,7 @@ pub fn health(tools: &[ToolHealth]) -> String {
             | HealthStatus::SchemaMismatch => style::BAD,
         };
         let name = format!("{:name_width$}", escape::line(&tool.provider));
-        // Pad before painting: the paint has no width.
+        // Padding comes before styling, because color codes would count as characters.
         let status = paint(style, &format!("{:15}", tool.status.as_str()));
         let place = tool
             .endpoint
@@ -52,14 +52,14 @@ pub fn health(tools: &[ToolHealth]) -> String {
     out
 }
 
-/// What each model made of a tiny edit, best form first.
+/// Returns each model's results with a tiny edit, best format first.
 pub fn probes(probes: &[Probe]) -> String {
     let mut out = String::new();
     for probe in probes {
         let what = match (&probe.best, &probe.saved) {
-            (Some(best), Some(file)) => format!("obeys `{}`, kept in {file}", best.as_str()),
-            (Some(best), None) => format!("obeys `{}`", best.as_str()),
-            (None, _) => "obeys none of the edit formats".to_owned(),
+            (Some(best), Some(file)) => format!("follows `{}`, saved in {file}", best.as_str()),
+            (Some(best), None) => format!("follows `{}`", best.as_str()),
+            (None, _) => "follows none of the edit formats".to_owned(),
         };
         out.push_str(&format!(
             "\n{}  {}\n",
@@ -86,7 +86,7 @@ pub fn probes(probes: &[Probe]) -> String {
     out
 }
 
-/// What each model made of a tool that it was offered.
+/// Returns the result of each model's tool call.
 pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
     let width = probes.iter().map(|probe| probe.provider.chars().count()).max();
     let width = width.unwrap_or(0);
@@ -115,7 +115,7 @@ pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
     out
 }
 
-/// What a generation took, in brackets.
+/// Returns time, tokens and cost of a generation, in parentheses.
 fn took(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u64>) -> String {
     let tokens = usage.and_then(|usage| usage.output_tokens);
     let tokens = tokens

@@ -1,15 +1,15 @@
-//! What `init` found and proposes, for people.
+//! Findings and proposal of `agentos init`, as text for people.
 //!
-//! Owns: the words. Never: shows the whole of a long file; that is for an editor.
+//! Owns: the wording. Never: shows a long file completely; that is for an editor.
 
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{InitReport, ProposedFile};
 
-/// A file of at most so many lines is shown whole.
+/// Maximum number of lines of a file that is shown completely.
 const SHORT: usize = 12;
 
-/// What was found, then what is to be written.
+/// Returns the findings, then the files that would be written.
 pub fn proposal(report: &InitReport) -> String {
     let mut out = String::new();
     for server in &report.servers {
@@ -33,7 +33,7 @@ pub fn proposal(report: &InitReport) -> String {
         ));
     }
     for path in &report.kept {
-        out.push_str(&line("kept", &format!("{} is there already", escape::line(path))));
+        out.push_str(&line("kept", &format!("{} already exists", escape::line(path))));
     }
     for file in &report.files {
         out.push_str(&line("new file", &escape::line(&file.path)));
@@ -49,7 +49,7 @@ fn line(word: &str, text: &str) -> String {
     format!("{} {text}\n", paint(style::DIM, &format!("{word:11}")))
 }
 
-/// The first lines of a file.
+/// Returns the first lines of a file.
 fn shown(file: &ProposedFile) -> String {
     let count = file.content.lines().count();
     let shown = if count <= SHORT { count } else { SHORT - 1 };
@@ -66,7 +66,7 @@ fn shown(file: &ProposedFile) -> String {
         .collect();
     if shown < count {
         let rest = format!(
-            "{} more lines; `agentos init --print --json` has them all",
+            "{} more lines; `agentos init --print --json` shows all of them",
             count - shown
         );
         out.push_str(&format!("            {}\n", paint(style::DIM, &rest)));

@@ -1,14 +1,14 @@
-//! The words of this command line for what a person can do next.
+//! Next steps, worded as commands and flags.
 //!
-//! Owns: flags and verbs in such a sentence. Never: decides which steps help: a failure brings them.
+//! Owns: the wording. Never: decides which steps help: a failure contains them.
 
 use std::borrow::Cow;
 
 use agentos_api::{BranchChoice, NextStep, RunLimit, RunOption, TaskPart};
 use agentos_tool::ToolHealth;
 
-/// Words the steps of a failure: its own sentence first, where it has one, then each step, joined with "or".
-/// Returns `None` if there is neither.
+/// Returns the steps of a failure as one sentence: its own hint first, then each step, joined with "or". `None` if there is
+/// neither a hint nor a step.
 pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     match (hint, word_steps(steps)) {
         (Some(hint), Some(words)) => {
@@ -23,14 +23,14 @@ pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     }
 }
 
-/// Words what to do about each provider that cannot be used as it is.
+/// Words the next steps of each provider that cannot be used.
 pub fn word_health(tools: &mut [ToolHealth]) {
     for tool in tools {
         tool.fix = word_hint(tool.fix.as_deref(), &tool.next);
     }
 }
 
-/// Returns the command that takes a step. Returns `None` for a step that no command takes by itself.
+/// Returns the command that performs a step. `None` if no single command does.
 pub fn word_command(step: &NextStep) -> Option<String> {
     Some(match step {
         NextStep::RunGit { command } => command.clone(),
@@ -54,7 +54,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
     })
 }
 
-/// Words the alternatives. Returns `None` if there are none.
+/// Returns the steps as alternatives in one sentence. `None` if there are none.
 fn word_steps(steps: &[NextStep]) -> Option<String> {
     let (first, others) = steps.split_first()?;
     let mut words = word_step(first).into_owned();
@@ -72,7 +72,7 @@ fn word_steps(steps: &[NextStep]) -> Option<String> {
     Some(words)
 }
 
-/// Returns true for a step that only shows something: it comes before or after what is done, and is no alternative to it.
+/// Returns true for a step that only shows something. It accompanies the other steps and is not an alternative to them.
 fn is_look(step: &NextStep) -> bool {
     matches!(
         step,
@@ -85,84 +85,84 @@ fn is_look(step: &NextStep) -> bool {
     )
 }
 
-/// Words what to do about a tape that is damaged itself.
-const SET_ASIDE: &str = "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and \
-                         move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
+/// Next step for a damaged tape.
+const SET_ASIDE: &str = "`agentos evidence verify` lists every fault; run `agentos recover`, then rename the folder to keep it \
+                         for inspection, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
 
 fn word_step(step: &NextStep) -> Cow<'static, str> {
     match step {
-        NextStep::NameRepository => "go to a repository, or name one with `--repo DIR`".into(),
+        NextStep::NameRepository => "change to a repository, or name one with `--repo DIR`".into(),
         NextStep::NameBranch { choice } => word_branch(*choice).into(),
         NextStep::RunGit { command } => format!("run `{command}`").into(),
         NextStep::ClearWork { .. } => "commit or stash this work first".into(),
-        NextStep::RunOnCheckedOut => "nothing was landed: run it again to land here".into(),
+        NextStep::RunOnCheckedOut => "nothing was landed: run the task again to land on this branch".into(),
         NextStep::RaiseLimit { limit } => word_limit(*limit).into(),
         NextStep::GiveLess { part } => word_part(*part).into(),
         NextStep::ChangeTask { advice } => format!("say in the task {advice}").into(),
-        NextStep::ShowRun { .. } => "`agentos evidence show` has the run".into(),
+        NextStep::ShowRun { .. } => "`agentos evidence show` shows the run".into(),
         NextStep::ConsentAtOnce => {
-            "look at the change, then run this again with `--yes` to consent to it".into()
+            "review the change, then run this again with `--yes` to consent to it".into()
         }
         NextStep::AnswerRequest { run } => word_answer(run).into(),
         NextStep::VerifyEvidence { set_aside: true } => SET_ASIDE.into(),
         NextStep::VerifyEvidence { set_aside: false } => {
-            "`agentos evidence verify` lists everything that is wrong".into()
+            "`agentos evidence verify` lists every fault".into()
         }
-        NextStep::MakeSigningKey { in_file: false } => "`agentos evidence key rotate` makes a new one".into(),
+        NextStep::MakeSigningKey { in_file: false } => "create a new key with `agentos evidence key rotate`".into(),
         NextStep::MakeSigningKey { in_file: true } => {
-            "make a key with `agentos evidence key rotate --store file`".into()
+            "create a key with `agentos evidence key rotate --store file`".into()
         }
         NextStep::ShowTranscript => "`agentos evidence show` has its output".into(),
         NextStep::ListRuns => "`agentos evidence list` shows the runs".into(),
         NextStep::ListRequests => "`agentos approve` lists the runs that wait".into(),
-        NextStep::NameExport => "name a folder that `agentos evidence export --out` made".into(),
+        NextStep::NameExport => "name a folder that `agentos evidence export --out` created".into(),
         NextStep::SetKey { provider, in_file } => word_key(provider.as_deref(), *in_file).into(),
         NextStep::SetKeyVariable { variable } => {
-            format!("set the right key in `{variable}`, which wins over any stored key").into()
+            format!("set the right key in `{variable}`, which takes precedence over stored keys").into()
         }
         NextStep::ListKeys => "`agentos tool auth status` shows where each key comes from".into(),
-        NextStep::KeepInFile => "keep keys in a file that only you can read, with `--store file`".into(),
+        NextStep::KeepInFile => "store the key in a file that only you can read, with `--store file`".into(),
         NextStep::SendKey { base_url: None } => "send the key there with `--send-key`".into(),
         NextStep::SendKey { base_url: Some(url) } => {
             format!("send the key there with `--base-url {url} --send-key`").into()
         }
         NextStep::MakeProfile { provider } => {
-            format!("make a new one with `agentos profile init {provider}`").into()
+            format!("create a new one with `agentos profile init {provider}`").into()
         }
-        NextStep::ReplaceProfile => "write over it with `--force`".into(),
+        NextStep::ReplaceProfile => "overwrite it with `--force`".into(),
         NextStep::CorrectProfile { provider } => {
-            format!("see `agentos profile show {provider}`, and correct the value that is named").into()
+            format!("see `agentos profile show {provider}`, and correct the named value").into()
         }
         NextStep::NameBaseUrl { example: None } => "set its address with `--base-url`".into(),
         NextStep::NameBaseUrl { example: Some(url) } => {
             format!("set an address such as `{url}` with `--base-url` or in the profile").into()
         }
-        NextStep::NameModel => "name one of its models with `--model NAME`".into(),
+        NextStep::NameModel => "select one of its models with `--model NAME`".into(),
         NextStep::NameRecording => "name one with `--replay FILE`".into(),
         NextStep::NameProgram { provider } => word_program(provider).into(),
-        NextStep::CheckHealth => "`agentos tool health` says what each provider needs".into(),
+        NextStep::CheckHealth => "`agentos tool health` shows what each provider needs".into(),
         NextStep::AllowReading => {
-            "show it what it needs with `--read PATH`: it runs in a copy, without your home folder and without network".into()
+            "let it read the files that it needs with `--read PATH`: it runs in a copy, without your home folder and without network".into()
         }
         NextStep::CheckProtocol => {
-            "`agentos tool conform -- COMMAND` shows what a tool has to say and when".into()
+            "`agentos tool conform -- COMMAND` checks each rule of the protocol".into()
         }
         NextStep::LeaveOut { option } => word_option(*option).into(),
         NextStep::RequireSandbox => "refuse them with `--require-sandbox`".into(),
-        NextStep::PrintAtOnce => "switch paging off with `--no-pager`".into(),
+        NextStep::PrintAtOnce => "print without a pager with `--no-pager`".into(),
         NextStep::StartDemo | NextStep::InitRepository | NextStep::Diagnose | NextStep::Recover => {
             format!("run `{}`", word_command(step).unwrap_or_default()).into()
         }
-        NextStep::RunTask { .. } => "ask a tool for a change with `agentos run`".into(),
+        NextStep::RunTask { .. } => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
         NextStep::NameUndone => "name another with `agentos undo RUN`".into(),
-        NextStep::UndoRun => "take the last landed run back with `agentos undo`".into(),
+        NextStep::UndoRun => "undo the last landed run with `agentos undo`".into(),
     }
 }
 
 fn word_answer(run: &str) -> String {
     format!(
-        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
+        "review it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` declines it"
     )
 }
 
@@ -183,29 +183,31 @@ fn word_program(provider: &str) -> String {
 
 fn word_limit(limit: RunLimit) -> &'static str {
     match limit {
-        RunLimit::CheckTime => "give the check more time with `--check-timeout SECONDS`",
-        RunLimit::ToolTime => "give it more time with `--timeout SECONDS`",
-        RunLimit::OutputTokens => "raise the limit with --max-output-tokens",
-        RunLimit::Attempts => "try more `--attempts`",
+        RunLimit::CheckTime => "allow the check more time with `--check-timeout SECONDS`",
+        RunLimit::ToolTime => "allow more time with `--timeout SECONDS`",
+        RunLimit::OutputTokens => "raise the limit with `--max-output-tokens N`",
+        RunLimit::Attempts => "allow more attempts with `--attempts N`",
     }
 }
 
 fn word_part(part: TaskPart) -> &'static str {
     match part {
-        TaskPart::Answer => "ask for less at once",
-        TaskPart::Check => "let it test less",
+        TaskPart::Answer => "give it a smaller task",
+        TaskPart::Check => "let the check test less",
     }
 }
 
 fn word_option(option: RunOption) -> &'static str {
     match option {
-        RunOption::Check => "leave `--check` out, and try the change yourself after `--branch NAME`",
+        RunOption::Check => {
+            "leave `--check` out, and test the change yourself after landing it with `--branch NAME`"
+        }
         RunOption::EditFormat => "leave `--edit-format` out",
         RunOption::Recording => "leave `--replay` out",
         RunOption::Reading => "leave `--read` and `--share` out",
         RunOption::Context => "leave `--context` out",
         RunOption::Sandbox => {
-            "leave `--require-sandbox` out to have the boundary observed instead; the evidence says which it was"
+            "leave `--require-sandbox` out to have the boundary observed instead; the evidence records which it was"
         }
     }
 }
@@ -241,7 +243,7 @@ mod tests {
             (
                 Some("start a server"),
                 vec![NextStep::CheckHealth],
-                Some("start a server; `agentos tool health` says what each provider needs".to_owned()),
+                Some("start a server; `agentos tool health` shows what each provider needs".to_owned()),
             ),
         ] {
             assert_eq!(word_hint(hint, &steps), words);

@@ -1,6 +1,6 @@
-//! The end of `apply`, `run` and `undo` for people.
+//! Outcome of `apply`, `run` and `undo`, as text for people.
 //!
-//! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
+//! Owns: the sentence, the reasons and the next step. Never: shows more than helps.
 
 use agentos_api::unsaid_causes;
 use agentos_host::Withheld;
@@ -13,7 +13,7 @@ use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::OpenRequest;
 
-/// What a person reads. `verbose` shows the report of a landed change as well.
+/// Returns the outcome as text. `verbose` adds the report of a landed change.
 pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     let mut out = headline(outcome);
     for cause in unsaid_causes(&outcome.message, &outcome.causes) {
@@ -33,7 +33,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     for path in &outcome.kept {
         let path = escape::line(path);
         out.push_str(&format!(
-            "  {} {path} was edited meanwhile; your text was left alone\n",
+            "  {} {path} was edited meanwhile; your edits were not overwritten\n",
             paint(style::WARN, "kept")
         ));
     }
@@ -63,7 +63,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     out
 }
 
-/// A request that waits for a person, on two lines.
+/// Returns an open request for consent, on two lines.
 pub fn request(open: &OpenRequest) -> String {
     let request = &open.request;
     let place = request.target.refname.trim_start_matches("refs/heads/");
@@ -83,10 +83,10 @@ pub fn request(open: &OpenRequest) -> String {
     )
 }
 
-/// Lines of a failed check's output that are shown; the evidence has more.
+/// Maximum number of lines shown of a failed check's output. The evidence contains more.
 const CHECK_LINES: usize = 12;
 
-/// How the check went, and the end of what it wrote where it failed.
+/// Returns the result of the check, and the end of its output if it failed.
 fn checked(tried: &Tried) -> String {
     let command = escape::line(&tried.command);
     let seconds = format!("{}.{} s", tried.elapsed_ms / 1000, tried.elapsed_ms % 1000 / 100);
@@ -113,7 +113,7 @@ fn checked(tried: &Tried) -> String {
     out
 }
 
-/// What policy kept from the tool, one line each.
+/// Returns the files that policy withheld from the tool, one line each.
 pub fn withheld(list: &[Withheld]) -> String {
     let line = |one: &Withheld| {
         let (path, why) = (escape::line(&one.path), escape::line(&one.why));
@@ -135,7 +135,7 @@ fn headline(outcome: &Outcome) -> String {
     match outcome.outcome {
         OutcomeKind::Landed => format!("{}\n", paint(style::GOOD, &message)),
         OutcomeKind::Refused => format!("{}{code} {message}\n", paint(style::BAD, "refused")),
-        // The reasons follow, one line each, the first of them is the message.
+        // The message equals the first reason, and all reasons follow, one line each.
         OutcomeKind::Denied if outcome.decision.is_some() => {
             format!("{}{code} by policy\n", paint(style::BAD, "denied"))
         }
@@ -148,7 +148,7 @@ fn headline(outcome: &Outcome) -> String {
             let place = target.map(|target| target.refname.trim_start_matches("refs/heads/"));
             let place = place.map(|place| format!(" on {}", escape::line(place)));
             format!(
-                "{}{code} nothing was landed{}; policy asks for a person\n",
+                "{}{code} nothing was landed{}; policy requires a person's consent\n",
                 paint(style::WARN, "consent needed"),
                 place.unwrap_or_default()
             )
@@ -158,7 +158,7 @@ fn headline(outcome: &Outcome) -> String {
     }
 }
 
-/// A change that had to be put right or moved is shown with how it was placed.
+/// Returns true if an edit was repaired or moved, so that the report is worth showing.
 fn repaired(outcome: &Outcome) -> bool {
     outcome.report.as_ref().is_some_and(|report| {
         report.files.iter().any(|file| {
@@ -200,8 +200,8 @@ fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
     }
 }
 
-/// Every rule that did not simply allow, one line each, with the paths it is about. None is left out: what is not
-/// shown cannot be agreed to.
+/// Returns every rule that asked or denied, one line each, with its paths. No rule is omitted, because a person can only
+/// consent to what is shown.
 pub fn groups(decision: &Decision) -> String {
     let mut out = String::new();
     for group in decision
@@ -231,7 +231,7 @@ pub fn groups(decision: &Decision) -> String {
     out
 }
 
-/// An answer in its colour.
+/// Returns a decision in its color.
 pub fn effect(effect: Effect) -> String {
     let style = match effect {
         Effect::Allow => style::GOOD,

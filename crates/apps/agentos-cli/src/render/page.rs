@@ -1,33 +1,33 @@
-//! The evidence as one page for a browser.
+//! Evidence as one page for a browser.
 //!
-//! Owns: the page. Never: holds a script, a link to anywhere, or untrusted text that is not inert: every text goes
-//! through one function, and the page's own policy lets nothing run or load.
+//! Owns: the page. Never: contains a script, a link, or unescaped untrusted text: every text passes through one function,
+//! and the page's content security policy lets nothing run or load.
 
 use agentos_host::{RecordKind, VerifyReport};
 
 use crate::escape;
 
-/// One run on the page.
+/// Run on the page.
 #[derive(Debug, Default)]
 pub struct RunPage {
-    /// The run.
+    /// Summary of the run.
     pub run: String,
-    /// Its records, in order.
-    pub stations: Vec<Station>,
-    /// What landed, or would have.
+    /// Records of the run, in order.
+    pub stations: Vec<RecordRow>,
+    /// Diff that landed or would have landed. `None` if there is none.
     pub diff: Option<String>,
-    /// Only the beginning of the diff is shown.
+    /// True if only the beginning of the diff is shown.
     pub diff_cut: bool,
 }
 
-/// One record on the page.
+/// Record on the page.
 #[derive(Debug)]
-pub struct Station {
-    /// When.
+pub struct RecordRow {
+    /// Time of the record.
     pub time: String,
-    /// Of what kind.
+    /// Kind of the record.
     pub kind: RecordKind,
-    /// What it says.
+    /// Content in one line.
     pub words: String,
 }
 
@@ -42,13 +42,13 @@ details{border-top:1px solid #8884;padding:.4em 0;overflow-wrap:anywhere}summary
 .good{color:#1a7f37}.bad{color:#cf222e}.add{color:#1a7f37}.del{color:#cf222e}.dim{opacity:.65}\n\
 </style></head><body>\n";
 
-/// The page.
+/// Returns the page as HTML.
 pub fn page(found: &VerifyReport, runs: &[RunPage], redacted: bool) -> String {
     let mut out = HEAD.to_owned();
     out.push_str("<h1>AgentOS evidence</h1>\n");
     out.push_str(&verification(found));
     if redacted {
-        out.push_str("<p>This copy is redacted: what was asked, answered and decided is left out, its hashes are kept.</p>\n");
+        out.push_str("<p>This copy is redacted: the texts of tasks, answers and decisions are replaced by salted digests.</p>\n");
     }
     if !runs.is_empty() {
         out.push_str(&format!("<h2>Runs, newest first ({})</h2>\n", runs.len()));
@@ -142,7 +142,7 @@ fn one(run: &RunPage) -> String {
     out
 }
 
-/// Untrusted text as text: nothing in it begins a tag, ends an attribute, or changes how its neighbours are shown.
+/// Escapes untrusted text, so that it cannot begin a tag, end an attribute, or change the display of its neighbors.
 fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape::line(text).chars() {
@@ -167,7 +167,7 @@ mod tests {
         let evil = "<script>alert(1)</script><img src=x onerror='alert(2)'>\"><style>*{display:none}</style>&lt;\u{202e}\u{7}";
         let run = RunPage {
             run: evil.to_owned(),
-            stations: vec![Station {
+            stations: vec![RecordRow {
                 time: evil.to_owned(),
                 kind: RecordKind::Task,
                 words: evil.to_owned(),

@@ -1,6 +1,6 @@
-//! Decisions and rules for people.
+//! Decisions and rules, as text for people.
 //!
-//! Owns: the tree, the lists and their words. Never: shows untrusted text as it came.
+//! Owns: the tree, the lists and their wording. Never: shows untrusted text unescaped.
 
 use agentos_host::{Decision, Effect, ExplainedQuestion, Explanation, Layer, LintAdvice, PolicySet, RuleRef};
 
@@ -9,16 +9,16 @@ use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::TestedFile;
 
-/// The answer with its reasons and remedies.
+/// Returns a decision with its reasons and remedies.
 pub fn decision(decision: &Decision) -> String {
     format!("{}\n", escape::block(&decision.explanation()))
 }
 
-/// The rules can be used.
+/// Returns the message that the rules can be used.
 pub fn usable(set: &PolicySet) -> String {
     let count = set.rules().len();
     format!(
-        "{} {count} rules are in force\n{}",
+        "{} {count} rules are active\n{}",
         paint(style::GOOD, "fine:"),
         stands(set)
     )
@@ -26,9 +26,9 @@ pub fn usable(set: &PolicySet) -> String {
 
 fn stands(set: &PolicySet) -> String {
     let line = |(layer, preset): (Layer, &str)| match preset {
-        "none" => format!("  the {} policy stands on its own rules\n", layer.as_str()),
+        "none" => format!("  the {} policy has only its own rules\n", layer.as_str()),
         preset => format!(
-            "  the {} policy stands on the preset `{preset}`\n",
+            "  the {} policy is based on the preset `{preset}`\n",
             layer.as_str()
         ),
     };
@@ -38,7 +38,7 @@ fn stands(set: &PolicySet) -> String {
         .collect()
 }
 
-/// A decision as a tree.
+/// Returns a decision as a tree.
 pub fn tree(explanation: &Explanation) -> String {
     let tool = &explanation.tool;
     let mode = serde_word(&tool.execution_mode);
@@ -138,14 +138,14 @@ fn place(rule: &RuleRef) -> String {
     format!("{} {}", escape::line(&rule.rule), paint(style::DIM, &place))
 }
 
-/// Every rule, source by source.
+/// Returns every rule, grouped by source.
 pub fn rules(set: &PolicySet, origin: bool) -> String {
     let mut out = stands(set);
     for rule in set.rules() {
         let without = if rule.counts() {
             ""
         } else {
-            " (without effect: its layer names no preset)"
+            " (no effect: its layer names no preset)"
         };
         let told = rule.to_rule_ref();
         let at = if origin {
@@ -162,12 +162,12 @@ pub fn rules(set: &PolicySet, origin: bool) -> String {
     out
 }
 
-/// Each file with its examples.
+/// Returns each policy file with the results of its examples.
 pub fn tested(files: &[TestedFile]) -> String {
     let line = |file: &TestedFile| {
         let source = escape::line(&file.source);
         format!(
-            "{} {source}: {} matched, {} did not, as they should\n",
+            "{} {source}: {} matched and {} did not match, as expected\n",
             paint(style::GOOD, "ok"),
             file.matched,
             file.not_matched
@@ -176,7 +176,7 @@ pub fn tested(files: &[TestedFile]) -> String {
     files.iter().map(line).collect()
 }
 
-/// Each advice with what to do.
+/// Returns each piece of advice with its fix.
 pub fn advice(list: &[LintAdvice]) -> String {
     let line = |one: &LintAdvice| {
         format!(
@@ -191,7 +191,7 @@ pub fn advice(list: &[LintAdvice]) -> String {
     list.iter().map(line).collect()
 }
 
-/// A value of one of our enums as JSON writes it.
+/// Returns an enum value as JSON writes it.
 fn serde_word<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_value(value).unwrap_or_default();
     json.as_str().unwrap_or_default().to_owned()

@@ -1,19 +1,19 @@
-//! The landing report for people.
+//! Landing report, as text for people.
 //!
-//! Owns: one line for each hunk, and what stood there where it failed. Never: shows more than a screen of it.
+//! Owns: a line for each hunk, and the file's text where a hunk failed. Never: shows more than about one screen.
 
 use agentos_landing::{FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// Hunks shown before the rest is only counted.
+/// Maximum number of hunks shown. The others are only counted.
 const MOST_HUNKS: usize = 40;
 
-/// A repair that nobody needs to hear of: a plain unified diff is as good as git's own.
+/// Repair that is not shown: a unified diff without git's header is as good as one with it.
 const USUAL: &str = "no-git-header";
 
-/// All of the report.
+/// Returns the whole report.
 pub fn report(report: &LandingReport) -> String {
     let mut out = String::new();
     let mut left = MOST_HUNKS;
@@ -67,7 +67,7 @@ fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
 fn hunk_lines(out: &mut String, hunk: &HunkReport) {
     let (mark, words) = match hunk.status {
         HunkStatus::Landed => (paint(style::GOOD, "+"), placed(hunk)),
-        HunkStatus::AlreadyThere => (paint(style::DIM, "="), "is there already".to_owned()),
+        HunkStatus::AlreadyThere => (paint(style::DIM, "="), "already in the file".to_owned()),
         HunkStatus::Refused => (paint(style::BAD, "x"), refused(hunk)),
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
@@ -101,14 +101,14 @@ fn placed(hunk: &HunkReport) -> String {
     let how = match hunk.rung {
         Some(Rung::ExactStated) => "as stated".to_owned(),
         Some(Rung::ExactMoved) => match hunk.stated_line {
-            Some(stated) => format!("the answer said {stated}; exactly one place fits"),
+            Some(stated) => format!("the answer states line {stated}; exactly one place fits"),
             None => "exactly one place fits".to_owned(),
         },
-        Some(Rung::Blanks) => "but for blanks".to_owned(),
-        Some(Rung::TrailingBlanks) => "but for blanks at line ends".to_owned(),
-        Some(Rung::Indentation) => "but for the indentation".to_owned(),
-        Some(Rung::Typography) => "but for look-alike characters".to_owned(),
-        Some(Rung::Merged) => "carried over from the state the tool saw".to_owned(),
+        Some(Rung::Blanks) => "blanks differ".to_owned(),
+        Some(Rung::TrailingBlanks) => "blanks at line ends differ".to_owned(),
+        Some(Rung::Indentation) => "indentation differs".to_owned(),
+        Some(Rung::Typography) => "look-alike characters differ".to_owned(),
+        Some(Rung::Merged) => "merged from the version that the tool saw".to_owned(),
         Some(Rung::WholeFile) => "the whole file".to_owned(),
         None => String::new(),
     };
@@ -133,9 +133,9 @@ fn refused(hunk: &HunkReport) -> String {
     words
 }
 
-/// What the answer expects and what the file has, side by side; `!` between lines that differ.
+/// Writes the expected lines and the file's lines side by side, with `!` between lines that differ.
 fn beside(out: &mut String, hunk: &HunkReport) {
-    /// Characters of one side: both and the marks fit into a hundred columns.
+    /// Characters of one side, so that both sides and the marks fit into 100 columns.
     const WIDE: usize = 42;
     let first = hunk.candidates.first().copied().unwrap_or_default();
     let clip = |text: &str| {

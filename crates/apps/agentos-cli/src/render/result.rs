@@ -1,13 +1,13 @@
-//! One call of a tool, for people.
+//! Result of one call of a tool, as text for people.
 //!
-//! Owns: the verdict's lines. Never: shows the answer unescaped.
+//! Owns: the layout. Never: shows the answer unescaped.
 
 use agentos_tool::{ResultStatus, ToolResult, Usage, dollars};
 
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// The verdict on a call that lands nothing.
+/// Returns the result of a call that lands nothing.
 pub fn result(result: &ToolResult) -> String {
     let mut out = String::new();
     let (paint_with, word) = match result.status {
@@ -36,7 +36,7 @@ pub fn result(result: &ToolResult) -> String {
     out
 }
 
-/// Tool, model, place, tokens and time, as far as known.
+/// Returns tool, model, address, tokens and time, as far as they are known.
 pub fn about(result: &ToolResult) -> String {
     let mut out = format!("  {}", escape::line(&result.tool));
     if let Some(model) = &result.model_id {

@@ -1,6 +1,6 @@
-//! Where a person is, in a few lines.
+//! Status of the repository, as text for people.
 //!
-//! Owns: the words. Never: looks anything up.
+//! Owns: the wording. Never: reads the repository.
 
 use agentos_tool::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport};
 
-/// The report as lines with a word in front of each.
+/// Returns the report as lines with a label each.
 pub fn status(report: &StatusReport, now: &Timestamp) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(repository) = &report.repository {
@@ -41,13 +41,13 @@ pub fn status(report: &StatusReport, now: &Timestamp) -> String {
         }
         None => rows.push((
             "providers",
-            "nothing set up; `agentos tool health` asks all that are known".to_owned(),
+            "none is set up; `agentos tool health` checks all known providers".to_owned(),
         )),
     }
     if let Some(run) = &report.last_run {
         let end = super::evidence::ending(run, now);
         let began = run.began.get(..19).unwrap_or(&run.began);
-        // A run that could not begin has no record of its verb.
+        // A run that failed before it began has no record of its verb.
         let verb = run
             .verb
             .as_ref()
@@ -55,7 +55,7 @@ pub fn status(report: &StatusReport, now: &Timestamp) -> String {
         rows.push(("last run", escape::line(&format!("{verb}{began}: {end}"))));
     }
     if report.waiting > 0 {
-        rows.push(("waiting", format!("{} for a person", report.waiting)));
+        rows.push(("waiting", format!("{} for a person's consent", report.waiting)));
     }
     let mut out: String = rows
         .iter()
@@ -84,12 +84,12 @@ fn of_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, St
         },
     ));
     if let Some(run) = &repository.unfinished {
-        let text = format!("the landing of run {} has not come to its end", escape::line(run));
+        let text = format!("the landing of run {} was interrupted", escape::line(run));
         rows.push(("unfinished", paint(style::WARN, &text)));
     }
     if let Some(obstacle) = &repository.obstacle {
         rows.push((
-            "in the way",
+            "obstacle",
             paint(
                 style::WARN,
                 &format!("{} [{}]", escape::line(&obstacle.message), obstacle.code),
@@ -117,7 +117,7 @@ fn of_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
     if policy.uncommitted {
         rows.push((
             "",
-            "rules in the work tree are in force once they are committed".to_owned(),
+            "rules in the working tree become active when they are committed".to_owned(),
         ));
     }
     for file in &policy.files {

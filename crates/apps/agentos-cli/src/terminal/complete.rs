@@ -1,7 +1,7 @@
-//! What could come next on a command line that is being typed.
+//! Completions for a command line that is being typed.
 //!
-//! Owns: which arguments complete to providers, to runs and to policies. Never: says what went wrong; a shell in the middle
-//! of a line cannot use it, so it completes nothing instead.
+//! Owns: the arguments that complete to providers, runs and policies. Never: reports an error: a shell cannot show it in the
+//! middle of a line, so nothing is completed instead.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,24 +15,24 @@ use clap_complete::env::CompleteEnv;
 
 use crate::args::command;
 
-/// The program's name in scripts.
+/// Name of the program in completion scripts.
 pub const PROGRAM: &str = "agentos";
-/// The variable by which a script says that it asks, with the name of the shell.
+/// Environment variable by which a script requests completions. Contains the name of the shell.
 pub const VARIABLE: &str = "AGENTOS_COMPLETE";
-/// Runs offered: the newest ones, as many as a screen takes.
+/// Maximum number of runs offered, the newest first. About one screen.
 const MOST_RUNS: usize = 40;
 
-/// Answers the shell that asks; false when none does.
+/// Answers a shell that requests completions. Returns false if none does.
 ///
 /// # Errors
-/// When the question cannot be read or the answer not be written.
+/// Fails if the request cannot be parsed or the answer cannot be written.
 pub fn answer(environment: &Environment, args: Vec<OsString>) -> Result<bool, clap::Error> {
     CompleteEnv::with_factory(|| with_candidates(command()))
         .var(VARIABLE)
         .try_complete(args, Some(&environment.cwd))
 }
 
-/// The same command line, with arguments that know what they may be.
+/// Adds sources of completions to the arguments.
 fn with_candidates(command: Command) -> Command {
     command
         .mut_args(|argument| match argument.get_id().as_str() {
@@ -51,7 +51,7 @@ fn providers() -> Vec<CompletionCandidate> {
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Policy files: those of the repository and of the user, by name, and what lies below the folder that is typed.
+/// Returns policy files: those of the repository and the user by name, and the files below the typed folder.
 fn policies(typed: &OsStr) -> Vec<CompletionCandidate> {
     let is_rules = |path: &Path| path.extension().is_some_and(|ending| ending == "toml");
     let mut found = PathCompleter::any()
@@ -74,7 +74,7 @@ fn runs() -> Vec<CompletionCandidate> {
     runs.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// A host that says nothing by itself.
+/// Creates a host without an observer, so that nothing is printed between the completions.
 fn host() -> Option<Host> {
     Some(Host::new(Environment::read().ok()?))
 }

@@ -1,6 +1,6 @@
-//! Asks the person at the terminal for consent.
+//! Question for consent at the terminal.
 //!
-//! Owns: the question and the screen it is asked on. Never: takes silence for a yes, or hides a reason.
+//! Owns: the question and its screen. Never: treats silence as consent, or hides a reason.
 
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,34 +12,34 @@ use agentos_pager::Pager;
 use crate::escape;
 use crate::printer::{paint, style};
 use crate::render;
-use crate::terminal::screen::{self, Size};
+use crate::terminal::screen::{self, ScreenSize};
 
-/// What a person is shown who has to agree.
-pub struct Screen<'a> {
-    /// The change.
+/// Question for consent, as the person sees it.
+pub struct ConsentScreen<'a> {
+    /// Change that would land.
     pub change: &'a Change,
-    /// What policy says of it.
+    /// Policy decision about the change.
     pub decision: &'a Decision,
-    /// The ref it goes to.
+    /// Ref that would move.
     pub target: &'a str,
-    /// What is written there.
+    /// Kind of landing.
     pub writes: &'a str,
-    /// How much the screen shows.
-    pub size: Size,
-    /// Set while a pager has the terminal.
+    /// ScreenSize of the screen.
+    pub size: ScreenSize,
+    /// True while a pager owns the terminal.
     pub is_paging: &'a AtomicBool,
-    /// What shows more than that; without one, this screen does.
+    /// Pager for long text. `None` if this screen shows it page by page.
     pub pager: Option<Pager>,
 }
 
-/// Asks the person on standard input. What cannot be asked is a no.
-pub fn asked(screen: &Screen<'_>) -> bool {
+/// Asks the person on standard input. Returns false if the question cannot be asked.
+pub fn asked(screen: &ConsentScreen<'_>) -> bool {
     let asked = screen.ask(&mut io::stdin().lock(), &mut anstream::stderr().lock());
     asked.unwrap_or(false)
 }
 
-impl Screen<'_> {
-    /// Asks until there is an answer. The end of the input is a no.
+impl ConsentScreen<'_> {
+    /// Asks until there is an answer. The end of the input counts as no.
     fn ask(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
         out.write_all(self.summary().as_bytes())?;
         loop {
@@ -65,13 +65,13 @@ impl Screen<'_> {
         }
     }
 
-    /// What would happen, where, and which rules ask.
+    /// Returns a summary: the change, its target, and the rules that require consent.
     pub fn summary(&self) -> String {
         let stats = self.change.stats();
         let files = self.change.files().len();
         let place = escape::line(self.target.strip_prefix("refs/heads/").unwrap_or(self.target));
         let what = match self.writes {
-            "work-tree-only" => "in the work tree, without a commit".to_owned(),
+            "work-tree-only" => "in the working tree, without a commit".to_owned(),
             _ => format!("as a commit on {place}"),
         };
         let mut text = format!(
@@ -95,7 +95,7 @@ impl Screen<'_> {
         text
     }
 
-    /// Shows text in the pager if it is longer than the screen, or itself a screen at a time.
+    /// Shows text in the pager if it is longer than the screen, or page by page if there is no pager.
     fn page(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
         let lines: Vec<&str> = text.lines().collect();
         let screen = self.size.height.saturating_sub(1).max(1);
@@ -128,7 +128,7 @@ impl Screen<'_> {
     }
 }
 
-/// A line in lower case; none at the end of the input.
+/// Reads a line in lower case. `None` at the end of the input.
 fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     let read = input.read_line(&mut line)?;
@@ -169,12 +169,12 @@ mod tests {
             checked: false,
         };
         let decision = PolicySet::builtin().unwrap().decide(&change, &facts, &tool);
-        let screen = Screen {
+        let screen = ConsentScreen {
             change: &change,
             decision: &decision,
             target: "refs/heads/main",
             writes: "commit-and-work-tree",
-            size: Size {
+            size: ScreenSize {
                 height: 10,
                 width: 80,
             },

@@ -1,6 +1,6 @@
-//! A run, followed on the terminal from its first event to its end.
+//! RunDisplay of a run on the terminal, from its first event to its end.
 //!
-//! Owns: which event is shown how, and Ctrl-C while it goes on. Never: does anything of the run's work.
+//! Owns: the display of each event, and Ctrl-C during the run. Never: does the work of a run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +10,11 @@ use agentos_host::{
     RunEnd, RunEvent, RunHandle, RunSpec, RunWork, block_on,
 };
 
-use super::consent::{self, Screen};
+use super::consent::{self, ConsentScreen};
 use super::interrupt::{InterruptKey, on_interrupt};
-use super::progress::Display;
+use super::progress::RunDisplay;
 use super::screen;
-use super::working::Working;
+use super::working::WorkDisplay;
 use crate::app::App;
 use crate::notices::{self, PrintedNotices};
 use crate::render;
@@ -22,17 +22,17 @@ use crate::render;
 /// Starts a run and follows it to its end.
 ///
 /// # Errors
-/// If the run cannot begin.
+/// Fails if the run cannot begin.
 pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
-    let display = Display::new(app);
+    let display = RunDisplay::new(app);
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
     let asks_person = spec.consent == ConsentMode::Person;
-    if asks_tool || asks_person || matches!(display, Display::Terminal(_)) {
+    if asks_tool || asks_person || matches!(display, RunDisplay::Terminal(_)) {
         let handle = app.host.start_run(spec)?;
         return block_on(shown(app, handle, display))?;
     }
-    // A landing on a pipe is over in milliseconds: nothing is drawn, and Ctrl-C may end it as any program until a signing program is
-    // started.
+    // A landing without a terminal takes milliseconds, so nothing is drawn, and Ctrl-C may end the process as usual until a
+    // signing program starts.
     let (run, control) = app.host.prepare_run(spec);
     run.finish(Arc::new(PipedRun {
         notices: PrintedNotices(app.printer),
@@ -40,7 +40,7 @@ pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
     }))
 }
 
-/// Hears of a run on the caller's own thread.
+/// Observer of a run without a terminal, on the caller's thread.
 struct PipedRun {
     notices: PrintedNotices,
     control: RunControl,
@@ -62,7 +62,7 @@ impl HostObserver for PipedRun {
     }
 }
 
-/// Says who consents: whoever said yes beforehand, a person at the terminal, or nobody.
+/// Returns the source of consent: `--yes`, a person at the terminal, or nobody.
 pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     let can_ask = app.streams.can_ask && !app.printer.json;
     match (said_yes, can_ask) {
@@ -75,7 +75,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn shown(app: &App, mut handle: RunHandle, mut display: Display) -> Result<RunEnd, EffectError> {
+async fn shown(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Result<RunEnd, EffectError> {
     let control = handle.control();
     let mut key = InterruptKey::new();
     let mut searching = None;
@@ -94,7 +94,7 @@ async fn shown(app: &App, mut handle: RunHandle, mut display: Display) -> Result
         searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
         match event {
             RunEvent::Began(Activity::SearchingContext) => {
-                searching = Some(Working::on(app, "searching the repository"));
+                searching = Some(WorkDisplay::on(app, "searching the repository"));
             }
             RunEvent::Began(Activity::AskingTool) => display.begin(),
             RunEvent::Began(Activity::SigningCommit) => {}
@@ -120,7 +120,8 @@ async fn shown(app: &App, mut handle: RunHandle, mut display: Display) -> Result
     handle.outcome().await
 }
 
-/// Asks the person at the terminal. `None` if they pressed Ctrl-C instead of answering; in a pager the key is the pager's.
+/// Asks the person at the terminal. `None` if the person pressed Ctrl-C instead of answering. In a pager, the pager handles
+/// the key.
 async fn put_question(
     app: &App,
     requested: Arc<ConsentRequested>,
@@ -128,13 +129,13 @@ async fn put_question(
 ) -> Option<ConsentAnswer> {
     let is_paging = Arc::new(AtomicBool::new(false));
     let (asker, paging) = (app.clone(), Arc::clone(&is_paging));
-    // Standard input cannot be polled: a thread waits for the line, and is left behind when the process ends.
+    // Reading standard input cannot be cancelled, so a thread waits for the line. It ends with the process.
     let mut answer = tokio::task::spawn_blocking(move || ask(&asker, &requested, &paging));
     loop {
         tokio::select! {
             answered = &mut answer => return answered.ok(),
             () = key.pressed() => if !is_paging.load(Ordering::SeqCst) {
-                // The terminal has shown `^C` in the middle of the question.
+                // The terminal has shown `^C` in the middle of the question, so the next text needs a new line.
                 app.printer.error("");
                 return None;
             }
@@ -143,14 +144,14 @@ async fn put_question(
 }
 
 fn ask(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> ConsentAnswer {
-    let screen = Screen {
+    let screen = ConsentScreen {
         is_paging,
         change: &requested.change,
         decision: &requested.decision,
         target: &requested.hashes.target_ref,
         writes: &requested.hashes.writes,
         size: screen::size(app.host.environment()),
-        // A pager that is not there is reported when a text is to be shown in it; here the screen does without.
+        // A missing pager is reported when long output needs it. The question can be asked without one.
         pager: screen::pager(app).ok().flatten(),
     };
     let hashes = Box::new(requested.hashes.clone());

@@ -1,6 +1,6 @@
-//! Ctrl-C, as the command line hears it.
+//! Handling of Ctrl-C.
 //!
-//! Owns: when the key is watched. Never: ends the process by itself.
+//! Owns: the times when the key is watched. Never: ends the process by itself.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -10,33 +10,34 @@ use std::thread;
 
 use agentos_host::block_on;
 
-/// Becomes ready when the user presses Ctrl-C; never, when that cannot be watched. From the first watch on the key ends nothing by
-/// itself any more.
+/// Becomes ready when the user presses Ctrl-C, or never if the key cannot be watched. After the first call, Ctrl-C no longer
+/// ends the process by itself.
 pub async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// Ctrl-C, watched without a gap from the first time that it is awaited.
+/// Watch on Ctrl-C without gaps, from the first time that it is awaited.
 ///
-/// A listener hears only what is pressed while it lives: one made anew for each event of a run would miss the key between two.
+/// A tokio listener only notices a key that is pressed while the listener exists. A new listener for each event of a run
+/// would miss a key that is pressed between two events.
 pub struct InterruptKey(Pin<Box<dyn Future<Output = ()>>>);
 
 impl InterruptKey {
-    /// Makes a watch that has heard nothing yet.
+    /// Creates a watch.
     pub fn new() -> Self {
         Self(Box::pin(interrupted()))
     }
 
-    /// Waits for the key. Dropping the future forgets nothing.
+    /// Waits for the key. If the future is dropped, the watch continues.
     pub async fn pressed(&mut self) {
         self.0.as_mut().await;
         self.0 = Box::pin(interrupted());
     }
 }
 
-/// Waits for the work. `None` if the user pressed Ctrl-C first.
+/// Runs the work to its end. `None` if the user pressed Ctrl-C first.
 pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
@@ -45,13 +46,14 @@ pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Calls `then` when the user presses Ctrl-C, which ends nothing by itself from now on. For a thread that cannot wait for the key.
+/// Calls `then` when the user presses Ctrl-C, for a thread that cannot wait for the key. Ctrl-C then no longer ends the
+/// process by itself.
 pub fn on_interrupt(then: impl FnOnce() + Send + 'static) {
     let (ready, watching) = mpsc::channel();
     thread::spawn(move || {
         block_on(async move {
             let mut pressed = pin!(interrupted());
-            // Polled once, the key is being watched.
+            // The listener is registered by its first poll.
             let is_pressed = poll_fn(|cx| Poll::Ready(pressed.as_mut().poll(cx).is_ready())).await;
             let _ = ready.send(());
             if !is_pressed {
@@ -60,6 +62,6 @@ pub fn on_interrupt(then: impl FnOnce() + Send + 'static) {
             then();
         })
     });
-    // Without a runtime nobody watches, and Ctrl-C ends us as ever.
+    // Without a runtime the key is not watched, and Ctrl-C ends the process as usual.
     let _ = watching.recv();
 }

@@ -1,6 +1,7 @@
-//! The answer arriving on a terminal: its lines as they come, and below them tokens, rate and time.
+//! RunDisplay of an arriving answer: its lines, and below them tokens, rate and time.
 //!
-//! Owns: what is shown of an answer, and when. Never: used where nobody looks, or shows a byte of an answer unescaped.
+//! Owns: the displayed part of an answer, and the timing. Never: draws without a terminal, or shows a byte of an answer
+//! unescaped.
 
 use std::fmt;
 use std::io::Write;
@@ -13,42 +14,42 @@ use crate::app::App;
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// How often a line that stays in its place is drawn while nothing arrives.
+/// Time between two redraws of the status line while nothing arrives.
 pub const TICK: Duration = Duration::from_millis(200);
-/// Characters of the line that still grows which are shown after the numbers.
+/// Maximum number of characters of the unfinished line that are shown after the numbers.
 const TAIL: usize = 30;
-/// A line that is longer is shown without its end.
+/// Maximum number of characters of a line. The rest of a longer line is not shown.
 const LONGEST_LINE: usize = 2000;
 
-/// What a person sees while a tool works.
+/// RunDisplay while a tool works.
 #[derive(Debug)]
-pub enum Display {
-    /// The answer as it arrives, on a terminal.
+pub enum RunDisplay {
+    /// Arriving answer, on a terminal.
     Terminal(AnswerView),
-    /// What is worth noting, as lines of a log.
+    /// Notes as lines of a log, without a terminal.
     Notes,
-    /// Nothing.
+    /// No display.
     Nobody,
 }
 
-/// An answer as it arrives: its lines scroll, and one below them has the numbers.
+/// RunDisplay of an arriving answer: its lines scroll above a status line with the numbers.
 #[derive(Debug)]
 pub struct AnswerView {
-    /// The line with the numbers; finished, and so not drawn, while no answer is awaited.
+    /// Status line with the numbers. Finished, and therefore not drawn, while no answer is expected.
     bar: ProgressBar,
-    /// Lines of the answer.
-    lines: Lines,
+    /// Splitter of the answer into lines.
+    lines: LineSplitter,
 }
 
-/// The lines of an answer that arrives in pieces.
+/// Splitter of an answer that arrives in pieces into lines.
 #[derive(Debug, Default)]
-struct Lines {
-    /// The line that still grows.
+struct LineSplitter {
+    /// Unfinished last line.
     open: String,
 }
 
-impl Display {
-    /// Chooses what a person sees: the answer as it arrives where there is a terminal, else what is worth noting.
+impl RunDisplay {
+    /// Creates the display: the arriving answer on a terminal, otherwise notes.
     pub fn new(app: &App) -> Self {
         if app.printer.quiet || app.printer.json {
             Self::Nobody
@@ -59,7 +60,7 @@ impl Display {
         }
     }
 
-    /// Begins to count the time, and to show it.
+    /// Starts the clock and the status line.
     pub fn begin(&self) {
         if let Self::Terminal(view) = self {
             view.bar.set_message("");
@@ -77,7 +78,7 @@ impl Display {
         }
     }
 
-    /// Takes the line with the numbers off the screen while something else is printed.
+    /// Hides the status line while `print` prints something else.
     pub fn suspend(&self, print: impl FnOnce()) {
         match self {
             Self::Terminal(view) => view.bar.suspend(print),
@@ -85,7 +86,7 @@ impl Display {
         }
     }
 
-    /// Ends the display: the rest of the answer, and no numbers.
+    /// Ends the display: shows the rest of the answer and removes the status line.
     pub fn end(&mut self) {
         if let Self::Terminal(view) = self {
             view.bar.finish_and_clear();
@@ -104,7 +105,7 @@ impl AnswerView {
         bar.finish_and_clear();
         Self {
             bar,
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
         }
     }
 
@@ -113,7 +114,7 @@ impl AnswerView {
             Progress::Text(text) => {
                 self.bar.inc(1);
                 if self.bar.position() == 1 {
-                    // The rate is that of the answer, without the wait for it.
+                    // The rate excludes the wait for the first token.
                     self.bar.reset_eta();
                 }
                 self.lines.take(&text)
@@ -134,8 +135,8 @@ impl AnswerView {
     }
 }
 
-impl Lines {
-    /// Returns the lines that this piece ends.
+impl LineSplitter {
+    /// Adds a piece and returns the lines that it completes.
     fn take(&mut self, text: &str) -> Vec<String> {
         self.open.push_str(text);
         let mut lines = Vec::new();
@@ -147,7 +148,7 @@ impl Lines {
         lines
     }
 
-    /// Returns the end of the line that still grows.
+    /// Returns the end of the unfinished line.
     fn tail(&self) -> String {
         let line = escape::line(&self.open);
         let hidden = line.chars().count().saturating_sub(TAIL);
@@ -155,21 +156,21 @@ impl Lines {
     }
 }
 
-/// Writes a line to standard error. A terminal that is gone takes no progress; the run goes on.
+/// Writes a line to standard error. Ignores failures, because a closed terminal must not end the run.
 fn print(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
-/// Returns the style of a line that stays in its place; `{numbers}` in its template are tokens, rate and time.
+/// Returns the style of a status line. `{numbers}` in the template is replaced by tokens, rate and time.
 pub fn style_of(template: &str) -> ProgressStyle {
-    // A template of ours is understood; one that is not shows as the library's own.
+    // All templates are constants of this program. An invalid one would show the library's default style.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
     style.with_key("numbers", |state: &ProgressState, out: &mut dyn fmt::Write| {
         let _ = out.write_str(&numbers(state.pos(), state.per_sec(), state.elapsed()));
     })
 }
 
-/// Words how much has come, how fast, and how long it took.
+/// Formats the number of tokens, their rate and the elapsed time.
 fn numbers(tokens: u64, rate: f64, passed: Duration) -> String {
     let passed = seconds(passed);
     match tokens {
@@ -179,7 +180,7 @@ fn numbers(tokens: u64, rate: f64, passed: Duration) -> String {
     }
 }
 
-/// Words a time in seconds and tenths of one.
+/// Formats a duration in seconds with one decimal.
 pub fn seconds(passed: Duration) -> String {
     let ms = passed.as_millis();
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn lines_scroll_and_the_end_of_the_one_that_grows_stays() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let long = "x".repeat(100);
         let pieces = ["--- a/x", "\n+++ b/x\r\n\n@", "@ \u{1b}[31mred", &long, "\n"];
         let seen = pieces.map(|piece| {

@@ -1,7 +1,7 @@
-//! The terminal that a person looks at: its size, and the pager for what is longer.
+//! Screen of the terminal: its size, and the pager for longer text.
 //!
-//! Owns: when a pager is started. Never: starts one where nobody looks, where the text fits, or for a program; takes one
-//! from a repository.
+//! Owns: the decision to start a pager. Never: starts one without a terminal, for text that fits, or for a program; uses a
+//! pager that a repository names.
 
 use std::io;
 
@@ -14,23 +14,23 @@ use crate::escape;
 use crate::render::next_step::word_hint;
 use crate::terminal::interrupt::on_interrupt;
 
-/// Lines and columns where the terminal does not say.
-const USUAL: Size = Size {
+/// ScreenSize that is assumed if the terminal does not report one.
+const USUAL: ScreenSize = ScreenSize {
     height: 40,
     width: 80,
 };
 
-/// How much a terminal shows.
+/// ScreenSize of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Lines.
+pub struct ScreenSize {
+    /// Number of lines.
     pub height: usize,
-    /// Columns.
+    /// Number of columns.
     pub width: usize,
 }
 
-/// The size of the terminal: what `LINES` and `COLUMNS` say, else what it says itself.
-pub fn size(environment: &Environment) -> Size {
+/// Returns the size of the terminal. `LINES` and `COLUMNS` take precedence over the terminal's own report.
+pub fn size(environment: &Environment) -> ScreenSize {
     let told = |name: &str| {
         let number = environment.get(name)?.parse().ok()?;
         (number > 0).then_some(number)
@@ -39,13 +39,14 @@ pub fn size(environment: &Environment) -> Size {
     let (width, height) = own.map_or((USUAL.width, USUAL.height), |(width, height)| {
         (usize::from(width.0), usize::from(height.0))
     });
-    Size {
+    ScreenSize {
         height: told("LINES").unwrap_or(height).max(2),
         width: told("COLUMNS").unwrap_or(width).max(1),
     }
 }
 
-/// Columns for a text on standard output; what is read by a program is never laid out for a wide screen.
+/// Returns the columns for text on standard output. Output for a program always has the default width, so that it does not
+/// depend on the terminal.
 pub fn width(app: &App) -> usize {
     if app.streams.stdout_is_terminal {
         size(app.host.environment()).width
@@ -54,17 +55,17 @@ pub fn width(app: &App) -> usize {
     }
 }
 
-/// Lines of the screen that a text takes, colours aside.
+/// Returns the number of screen lines that a text needs, without counting color codes.
 fn rows(text: &str, width: usize) -> usize {
     let plain = anstream::adapter::strip_str(text).to_string();
     let of_line = |line: &str| line.chars().count().div_ceil(width).max(1);
     plain.lines().map(of_line).sum()
 }
 
-/// The user's pager, where there is one and a person looks.
+/// Returns the user's pager. `None` if there is none or standard output is not a terminal.
 ///
 /// # Errors
-/// When the one that the user named is not there.
+/// Fails if the pager that the user named does not exist.
 pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
     if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
         return Ok(None);
@@ -82,12 +83,12 @@ pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
     })
 }
 
-/// Shows a text in a pager, with colours where standard output takes them.
+/// Shows text in a pager, in color if standard output supports it.
 ///
 /// # Errors
-/// When it cannot be started.
+/// Fails if the pager cannot be started.
 pub fn show(pager: &Pager, text: &str) -> Result<(), PagerError> {
-    // In a pager the key is the pager's: it must not end us and leave the pager alone with the terminal.
+    // In a pager, Ctrl-C is a command of the pager. If it ended this process, the pager would be left alone with the terminal.
     on_interrupt(|| {});
     match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => pager.show_text(anstream::adapter::strip_str(text).to_string().as_bytes()),
@@ -96,10 +97,10 @@ pub fn show(pager: &Pager, text: &str) -> Result<(), PagerError> {
 }
 
 impl App {
-    /// Shows data that may be long: in a pager where a person looks and it is longer than the screen.
+    /// Prints data, in a pager if standard output is a terminal and the data is longer than the screen.
     ///
     /// # Errors
-    /// When standard output cannot be written.
+    /// Fails if standard output cannot be written.
     pub fn page(&self, text: &str) -> io::Result<()> {
         let screen = size(self.host.environment());
         if rows(text, screen.width) < screen.height {

@@ -1,6 +1,6 @@
-//! That long work is going on: a line that stays in its place on a terminal, a plain line now and then in a log.
+//! Display of long work: a status line on a terminal, a line from time to time in a log.
 //!
-//! Owns: when it is drawn and taken away again. Never: drawn for a program or a quiet user, or for work that is short.
+//! Owns: the times when it is drawn and removed. Never: draws for a program, with `--quiet`, or for short work.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -11,19 +11,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use crate::app::App;
 use crate::terminal::progress::{TICK, seconds, style_of};
 
-/// Work that ends sooner is not shown.
+/// Minimum duration of work that is shown.
 const SHORT: Duration = Duration::from_millis(400);
-/// How often a log gets a line.
+/// Time between two lines of a log.
 const LOGGED: Duration = Duration::from_secs(10);
 
-/// Work that goes on until this is dropped.
-pub struct Working {
+/// Display of work, until it is dropped.
+pub struct WorkDisplay {
     bar: ProgressBar,
     shown: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Working {
-    /// Begins to show some work, as in `checking the evidence`.
+impl WorkDisplay {
+    /// Starts to show work, as in `verifying the evidence`.
     pub fn on(app: &App, what: &'static str) -> Self {
         let bar = ProgressBar::hidden();
         if app.printer.quiet || app.printer.json {
@@ -55,23 +55,23 @@ impl Working {
         }
     }
 
-    /// One step is done.
+    /// Counts one completed step.
     pub fn step(&self) {
         self.bar.inc(1);
     }
 }
 
-impl Drop for Working {
+impl Drop for WorkDisplay {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.shown.take() {
             drop(stop);
-            // A thread that could not draw has nothing to take away.
+            // If the drawing thread panicked, there is nothing to remove.
             let _ = thread.join();
         }
     }
 }
 
-/// Words how far the work is.
+/// Formats the state of the work.
 fn words(what: &str, done: u64, passed: Duration) -> String {
     let passed = seconds(passed);
     match done {

@@ -34,7 +34,7 @@ fn a_person_sees_where_each_hunk_went() {
     landed 1 file on main as [ID]
       src/lib.rs
         repaired: the names lack the prefixes `a/` and `b/`
-        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+        + hunk 1: line 4 (the answer states line 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       run [RUN]
     ");
@@ -94,11 +94,11 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
     exit: 4
     --- stdout
     --- stderr
-    consent needed [protected-path] nothing was landed on main; policy asks for a person
+    consent needed [protected-path] nothing was landed on main; policy requires a person's consent
       .github/workflows/ci.yml
         + hunk 1: the whole file
       ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
-      next: look at it with `agentos approve --show [RUN]`; `agentos approve [RUN]` lands it, `agentos deny [RUN]` closes it
+      next: review it with `agentos approve --show [RUN]`; `agentos approve [RUN]` lands it, `agentos deny [RUN]` declines it
       run [RUN]
     ");
     let output = pipe_in(&repo, &["apply", "-", "--yes"], WORKFLOW_EDIT);
@@ -311,7 +311,7 @@ fn a_branch_that_policy_protects_takes_no_landing_and_says_by_which_rule() {
     denied [protected-path] by policy
       src/lib.rs
         repaired: the names lack the prefixes `a/` and `b/`
-        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+        + hunk 1: line 4 (the answer states line 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       deny main is landed on by people alone (people-only)
       next: land on a branch of its own, with `--branch NAME`

@@ -180,7 +180,7 @@ fn what_would_write_nothing_waits_for_nobody() {
     );
     let output = run_in(&repo, &["approve"]);
     assert!(
-        output.to_string().contains("nothing waits for a person"),
+        output.to_string().contains("no run waits for consent"),
         "{output}"
     );
 }

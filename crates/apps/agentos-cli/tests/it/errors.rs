@@ -158,11 +158,11 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] there is no run `no-such-run` on the tape
         next: `agentos evidence list` shows the runs
     demo --dir src
-      error [usage] `src` is there already
-        next: name a folder that is not there yet
+      error [usage] `src` already exists
+        next: name a folder that does not exist yet
     demo --dir no/such/folder
-      error [no-folder] the folder above `no/such/folder` is not there
-        next: make it first
+      error [no-folder] the parent folder of `no/such/folder` does not exist
+        next: create it first
     deny no-such-run
       error [usage] there is no run `no-such-run` on the tape
         next: `agentos evidence list` shows the runs
@@ -171,7 +171,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: `git log` shows the commits
     evidence export --out src
       error [usage] `src` is not empty
-        next: name a folder that is not there yet, or an empty one
+        next: name a folder that does not exist yet, or an empty one
     evidence key trust no-such-file --name anna
       error [usage] cannot read `no-such-file`: No such file or directory
         next: check the name; a relative path starts in the current folder
@@ -179,8 +179,8 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] there is no Ed25519 key in what was given
         next: give a file with lines as `ssh-[ID] AAAA…`, or such a line itself
     evidence list --since noon
-      error [usage] `noon` is no time
-        next: as in `2026-11-21` or `2days`
+      error [usage] `noon` is not a valid time
+        next: write it as in `2026-11-21` or `2days`
     evidence show no-such-run
       error [usage] there is no run `no-such-run` on the tape
         next: `agentos evidence list` shows the runs
@@ -189,7 +189,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: `git log` shows the commits
     evidence verify --dir no-such-folder
       error [usage] there is no folder `no-such-folder`
-        next: name a folder that `agentos evidence export --out` made
+        next: name a folder that `agentos evidence export --out` created
     evidence verify --keys fix.md
       error [usage] there is no Ed25519 key in `fix.md`
         next: write lines as `NAME ssh-[ID] AAAA…`, as OpenSSH's `allowed_signers` has them
@@ -198,15 +198,15 @@ fn every_failure_says_what_where_and_what_next() {
         next: check the name; a relative path starts in the current folder
     init --provider olama
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
+        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a new one with `agentos profile init olama`
     man tool helth
       error [usage] there is no verb `tool helth`
-        next: did you mean `tool health`? `agentos man --list` names them all
+        next: did you mean `tool health`? `agentos man --list` lists all verbs
     models list --provider olama
-      error [usage] no known model fits
+      error [usage] no known model matches
         next: providers are anthropic, openai, ollama; API types are anthropic, openai, ollama
     models show gpt4o
-      error [usage] `gpt4o` is no known model
+      error [usage] `gpt4o` is not a known model
         next: did you mean `gpt-4o`?
     policy check --commit no-such-commit
       error [unknown-revision] `no-such-commit` names no commit here
@@ -215,7 +215,7 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] there is no folder `no-such-folder`
         next: name a folder with rule files, such as `.agentos/policy`
     policy explain
-      error [usage] nothing is named that could be explained
+      error [usage] `policy explain` needs something to explain
         next: name a diff, `-`, `--commit REV` or `--read PATH`
     profile init Anna
       error [usage] `Anna` cannot name a provider
@@ -225,7 +225,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: write something like `http://localhost:[PORT]/v1`
     profile show opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
+        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a new one with `agentos profile init opnai`
     profile show mine
       error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
         next: did you mean `model`?
@@ -243,7 +243,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: give the program after --: agentos run -p command -- COMMAND
     run -p olama task
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init olama`
+        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a new one with `agentos profile init olama`
     run -p openai task --file ../elsewhere
       error [usage] `../elsewhere` is outside the repository
         next: name a path inside it; a relative path starts in the current folder
@@ -251,7 +251,7 @@ fn every_failure_says_what_where_and_what_next() {
       failed [no-such-file] `src` is a folder
         next: name its files one by one
     run -p openai task --base-url http://anna:secret@localhost/v1
-      error [bad-url] `base_url` (flag): it holds a user or a password; store a key instead
+      error [bad-url] `base_url` (flag): it contains a user name or a password; store a key instead
         next: write something like `http://localhost:[PORT]/v1`
     run -p openai task --replay fix.md
       error [usage] only the provider `replay` plays a recording back
@@ -261,13 +261,13 @@ fn every_failure_says_what_where_and_what_next() {
         next: check the name; a relative path starts in the current folder
     schema outcom
       error [usage] there is no schema `outcom`
-        next: did you mean `outcome`? `agentos schema --list` names them all
+        next: did you mean `outcome`? `agentos schema --list` lists all schemas
     tool auth clear --provider opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or make a new one with `agentos profile init opnai`
+        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a new one with `agentos profile init opnai`
     tool health --base-url http://localhost:[PORT]
       error [usage] `--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`
-        next: as in `agentos tool health -p ollama --base-url http://localhost:[PORT]`
+        next: for example `agentos tool health -p ollama --base-url http://localhost:[PORT]`
     tool run -p openai task --read src
       error [usage] only a program or a check can be given files and folders of this machine
         next: leave `--read` and `--share` out
@@ -279,6 +279,6 @@ fn every_failure_says_what_where_and_what_next() {
         next: `agentos evidence list` shows the runs
     --repo no-such-folder policy show
       error [not-a-repository] `[REPO]/no-such-folder` is not in a git repository
-        next: go to a repository, or name one with `--repo DIR`
+        next: change to a repository, or name one with `--repo DIR`
     ");
 }

@@ -11,9 +11,7 @@ fn init_says_what_its_preset_means_and_a_question_names_the_branch() {
     let cli = agentos().in_dir(repo.path());
     let output = cli.run(&["init", "--yes", "--offline"]).unwrap();
     assert!(
-        output
-            .stderr
-            .contains("on main this policy asks about every change"),
+        output.stderr.contains("asks for consent to every change on main"),
         "{output}"
     );
     repo.commit_all("rules");
@@ -22,7 +20,7 @@ fn init_says_what_its_preset_means_and_a_question_names_the_branch() {
     assert!(
         asked
             .stderr
-            .contains("nothing was landed on main; policy asks for a person"),
+            .contains("nothing was landed on main; policy requires a person's consent"),
         "{asked}"
     );
 
@@ -31,7 +29,7 @@ fn init_says_what_its_preset_means_and_a_question_names_the_branch() {
     let output = cli
         .run(&["init", "--yes", "--offline", "--preset", "solo"])
         .unwrap();
-    assert!(output.stderr.contains("land without a question"), "{output}");
+    assert!(output.stderr.contains("land without consent"), "{output}");
     alone.commit_all("rules");
     assert_eq!(pipe_in(&alone, &["apply"], SLOPPY_FIX).code, Some(0));
 }
@@ -108,12 +106,12 @@ fn ones_own_key_is_called_so() {
     let (first, second) = (rotate(), rotate());
     assert!(!first.stderr.contains("older"), "{first}");
     assert!(
-        second.stderr.contains("the older ones go on counting"),
+        second.stderr.contains("signatures of older keys stay valid"),
         "{second}"
     );
     for (shown, others) in [(first, 0), (second, 1)] {
         let (_, table) = shown.stdout.split_once("TRUSTED").unwrap();
-        let own = table.lines().filter(|line| line.starts_with("this one"));
+        let own = table.lines().filter(|line| line.starts_with("this machine"));
         assert_eq!(own.count(), 1, "{shown}");
         let rows = table.lines().filter(|line| line.contains("SHA256:"));
         assert_eq!(rows.count(), 1 + others, "{shown}");
@@ -184,7 +182,7 @@ fn nothing_is_called_nothing() {
     exit: 6
     --- stdout
     --- stderr
-    nothing to do [empty] nothing came on standard input
+    nothing to do [empty] standard input is empty
       next: pipe a diff in, or name a file: agentos apply fix.patch
       run [RUN]
     ");
@@ -246,7 +244,7 @@ fn without_a_keyring_a_key_is_proposed_to_a_file() {
         --- stdout
         --- stderr
         error [key-not-stored] no keyring is available: no keyring service answers in this session
-          next: keep keys in a file that only you can read, with `--store file`
+          next: store the key in a file that only you can read, with `--store file`
         ");
     } else {
         eprintln!("skipped: only Linux can be without a keyring");

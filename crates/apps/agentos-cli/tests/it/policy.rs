@@ -68,10 +68,10 @@ fn the_command_line_only_narrows() {
     denied [protected-path] by policy
       src/lib.rs
         repaired: the names lack the prefixes `a/` and `b/`
-        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+        + hunk 1: line 4 (the answer states line 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       deny src/lib.rs: frozen (no-src)
-      next: ask the one who may allow it, or leave the file out
+      next: ask somebody who may allow it, or leave the file out
       run [RUN]
     ");
     let widened = pipe_in(&repo, &["apply", "-", "--policy", "wide.toml"], SLOPPY_FIX);

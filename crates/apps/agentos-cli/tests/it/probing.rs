@@ -35,7 +35,7 @@ fn a_probe_ranks_the_edit_formats_and_keeps_the_best_in_the_profile() {
     --- stdout
     openai  connected        127.0.0.1:[PORT]  `127.0.0.1:[PORT]` is ready with model `tiny-coder`
 
-    openai  obeys `search-replace`, kept in [TMP]/.config/agentos/profiles/openai.json
+    openai  follows `search-replace`, saved in [TMP]/.config/agentos/profiles/openai.json
       search-replace  obeyed ([DURATION], 7 tokens, less than $0.0001)
       unified-diff    the right change, in another format than the requested one ([DURATION], 7 tokens, less than $0.0001)
       json-edits      the right change, in another format than the requested one ([DURATION], 7 tokens, less than $0.0001)

@@ -18,7 +18,7 @@ fn nothing_to_do_is_said_and_is_no_failure() {
     exit: 0
     --- stdout
     --- stderr
-    nothing to recover
+    there is no interrupted landing to recover
     ");
     let json = run_in(&repo, &["recover", "--json"]).json().unwrap();
     assert_eq!(json, serde_json::json!({ "version": 1, "recovered": null }));

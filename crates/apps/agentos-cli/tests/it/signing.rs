@@ -256,7 +256,7 @@ fn a_repository_cannot_have_a_program_started() {
     landed 1 file on main as [ID]
       src/lib.rs
         repaired: the names lack the prefixes `a/` and `b/`
-        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+        + hunk 1: line 4 (the answer states line 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       run [RUN]
     ");
@@ -382,7 +382,7 @@ fn a_switch_of_branches_meanwhile_lands_on_neither() {
     --- stdout
     --- stderr
     refused [branch-switched] `main` was checked out when this began, and now it is `other`
-      next: nothing was landed: run it again to land here, or name the branch with `--branch NAME`
+      next: nothing was landed: run the task again to land on this branch, or name the branch with `--branch NAME`
       run [RUN]
     ");
     assert_eq!(output.code, Some(8));

@@ -31,7 +31,7 @@ fn without_a_verb_it_says_where_you_are_and_what_comes_next() {
     repository  [REPO]
     branch      main at [ID]
     policy      28 rules; default on `default`
-    providers   nothing set up; `agentos tool health` asks all that are known
+    providers   none is set up; `agentos tool health` checks all known providers
 
     next
       agentos init             begin with a policy and a provider's profile

@@ -270,10 +270,10 @@ fn values_out_of_range_are_refused_with_their_origin() {
         .collect();
     assert!(!all.concat().contains("canary"));
     insta::assert_snapshot!(all.join("\n"), @r"
-    `base_url` (user file): it begins with `localhost:`, and only http and https are spoken [write something like `http://localhost:8080/v1`]
-    `base_url` (user file): it begins with `ftp:`, and only http and https are spoken [write something like `http://localhost:8080/v1`]
-    `base_url` (user file): it holds a user or a password; store a key instead [write something like `http://localhost:8080/v1`]
-    `base_url` (user file): it holds a `?` or a `#` [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it begins with `localhost:`, but only http and https are supported [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it begins with `ftp:`, but only http and https are supported [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it contains a user name or a password; store a key instead [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it contains a `?` or a `#` [write something like `http://localhost:8080/v1`]
     `base_url` (user file): it is not a URL: relative URL without a base [write something like `http://localhost:8080/v1`]
     `timeout_seconds` (user file): must be 1 to 86400 [-]
     `model` (user file): must be 1 to 256 characters, none of them a control character [-]

@@ -1,90 +1,90 @@
-//! The rows of a diff.
+//! Rows of a diff.
 //!
-//! Owns: reading unified diffs. Never: believes more of a header than its line numbers.
+//! Owns: parsing unified diffs. Never: relies on more of a hunk header than its line numbers.
 
-/// One row.
+/// DiffRow of a diff.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Row<'a> {
-    /// A file begins.
+pub enum DiffRow<'a> {
+    /// Start of a file.
     File(&'a str),
-    /// A hunk begins.
+    /// Start of a hunk.
     Hunk(&'a str),
-    /// Something else about a file, or a line that is not understood.
+    /// Other information about a file, or a line that cannot be parsed.
     About(&'a str),
-    /// A line of the file.
+    /// Line of the file.
     Line(Line<'a>),
 }
 
-/// A line of a file.
+/// Line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// What becomes of it.
-    pub kind: Kind,
-    /// Its number before.
+    /// LineKind of the line.
+    pub kind: LineKind,
+    /// Number in the old file. `None` if the line is added.
     pub old: Option<u64>,
-    /// Its number afterwards.
+    /// Number in the new file. `None` if the line is removed.
     pub new: Option<u64>,
-    /// Where the old file is now: the number of the next old line.
+    /// Position in the old file: the number of the next old line.
     pub at: u64,
-    /// Its text.
+    /// Text of the line.
     pub text: &'a str,
 }
 
-/// What becomes of a line.
+/// LineKind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It stays.
+pub enum LineKind {
+    /// Unchanged line.
     Same,
-    /// It is new.
+    /// Added line.
     Added,
-    /// It goes.
+    /// Removed line.
     Removed,
 }
 
-/// What is still to come of a hunk.
+/// Parser state in a hunk: the lines that its header announces and that have not been read yet.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenHunk {
     old: u64,
     new: u64,
     old_left: u64,
     new_left: u64,
 }
 
-/// The rows of a diff that is inert already.
-pub fn rows(text: &str) -> Vec<Row<'_>> {
-    let mut open = Open::default();
+/// Parses a diff into rows. The text must already be escaped.
+pub fn rows(text: &str) -> Vec<DiffRow<'_>> {
+    let mut open = OpenHunk::default();
     text.lines().map(|line| open.row(line)).collect()
 }
 
-impl Open {
-    fn row<'a>(&mut self, line: &'a str) -> Row<'a> {
+impl OpenHunk {
+    fn row<'a>(&mut self, line: &'a str) -> DiffRow<'a> {
         let (mark, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
         let kind = match mark {
-            "+" if self.new_left > 0 => Some(Kind::Added),
-            "-" if self.old_left > 0 => Some(Kind::Removed),
-            " " if self.old_left > 0 && self.new_left > 0 => Some(Kind::Same),
+            "+" if self.new_left > 0 => Some(LineKind::Added),
+            "-" if self.old_left > 0 => Some(LineKind::Removed),
+            " " if self.old_left > 0 && self.new_left > 0 => Some(LineKind::Same),
             _ => None,
         };
         if let Some(kind) = kind {
-            return Row::Line(self.line(kind, rest));
+            return DiffRow::Line(self.line(kind, rest));
         }
         if let Some(counts) = counts(line) {
             *self = counts;
-            return Row::Hunk(line);
+            return DiffRow::Hunk(line);
         }
         match line.strip_prefix("diff --git ") {
             Some(names) => {
                 *self = Self::default();
-                Row::File(new_name(names))
+                DiffRow::File(new_name(names))
             }
-            None => Row::About(line),
+            None => DiffRow::About(line),
         }
     }
 
-    fn line<'a>(&mut self, kind: Kind, text: &'a str) -> Line<'a> {
+    fn line<'a>(&mut self, kind: LineKind, text: &'a str) -> Line<'a> {
         let (old, new) = (self.old, self.new);
-        let (is_old, is_new) = (kind != Kind::Added, kind != Kind::Removed);
-        // A header may say any number.
+        let (is_old, is_new) = (kind != LineKind::Added, kind != LineKind::Removed);
+        // The header is untrusted: its numbers may be at the limit of the type.
         self.old = self.old.saturating_add(u64::from(is_old));
         self.old_left = self.old_left.saturating_sub(u64::from(is_old));
         self.new = self.new.saturating_add(u64::from(is_new));
@@ -99,8 +99,8 @@ impl Open {
     }
 }
 
-/// The numbers of `@@ -12,3 +12,4 @@`.
-fn counts(line: &str) -> Option<Open> {
+/// Parses the numbers of a hunk header such as `@@ -12,3 +12,4 @@`. `None` if the line is not one.
+fn counts(line: &str) -> Option<OpenHunk> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let pair = |text: &str| {
@@ -108,7 +108,7 @@ fn counts(line: &str) -> Option<Open> {
         Some((start.parse().ok()?, count.parse().ok()?))
     };
     let ((old, old_left), (new, new_left)) = (pair(old)?, pair(new)?);
-    Some(Open {
+    Some(OpenHunk {
         old,
         new,
         old_left,
@@ -116,7 +116,7 @@ fn counts(line: &str) -> Option<Open> {
     })
 }
 
-/// The new name of `a/NAME b/NAME`: what follows the last ` b/`, quotes and all, as git writes it.
+/// Returns the new name from `a/NAME b/NAME`: the text after the last ` b/`, with quotes as git writes them.
 fn new_name(names: &str) -> &str {
     let quoted = names
         .rsplit_once(" \"b/")

@@ -1,25 +1,25 @@
-//! The margin: how each hunk of the answer was placed.
+//! Margin of a diff: how each hunk of the answer was placed.
 //!
-//! Owns: which hunk of the report a line of the diff belongs to. Never: guesses; a line below no reported hunk gets no
-//! word.
+//! Owns: the assignment of diff lines to hunks of the report. Never: guesses: a line that belongs to no reported hunk has an
+//! empty margin.
 
 use agentos_landing::{FileReport, HunkStatus, LandingReport, Rung};
 
-use super::rows::{Kind, Line};
+use super::rows::{Line, LineKind};
 use crate::printer::{paint, style};
 
-/// Columns of the longest word, and one between it and the numbers.
+/// Columns of the longest word, and one blank before the numbers.
 const MARGIN: usize = 8;
 
-/// Words for the margin, each shown once, at the first line that its hunk changes.
-pub struct Rungs<'a> {
+/// Margin with a word for each hunk, at the first line that the hunk changes.
+pub struct RungMargin<'a> {
     report: Option<&'a LandingReport>,
     file: Option<&'a FileReport>,
-    /// The hunk that was shown last.
+    /// Hunk that was shown last.
     shown: Option<u32>,
 }
 
-impl<'a> Rungs<'a> {
+impl<'a> RungMargin<'a> {
     pub fn new(report: Option<&'a LandingReport>) -> Self {
         Self {
             report,
@@ -28,19 +28,19 @@ impl<'a> Rungs<'a> {
         }
     }
 
-    /// Another file begins.
+    /// Starts another file.
     pub fn file(&mut self, path: &str) {
         let files = self.report.iter().flat_map(|report| &report.files);
         self.file = files.into_iter().find(|file| file.path == path);
         self.shown = None;
     }
 
-    /// Columns of the margin: none without a report.
+    /// Returns the columns of the margin, 0 without a report.
     pub fn width(&self) -> usize {
         if self.report.is_some() { MARGIN } else { 0 }
     }
 
-    /// The margin beside a line, or beside a heading.
+    /// Returns the margin of a line, or of a heading.
     pub fn margin(&mut self, line: Option<&Line<'_>>) -> String {
         let width = self.width();
         if width == 0 {
@@ -56,9 +56,9 @@ impl<'a> Rungs<'a> {
         painted + &blanks
     }
 
-    /// The word of the hunk that changes this line, the first time.
+    /// Returns the word of the hunk that changes this line. `None` if there is no such hunk or its word was already shown.
     fn word(&mut self, line: &Line<'_>) -> Option<&'static str> {
-        if line.kind == Kind::Same {
+        if line.kind == LineKind::Same {
             return None;
         }
         let landed = self
@@ -75,7 +75,7 @@ impl<'a> Rungs<'a> {
     }
 }
 
-/// A rung in a word.
+/// Returns a rung as one word.
 fn word(rung: Rung) -> &'static str {
     match rung {
         Rung::ExactStated => "exact",

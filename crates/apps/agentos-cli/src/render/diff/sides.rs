@@ -1,37 +1,37 @@
-//! Old on the left, new on the right.
+//! Side-by-side layout of a diff: old on the left, new on the right.
 //!
-//! Owns: which lines stand beside each other, and how a long one goes on below. Never: cuts a line.
+//! Owns: the pairs of old and new lines, and the wrapping of long lines. Never: truncates a line.
 
-use super::rows::{Kind, Line, Row};
-use super::{Painter, painted};
+use super::rows::{DiffRow, Line, LineKind};
+use super::{RowPainter, painted};
 use crate::printer::style;
 
-/// Columns that a tab takes on a side.
+/// Replacement of a tab.
 const TAB: &str = "    ";
-/// Between the sides.
+/// Separator between the sides.
 const BETWEEN: &str = " │ ";
 
-/// All rows.
-pub fn sides(out: &mut String, rows: &[Row<'_>], width: usize, painter: &mut Painter<'_>) {
+/// Writes all rows side by side.
+pub fn sides(out: &mut String, rows: &[DiffRow<'_>], width: usize, painter: &mut RowPainter<'_>) {
     let digits = painter.digits.unwrap_or(3);
     let taken = painter.rungs.width() + BETWEEN.chars().count() + 2 * (digits + 3);
     let room = (width.saturating_sub(taken) / 2).max(20);
-    let mut waiting = Waiting::default();
+    let mut waiting = UnpairedLines::default();
     for row in rows {
         match row {
-            Row::Line(line) => match line.kind {
-                Kind::Removed if waiting.new.is_empty() => waiting.old.push(*line),
-                Kind::Removed => {
+            DiffRow::Line(line) => match line.kind {
+                LineKind::Removed if waiting.new.is_empty() => waiting.old.push(*line),
+                LineKind::Removed => {
                     waiting.flush(out, painter, digits, room);
                     waiting.old.push(*line);
                 }
-                Kind::Added => waiting.new.push(*line),
-                Kind::Same => {
+                LineKind::Added => waiting.new.push(*line),
+                LineKind::Same => {
                     waiting.flush(out, painter, digits, room);
                     beside(out, painter, (Some(*line), Some(*line)), digits, room);
                 }
             },
-            Row::File(_) | Row::Hunk(_) | Row::About(_) => {
+            DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => {
                 waiting.flush(out, painter, digits, room);
                 painter.heading(out, row);
             }
@@ -40,16 +40,16 @@ pub fn sides(out: &mut String, rows: &[Row<'_>], width: usize, painter: &mut Pai
     waiting.flush(out, painter, digits, room);
 }
 
-/// Changed lines that have no partner yet.
+/// Changed lines that are not paired yet.
 #[derive(Default)]
-struct Waiting<'a> {
+struct UnpairedLines<'a> {
     old: Vec<Line<'a>>,
     new: Vec<Line<'a>>,
 }
 
-impl Waiting<'_> {
-    /// The first old one beside the first new one, and so on.
-    fn flush(&mut self, out: &mut String, painter: &mut Painter<'_>, digits: usize, room: usize) {
+impl UnpairedLines<'_> {
+    /// Writes the lines in pairs: the first old one next to the first new one, and so on.
+    fn flush(&mut self, out: &mut String, painter: &mut RowPainter<'_>, digits: usize, room: usize) {
         for at in 0..self.old.len().max(self.new.len()) {
             let pair = (self.old.get(at).copied(), self.new.get(at).copied());
             beside(out, painter, pair, digits, room);
@@ -59,22 +59,22 @@ impl Waiting<'_> {
     }
 }
 
-/// One line beside another; as many rows as the longer one needs.
+/// Writes a pair of lines, in as many rows as the longer one needs.
 fn beside(
     out: &mut String,
-    painter: &mut Painter<'_>,
+    painter: &mut RowPainter<'_>,
     (old, new): (Option<Line<'_>>, Option<Line<'_>>),
     digits: usize,
     room: usize,
 ) {
     let margin = painter
         .rungs
-        .margin(new.filter(|line| line.kind != Kind::Same).or(old).as_ref());
+        .margin(new.filter(|line| line.kind != LineKind::Same).or(old).as_ref());
     let left = side(old, |line| line.old, digits, room);
     let right = side(new, |line| line.new, digits, room);
-    let empty = || Cell::empty(digits, room);
+    let empty = || SideCell::empty(digits, room);
     for at in 0..left.len().max(right.len()) {
-        let cell = |cells: &[Cell]| cells.get(at).cloned().unwrap_or_else(empty);
+        let cell = |cells: &[SideCell]| cells.get(at).cloned().unwrap_or_else(empty);
         let (left, right) = (cell(&left), cell(&right));
         if at == 0 {
             out.push_str(&margin);
@@ -95,16 +95,16 @@ fn beside(
     }
 }
 
-/// One row of one side.
+/// DiffRow of one side.
 #[derive(Clone)]
-struct Cell {
+struct SideCell {
     number: String,
     text: String,
-    /// Columns of the text, mark and all.
+    /// Columns of the text, including the mark.
     width: usize,
 }
 
-impl Cell {
+impl SideCell {
     fn empty(digits: usize, room: usize) -> Self {
         Self {
             number: " ".repeat(digits + 1),
@@ -119,7 +119,7 @@ fn side(
     number: fn(&Line<'_>) -> Option<u64>,
     digits: usize,
     room: usize,
-) -> Vec<Cell> {
+) -> Vec<SideCell> {
     let Some(line) = line else {
         return Vec::new();
     };
@@ -131,7 +131,7 @@ fn side(
     for c in wide.chars() {
         if width >= room {
             cells.push(cell(own, &part, width));
-            // What goes on below stands under the code, not under the mark.
+            // A blank aligns wrapped text with the code above, not with its mark.
             part = " ".to_owned();
             width = 1;
         }
@@ -147,8 +147,8 @@ fn side(
     cells
 }
 
-fn cell(style: &str, text: &str, width: usize) -> Cell {
-    Cell {
+fn cell(style: &str, text: &str, width: usize) -> SideCell {
+    SideCell {
         number: String::new(),
         text: painted(style, text),
         width,

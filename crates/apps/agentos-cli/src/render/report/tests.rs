@@ -95,7 +95,7 @@ fn several_places_are_told_and_a_landed_hunk_says_where() {
     x hunk 1: ambiguous: the lines are not in the file (lines 2, 4)
         the answer expects                           the file has, from line 2
         x                                          | x
-    + hunk 1: line 12 (the answer said 3; exactly one place fits)
-    = hunk 1: is there already
+    + hunk 1: line 12 (the answer states line 3; exactly one place fits)
+    = hunk 1: already in the file
     ");
 }
