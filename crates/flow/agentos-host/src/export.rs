@@ -174,7 +174,7 @@ impl Host {
         if std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
             let shown = self.environment().shown(&out);
             return Err(usage(format!("`{shown}` is not empty"))
-                .hint("name a folder that is not there yet, or an empty one"));
+                .hint("name a folder that does not exist yet, or an empty one"));
         }
         let trusted = evidence_key::trusted(self)?;
         let history = History::read(&repo)?;

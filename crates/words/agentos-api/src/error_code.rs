@@ -167,7 +167,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("unborn-branch", &[8], "the branch has no commit yet"),
     code("check-stale", &[8], "the branch moved after the change passed its check, and the change was not checked on the new commit"),
     code("branch-switched", &[8], "the change was made for another branch than the one that is checked out now"),
-    code("detached-head", &[8], "HEAD is detached, so there is no branch to land on"),
+    code("detached-head", &[8], "no branch to land on, because HEAD is detached"),
     code("merge-in-progress", &[8], "a merge is in progress"),
     code("revert-in-progress", &[8], "a revert is in progress"),
     code("cherry-pick-in-progress", &[8], "a cherry-pick is in progress"),

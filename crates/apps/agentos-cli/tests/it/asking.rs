@@ -47,7 +47,7 @@ fn a_request_that_was_made_again_is_told_and_recorded() {
         "{output}"
     );
     let tape = run_in(&repo, &["evidence", "show", "--json"]).stdout;
-    for why in ["too much to do", "limits the rate"] {
+    for why in ["is overloaded", "limits the rate"] {
         assert!(
             tape.contains("sent again after an error") && tape.contains(why),
             "{tape}"

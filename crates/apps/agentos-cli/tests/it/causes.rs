@@ -56,7 +56,7 @@ fn a_failure_keeps_its_causes_and_says_each_once() {
       "No such file or directory (os error 2)"
       (no cause is left to say)
     run -p ollama --base-url http://127.0.0.1:[PORT] mend it
-      "`127.0.0.1:[PORT]` does not take connections"
+      "`127.0.0.1:[PORT]` does not accept connections"
       "Connection refused (os error 111)"
       caused by: Connection refused
     apply fix.md

@@ -386,6 +386,6 @@ fn where_no_overlay_can_be_mounted_a_program_works_in_a_whole_copy() {
     assert_eq!(outcome["outcome"], "landed", "{outcome}");
     assert_eq!(outcome["files"], serde_json::json!([".gitignore", "src/a.rs"]));
     assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
-    assert!(outcome.to_string().contains("in a whole copy"), "{outcome}");
+    assert!(outcome.to_string().contains("in a full copy"), "{outcome}");
     assert!(output.stderr.ends_with("one\nTWO\nthree\n"), "{output}");
 }

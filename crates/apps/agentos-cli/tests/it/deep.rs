@@ -46,7 +46,7 @@ fn deep_folders_in_the_answer_end_the_run_with_one_sentence_and_the_next_one_wor
     let ended = run_script(&repo, &format!("{NEST} && echo x >> README.md"));
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(
-        said.contains("the tool nested folders more than 1024 deep, and nothing of its answer is kept"),
+        said.contains("the tool nested folders more than 1024 levels deep, so its answer was discarded"),
         "{said}"
     );
     assert_eq!((ended.status.code(), runs_left(&repo)), (Some(5), 0), "{said}");

@@ -101,11 +101,11 @@ fn every_code_is_met_by_a_test() {
     for (file, head) in [
         ("error", "fn code(&self)"),
         ("error/kinds", "fn code(self)"),
-        ("error/places", "fn unwritable("),
+        ("error/places", "fn unwritable_code("),
     ] {
         let text = text_of("src", file);
         for part in text.match_indices(head).filter_map(|(at, _)| text.get(at..)) {
-            let margin = if head == "fn unwritable(" { "" } else { "    " };
+            let margin = if head == "fn unwritable_code(" { "" } else { "    " };
             codes.extend(codes_in(part.split(&format!("\n{margin}}}\n")).next().unwrap()));
         }
     }
