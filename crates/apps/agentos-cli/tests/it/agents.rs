@@ -130,7 +130,7 @@ echo x >> src/a.rs"#;
     );
     let story = cli.run(&["evidence", "show", "--json"]).unwrap().stdout;
     assert!(
-        story.contains("kept from `evil.example:443`"),
+        story.contains("the tool tried to reach `evil.example:443` and was refused"),
         "{outcome}\n{story}"
     );
 }
