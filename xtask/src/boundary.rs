@@ -9,6 +9,7 @@ mod layers;
 mod manifests;
 mod places;
 mod tidy;
+pub mod words;
 
 use std::collections::BTreeMap;
 
@@ -50,6 +51,7 @@ const CHECKS: &[(&str, Rule)] = &[
     ("places", places::check),
     ("tables", |_| rules::doubled(rules::TEXT)),
     ("tidy", tidy::files),
+    ("words", words::check),
     ("top-level", tidy::top_level),
 ];
 

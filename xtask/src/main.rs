@@ -9,6 +9,7 @@ mod ci;
 mod dist;
 mod fuzz;
 mod gates;
+mod messages;
 mod metadata;
 mod picture;
 mod python;

@@ -38,6 +38,7 @@ pub struct Rules {
     pub max_lines: usize,
     pub max_test_lines: usize,
     pub unfinished: NameList,
+    pub doc_openers: NameList,
     pub min_rust_files: usize,
     pub adapters: u64,
     pub adapters_never_reach: NameList,
@@ -63,6 +64,7 @@ pub struct Rules {
     pub only: NameTable,
     pub front_ends: NameTable,
     pub folders: TextMap,
+    pub private_words: TextMap,
 }
 
 /// The rules, or empty tables if the file cannot be parsed. The gate calls [`read`] first, which reports that.

@@ -1,15 +1,17 @@
-//! Splits Rust source into code and comments, with the insides of strings blanked.
+//! Splits Rust source into code, comments, and the insides of strings.
 //!
 //! Owns: enough of Rust's lexical rules to tell a word in code from the same word in a string or a comment.
 //! Never: parses; a file that does not lex gives text that the other checks still see.
 
-/// The two readings of one file. Both keep every line break, so line numbers stay true.
+/// Three readings of one file. Code and comments keep every line break, so line numbers stay true.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// Code, with comments and the insides of strings left out.
     pub code: String,
     /// Comments only.
     pub comments: String,
+    /// The inside of each string, as it is written, with the line on which it begins.
+    pub strings: Vec<(usize, String)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,19 @@ pub fn split(text: &str) -> Source {
             rest,
             at.checked_sub(1).and_then(|before| chars.get(before)).copied(),
         );
+        let is_string = matches!(state, State::Text | State::Raw(_));
+        if state == State::Code && matches!(next, State::Text | State::Raw(_)) {
+            let line = source.code.matches('\n').count() + 1;
+            source.strings.push((line, String::new()));
+        }
         for c in rest.iter().take(width) {
+            if let Some((_, inside)) = source
+                .strings
+                .last_mut()
+                .filter(|_| is_string && next != State::Code)
+            {
+                inside.push(*c);
+            }
             match (state, next) {
                 _ if *c == '\n' => {
                     source.code.push('\n');
@@ -87,7 +101,8 @@ fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
     }
 }
 
-fn is_word(c: char) -> bool {
+/// Tells whether a character is part of a word of Rust.
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

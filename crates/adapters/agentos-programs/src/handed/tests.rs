@@ -26,7 +26,10 @@ fn a_secret_is_hidden_in_the_causes_of_an_error_too() {
         ..AgentError::NoProgram(KEY.to_owned()).into_tool_error(0)
     };
     let hidden = secrets(&[KEY]).hide_in(error);
-    assert_eq!(hidden.message, "program `[redacted]` not found on the search path");
+    assert_eq!(
+        hidden.message,
+        "program `[redacted]` not found on the search path"
+    );
     assert_eq!(hidden.causes, ["it said [redacted]"]);
 }
 
