@@ -17,7 +17,7 @@ pub fn aider() -> Option<PathBuf> {
     }
     writeln!(
         std::io::stderr(),
-        "skipped: no aider; `scripts/agents/README.md` tells how to prepare `.venv-aider`"
+        "skipped: no aider; `scripts/agents/README.md` explains how to prepare `.venv-aider`"
     )
     .ok();
     None

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub const BEARER: (&str, &str) = ("authorization", "Bearer ");
 /// Server-sent events.
 pub const EVENT_STREAM: &str = "text/event-stream";
-/// One JSON document a line.
+/// Content type of a stream with one JSON document on each line.
 pub const JSON_LINES: &str = "application/x-ndjson";
 
 /// An answer of one line that changes.
@@ -42,7 +42,7 @@ pub fn below_v1(root: &str) -> String {
     format!("{root}{below}")
 }
 
-/// One adapter under test.
+/// Adapter under test, with the answers of its server.
 pub struct Subject {
     /// Makes the adapter for a server's root (`http://127.0.0.1:PORT`, none where no address is set) and a key.
     pub make: fn(Option<&str>, Option<&str>) -> Box<dyn Adapter>,
@@ -50,15 +50,15 @@ pub struct Subject {
     pub run_path: &'static str,
     /// The data of the events of one good streamed answer: the line `+a` in the first, `+b` in the second.
     pub events: Vec<String>,
-    /// The same answer as one JSON document.
+    /// Answer of `events` as one JSON document.
     pub whole: String,
     /// The answer's text.
     pub text: &'static str,
     /// The header in which the key travels, and what stands before it there.
     pub key_header: (&'static str, &'static str),
-    /// What the stream calls itself: [`EVENT_STREAM`] or [`JSON_LINES`].
+    /// Content type of the stream: [`EVENT_STREAM`] or [`JSON_LINES`].
     pub content_type: &'static str,
-    /// What the other paths answer when all is well.
+    /// Answers of the other paths of a healthy server.
     pub side: fn(&Recorded) -> Reply,
 }
 
@@ -80,15 +80,21 @@ impl Subject {
             ("a body has a cap", self.flood().await),
             ("a run has a time limit", self.time_limit().await),
             ("a dropped run hangs up", self.cancel().await),
-            ("a refused key is told and not repeated", self.refused_key().await),
+            (
+                "a refused key is reported and not repeated",
+                self.refused_key().await,
+            ),
             ("a repeated key is never passed on", self.repeated_key().await),
-            ("a closed port is told at once", self.closed_port().await),
+            ("a closed port is reported at once", self.closed_port().await),
             ("only failures that pass are asked again", self.retries().await),
             ("a connection that is reset is made again", self.reset().await),
             ("a probe has a time limit", self.hanging_probe().await),
             ("without an address nothing is sent", self.no_address().await),
             ("another service is never connected", self.other_service().await),
-            ("every row of the health table is told", self.health_table().await),
+            (
+                "every row of the health table is reported",
+                self.health_table().await,
+            ),
             ("a date to retry after is kept", self.retry_date().await),
         ];
         checks
@@ -266,7 +272,7 @@ impl Subject {
         Ok(())
     }
 
-    /// The same answer with other words in place of its two lines.
+    /// Returns the subject with other words in place of the two lines of its answer.
     fn good_with(&self, first: &str, second: &str) -> Self {
         let changed = |text: &String| text.replace(r"+a\n", first).replace(r"+b\n", second);
         Self {
@@ -320,7 +326,7 @@ impl Subject {
         equal("warnings", output.warnings.len(), 1)
     }
 
-    /// Before an answer; what has begun to come is not asked for again.
+    /// Resets the connection before an answer. A request whose answer has begun is not sent again.
     async fn reset(&self) -> Result<(), String> {
         let (bytes, fresh) = (self.stream(usize::MAX), AtomicBool::new(true));
         let server = self.server(move |_| {

@@ -16,14 +16,14 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// A file system in memory of this size, as in `2m`; none where mounting is not allowed.
+    /// Mounts a file system in memory with this size, as in `2m`. Returns `None` if mounting is not allowed.
     #[must_use]
     pub fn in_memory(at: &Path, size: &str) -> Option<Self> {
         let option = format!("size={size}");
         mount(&["-t", "tmpfs", "-o", &option, "tmpfs"], at).then(|| Self { at: at.to_owned() })
     }
 
-    /// A folder that nobody can write in; none where mounting is not allowed.
+    /// Makes a folder read-only by a mount. Returns `None` if mounting is not allowed.
     #[must_use]
     pub fn read_only(at: &Path) -> Option<Self> {
         let source = at.display().to_string();

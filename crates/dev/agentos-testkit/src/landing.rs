@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 
 use crate::repo::TestRepo;
 
-/// What is right for an input.
+/// Correct outcome for an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
-    /// One result is right and the text is enough to find it.
+    /// Exactly one result is right, and the text is enough to find it.
     Land,
     /// A right result is known, but refusing is sound too.
     Either,
@@ -24,30 +24,30 @@ pub enum Expect {
     Refuse,
 }
 
-/// One input.
+/// Input of the corpus.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Input {
-    /// Its name.
+    /// Name of the input.
     pub id: String,
     /// The base it was made for.
     pub base_id: String,
     /// The damage.
     pub class: String,
-    /// What is right.
+    /// Correct outcome.
     pub expect: Expect,
     /// The tree id of the right result; of an input to refuse, the one the author had in mind.
     pub expected_tree: String,
-    /// What the model wrote. `{{OUTER}}` stands for the folder around the repository.
+    /// Text of the model. `{{OUTER}}` stands for the folder around the repository.
     #[serde(rename = "input")]
     pub text: String,
     delta: BTreeMap<String, serde_json::Value>,
     chat_files: Vec<String>,
 }
 
-/// One base: the files at HEAD, and those of the commit before, where the model saw another state.
+/// Base of an input: the files at HEAD, and those of the commit before, where the model saw another state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Base {
-    /// Its name.
+    /// Name of the base.
     pub id: String,
     /// The tree id of HEAD.
     pub base_tree: String,

@@ -1,7 +1,7 @@
 //! A real llama.cpp server with a model made on the spot that always gives one chosen answer.
 //!
 //! Owns: finding a Python that has the server, making the model, starting and stopping the server. Never:
-//! installs anything, or listens anywhere but on loopback. `scripts/servers/README.md` tells how to prepare it.
+//! installs anything, or listens anywhere but on loopback. `scripts/servers/README.md` explains how to prepare it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What the server shall be like.
+/// Options of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct LlamaOptions<'a> {
     /// The answer to every prompt; at least three characters.
@@ -79,7 +79,7 @@ impl LlamaServer {
         }
     }
 
-    /// Where it answers, as in `http://127.0.0.1:40123`; the OpenAI-style base is this plus `/v1`.
+    /// Returns the server's address, as in `http://127.0.0.1:40123`; the OpenAI-style base is this plus `/v1`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url

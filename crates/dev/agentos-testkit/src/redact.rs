@@ -46,7 +46,7 @@ impl Redactor {
         })
     }
 
-    /// Also replaces this exact text, before any pattern; the longest such text goes first.
+    /// Adds an exact text to replace, before any pattern; the longest such text goes first.
     #[must_use]
     pub fn word(mut self, text: impl Into<String>, replacement: &str) -> Self {
         let text = text.into();
@@ -57,7 +57,7 @@ impl Redactor {
         self
     }
 
-    /// Also replaces this folder, before any pattern.
+    /// Adds a folder to replace, before any pattern.
     #[must_use]
     pub fn path(self, path: &Path, replacement: &str) -> Self {
         self.word(path.display().to_string(), replacement)

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 const DRIP_PAUSE: Duration = Duration::from_millis(10);
 
-/// What a connection gets.
+/// Answer to a connection.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// These bytes, then the end of the connection.
@@ -61,10 +61,10 @@ pub fn head(status: u16, headers: &[(&str, &str)], length: Option<usize>) -> Vec
     text.into_bytes()
 }
 
-/// One request as it came.
+/// Request as the server received it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// As in `POST`.
+    /// Method, as in `POST`.
     pub method: String,
     /// With the query.
     pub path: String,
@@ -75,7 +75,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The first header of this name.
+    /// Returns the first header of this name, or `None` if there is none.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
@@ -163,7 +163,7 @@ impl FakeServer {
         self.port
     }
 
-    /// What was asked so far, in order.
+    /// Returns the requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         lock(&self.shared.requests).clone()

@@ -1,7 +1,7 @@
 //! A fake server on loopback that speaks TLS with a certificate that nobody trusts.
 //!
 //! Owns: its sockets and threads. Never: gets as far as an answer: who checks the certificate hangs up, and who speaks
-//! plain HTTP is told so in TLS.
+//! plain HTTP gets an alert of TLS.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -80,7 +80,7 @@ fn config() -> Result<ServerConfig, rustls::Error> {
         .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)
 }
 
-/// Shakes hands until the other side has had enough; what is wrong with it is told in TLS.
+/// Performs handshakes until the other side hangs up. Errors are sent as alerts of TLS.
 fn serve(mut stream: TcpStream, config: Arc<ServerConfig>) {
     if let Ok(mut connection) = ServerConnection::new(config) {
         while connection.is_handshaking() && connection.complete_io(&mut stream).is_ok() {}

@@ -11,41 +11,41 @@ use serde_json::Value;
 
 use crate::server::{Reply, head};
 
-/// One recorded exchange.
+/// Recorded exchange between a client and a server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Fixture {
     /// The folder it stands in, as in `lmstudio`.
     #[serde(skip)]
     pub folder: String,
-    /// Its name without `.json`.
+    /// Name of the file, without `.json`.
     pub case: String,
     /// The health state an adapter has to report on seeing this; none where it is not about health.
     pub tool_health: Option<String>,
-    /// What was asked.
+    /// Recorded request.
     pub request: FixtureRequest,
-    /// What came.
+    /// Recorded response.
     pub response: FixtureResponse,
 }
 
-/// What was asked.
+/// Request of a recorded exchange.
 #[derive(Debug, Clone, Deserialize)]
 pub struct FixtureRequest {
-    /// As in `POST`.
+    /// Method, as in `POST`.
     pub method: String,
     /// With the query.
     pub path: String,
-    /// As sent.
+    /// Headers as sent.
     pub headers: BTreeMap<String, String>,
     /// The JSON sent, where it was JSON.
     pub body: Option<Value>,
 }
 
-/// What came. Exactly one kind of body is set.
+/// Response of a recorded exchange. Exactly one kind of body is set.
 #[derive(Debug, Clone, Deserialize)]
 pub struct FixtureResponse {
     /// The status line's number.
     pub status: u16,
-    /// As sent.
+    /// Headers as sent.
     pub headers: BTreeMap<String, String>,
     /// A body that is JSON.
     pub body: Option<Value>,
@@ -85,7 +85,7 @@ impl Fixture {
         format!("{}/{}", self.folder, self.case)
     }
 
-    /// The key that was sent, in whichever header.
+    /// Returns the key that was sent, in whichever header, or `None` if there was none.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.request
@@ -155,7 +155,7 @@ impl FixtureResponse {
         text.cloned().unwrap_or_default().into_bytes()
     }
 
-    /// JSON is written anew and has its own length. Text keeps the declared one, so that a body that was cut
+    /// JSON is serialised again and has its own length. Text keeps the declared one, so that a body that was cut
     /// on purpose is cut here too.
     fn declared_length(&self, actual: usize) -> usize {
         let declared = self

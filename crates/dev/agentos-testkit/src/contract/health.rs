@@ -53,8 +53,8 @@ impl Subject {
         Ok(())
     }
 
-    /// What one HTTP answer on every path shows, by the rows of the table; those about models need a list, and are each
-    /// adapter's own.
+    /// Checks each row of the health table, with one HTTP answer on every path. Rows about models need a list of models, which
+    /// differs for each adapter, so they are left to the adapter's own tests.
     pub(super) async fn health_table(&self) -> Result<(), String> {
         for (row, reply, status, detail) in super::table::rows() {
             let server = FakeServer::start(move |_| reply.clone()).map_err(|error| error.to_string())?;

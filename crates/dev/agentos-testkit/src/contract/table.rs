@@ -9,7 +9,7 @@ use crate::server::Reply;
 
 const PAGE: &[u8] = b"<!doctype html><title>It works!</title>";
 
-/// Row, answer, state, and the word beside it.
+/// Returns the rows: number, answer, health state, and the expected reason.
 pub(super) fn rows() -> Vec<(u32, Reply, HealthStatus, &'static str)> {
     use HealthStatus::{Connected, InvalidToken, ModelMissing, SchemaMismatch, Unreachable};
     let page = |status| Reply::http(status, &[("content-type", "text/html")], PAGE);
