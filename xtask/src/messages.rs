@@ -53,14 +53,15 @@ pub fn page(sh: &Shell) -> Result<String> {
     Ok(page)
 }
 
-/// Returns the sentence in a string, on one line, or `None` if it has fewer than two words, as keys and formats have.
+/// Returns the sentence in a string, on one line. `None` if it has fewer than two words, as keys and formats have, or is an
+/// example of a call, which the reference has.
 fn sentence(inside: &str) -> Option<String> {
     let joined: Vec<&str> = inside.split("\\n").flat_map(str::lines).map(str::trim).collect();
     let text = joined.join(" ").replace("\\ ", "").replace("\\\"", "\"");
     let words = text
         .split(' ')
         .filter(|word| word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || ",.;:'`".contains(c)));
-    (words.count() >= 2).then(|| text.trim().to_owned())
+    (words.count() >= 2 && !inside.starts_with("agentos ")).then(|| text.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
     }
 }
 
-/// Tells whether a character is part of a word of Rust.
+/// Returns true if a character can be part of an identifier.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

@@ -1,6 +1,7 @@
 //! Plain words: texts that a stranger understands at first reading.
 //!
-//! Owns: how a doc comment begins, words in a sense of this project's own, and what a doc comment says of an `Option`.
+//! Owns: three checks: how a doc comment begins, words that only this project uses in this sense, and whether the comment of a
+//! function that returns an `Option` mentions `None`.
 //! Never: judges style beyond these three; a reader does.
 
 use super::Tree;
@@ -70,7 +71,7 @@ fn private_words(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Tells whether a text holds these words, whole.
+/// Returns true if a text contains these words, and not only as parts of longer words.
 fn holds(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let (before, rest) = text.split_at(at);

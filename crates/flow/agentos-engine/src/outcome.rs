@@ -59,7 +59,7 @@ pub struct Outcome {
     /// Possible next steps as data, the best first. A front end words them itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
-    /// What brought a failure about, from the outermost cause to the root. The message may hold their words already.
+    /// Causes of a failure, from the outermost to the root. The message may contain their words already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
     /// The run.
