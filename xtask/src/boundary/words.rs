@@ -75,7 +75,8 @@ fn private_words(text: &str) -> Vec<(usize, String)> {
 fn holds(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let (before, rest) = text.split_at(at);
-        !before.ends_with(is_word) && !rest[words.len()..].starts_with(is_word)
+        let after = rest.get(words.len()..).unwrap_or_default();
+        !before.ends_with(is_word) && !after.starts_with(is_word)
     })
 }
 
