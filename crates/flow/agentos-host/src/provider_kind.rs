@@ -45,6 +45,12 @@ impl From<&str> for ProviderKind {
     }
 }
 
+impl From<&String> for ProviderKind {
+    fn from(name: &String) -> Self {
+        Self::from(name.as_str())
+    }
+}
+
 impl From<String> for ProviderKind {
     fn from(name: String) -> Self {
         Self::from(name.as_str())

@@ -48,7 +48,6 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         }
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos evidence show".to_owned(),
-        NextStep::NameUndone => "name another with `agentos undo RUN`".into(),
         NextStep::UndoRun => "agentos undo".to_owned(),
         _ => return None,
     })
