@@ -38,10 +38,10 @@ impl App {
     pub fn report_success<T: serde::Serialize>(&self, sentence: &str, document: &T) -> Done {
         if self.printer.json {
             self.printer
-                .json(document)
+                .write_json(document)
                 .map_err(|error| output_failed(&error))?;
         } else {
-            self.printer.note(sentence);
+            self.printer.show_note(sentence);
         }
         Ok(Exit::Done)
     }
@@ -55,10 +55,10 @@ impl App {
         };
         if self.printer.json {
             self.printer
-                .json(outcome)
+                .write_json(outcome)
                 .map_err(|error| output_failed(&error))?;
         } else {
-            let text = render::outcome::outcome(outcome, self.common.verbose > 0);
+            let text = render::outcome::format_outcome(outcome, self.common.verbose > 0);
             self.show_text(text.trim_end(), outcome.is_done());
         }
         Ok(Exit::from(outcome.cause))
@@ -90,27 +90,27 @@ impl App {
         if self.printer.json {
             return self.show_outcome(outcome);
         }
-        let mut text = render::outcome::outcome(&word_outcome(outcome), true);
+        let mut text = render::outcome::format_outcome(&word_outcome(outcome), true);
         if let Some(diff) = diff {
             text.push('\n');
             text.push_str(&self.format_diff(diff, outcome.report.as_ref()));
         }
-        self.page(&text).map_err(|error| output_failed(&error))?;
+        self.print_paged(&text).map_err(|error| output_failed(&error))?;
         Ok(Exit::from(outcome.cause))
     }
 
     /// Formats a diff for this screen. With a report, the margin shows how each hunk was placed.
     pub fn format_diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
-        let width = screen::width(self);
-        render::diff::diff(&String::from_utf8_lossy(diff), width, report)
+        let width = screen::output_width(self);
+        render::diff::format_diff(&String::from_utf8_lossy(diff), width, report)
     }
 
     /// Shows text. `--quiet` hides it only for a success: the reason for a refusal is always shown.
     fn show_text(&self, text: &str, done: bool) {
         if done {
-            self.printer.note(text);
+            self.printer.show_note(text);
         } else {
-            self.printer.error(text);
+            self.printer.show_error(text);
         }
     }
 
@@ -124,8 +124,8 @@ impl App {
         if self.printer.json {
             // If standard output is closed, there is no other place for the document.
             let _ = match run {
-                Some(run) => self.printer.json(&Outcome::from_effect(run, error)),
-                None => self.printer.json(&FailureDocument::from_error(error)),
+                Some(run) => self.printer.write_json(&Outcome::from_effect(run, error)),
+                None => self.printer.write_json(&FailureDocument::from_error(error)),
             };
             return Exit::from(error.cause);
         }
@@ -145,7 +145,7 @@ impl App {
                 escape::line(hint)
             ));
         }
-        self.printer.error(&text);
+        self.printer.show_error(&text);
         Exit::from(error.cause)
     }
 }

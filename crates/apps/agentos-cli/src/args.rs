@@ -27,7 +27,7 @@ use self::wrong::BadUsage;
     max_term_width = 100,
     disable_help_subcommand = true
 )]
-#[command(after_help = crate::exit::table())]
+#[command(after_help = crate::exit::exit_table())]
 pub struct Cli {
     /// Flags of every verb.
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub struct Cli {
 }
 
 /// Returns the command line with its examples.
-pub fn command() -> Command {
+pub fn full_command() -> Command {
     examples::with_examples(Cli::command())
 }
 
@@ -61,7 +61,7 @@ impl Cli {
             )
         };
         let read = match parsed(Self::command()) {
-            Err(error) if is_help(&error) => parsed(command()),
+            Err(error) if is_help(&error) => parsed(full_command()),
             read => read,
         };
         read.map_err(|error| {

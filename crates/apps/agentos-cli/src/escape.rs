@@ -8,15 +8,15 @@ use std::fmt::Write;
 /// Escapes one line of untrusted text: control characters, line breaks, bidirectional and other invisible characters are
 /// shown as escapes.
 pub fn line(text: &str) -> String {
-    escape(text, false)
+    escape_text(text, false)
 }
 
 /// Escapes several lines of untrusted text like [`line`], but keeps line feeds and tabs.
 pub fn block(text: &str) -> String {
-    escape(text, true)
+    escape_text(text, true)
 }
 
-fn escape(text: &str, keep_lines: bool) -> String {
+fn escape_text(text: &str, keep_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

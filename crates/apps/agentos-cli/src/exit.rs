@@ -5,7 +5,7 @@
 pub use agentos_api::ExitStatus as Exit;
 
 /// Returns the table of exit codes for the end of the help text.
-pub fn table() -> String {
+pub fn exit_table() -> String {
     let rows = Exit::ALL
         .iter()
         .map(|exit| format!("  {:>3}  {}\n", *exit as u8, exit.meaning()));

@@ -13,7 +13,7 @@ use crate::app::App;
 ///
 /// # Errors
 /// Fails if standard input is a terminal, or if the input cannot be read or is too large.
-pub fn answer(app: &App, path: &Path) -> Result<Vec<u8>, EffectError> {
+pub fn read_answer(app: &App, path: &Path) -> Result<Vec<u8>, EffectError> {
     if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
             return Err(usage("no file is named and standard input is a terminal")

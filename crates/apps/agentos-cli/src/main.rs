@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let environment = match environment {
         Ok(environment) => environment,
         Err(error) => {
-            printer.error(&format!("error: cannot read the current folder: {error}"));
+            printer.show_error(&format!("error: cannot read the current folder: {error}"));
             return Exit::Usage.into();
         }
     };
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         common,
     };
     match read {
-        Ok(cli) => commands::run(&app, cli.verb.as_ref()).into(),
+        Ok(cli) => commands::run_verb(&app, cli.verb.as_ref()).into(),
         Err(wrong) => app.show_failure(None, &wrong.error).into(),
     }
 }
@@ -83,7 +83,7 @@ fn keep_freed_memory() {
 
 /// Answers a shell's request for completions. Prints nothing else, because the shell would show it as a completion.
 fn answer_shell(environment: &Environment) -> ExitCode {
-    match complete::answer(environment, std::env::args_os().collect()) {
+    match complete::complete_line(environment, std::env::args_os().collect()) {
         Ok(_) => Exit::Done.into(),
         Err(_) => Exit::Usage.into(),
     }

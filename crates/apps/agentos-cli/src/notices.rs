@@ -13,12 +13,12 @@ pub struct PrintedNotices(pub Printer);
 
 impl HostObserver for PrintedNotices {
     fn notice(&self, notice: Notice) {
-        print(self.0, &notice);
+        print_notice(self.0, &notice);
     }
 }
 
 /// Prints a notice, unless `--quiet` is set.
-pub fn print(printer: Printer, notice: &Notice) {
+pub fn print_notice(printer: Printer, notice: &Notice) {
     let word = match notice.code.as_str() {
         Notice::RECOVERED => "recovered",
         _ => "note",
@@ -30,5 +30,5 @@ pub fn print(printer: Printer, notice: &Notice) {
     for detail in &notice.details {
         text.push_str(&format!("\n  {}", escape::line(detail)));
     }
-    printer.note(&text);
+    printer.show_note(&text);
 }

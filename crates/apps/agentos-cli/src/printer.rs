@@ -43,7 +43,7 @@ impl Printer {
     ///
     /// # Errors
     /// Fails if standard output cannot be written for another reason, such as a full disk.
-    pub fn data(&self, text: &str) -> io::Result<()> {
+    pub fn write_data(&self, text: &str) -> io::Result<()> {
         let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
@@ -51,8 +51,8 @@ impl Printer {
     /// Writes bytes unchanged, for pipes.
     ///
     /// # Errors
-    /// Fails like [`Printer::data`].
-    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Fails like [`Printer::write_data`].
+    pub fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
     }
@@ -60,23 +60,23 @@ impl Printer {
     /// Writes one JSON document to standard output, with invisible and control characters as escapes.
     ///
     /// # Errors
-    /// Fails like [`Printer::data`].
-    pub fn json<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
+    /// Fails like [`Printer::write_data`].
+    pub fn write_json<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
         let mut text = escape::json(&text);
         text.push('\n');
-        self.bytes(text.as_bytes())
+        self.write_bytes(text.as_bytes())
     }
 
     /// Shows a message to a person, unless `--quiet` is set.
-    pub fn note(&self, text: &str) {
+    pub fn show_note(&self, text: &str) {
         if !self.quiet {
-            self.error(text);
+            self.show_error(text);
         }
     }
 
     /// Shows an error to a person, even with `--quiet`.
-    pub fn error(&self, text: &str) {
+    pub fn show_error(&self, text: &str) {
         let mut out = AutoStream::new(io::stderr().lock(), AutoStream::choice(&io::stderr()));
         // If standard error is closed, there is no other place for the message.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));

@@ -18,7 +18,7 @@ pub mod result;
 pub mod status;
 
 /// Returns a number with its noun, as in `1 file` and `2 files`.
-pub fn counted(count: u64, noun: &str) -> String {
+pub fn count_noun(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
     } else {
@@ -27,7 +27,7 @@ pub fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Formats a table. Each column is as wide as its widest cell; the last one is not padded.
-pub fn columns(rows: &[Vec<String>]) -> String {
+pub fn format_columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count)
         .map(|column| {

@@ -316,10 +316,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 
 /// Adds the examples to the end of each help text.
 pub fn with_examples(command: Command) -> Command {
-    shown(command, "")
+    add_examples(command, "")
 }
 
-fn shown(command: Command, path: &str) -> Command {
+fn add_examples(command: Command, path: &str) -> Command {
     let found = EXAMPLES.iter().find(|(verb, _)| *verb == path);
     let command = match found {
         Some((_, calls)) => {
@@ -337,7 +337,7 @@ fn shown(command: Command, path: &str) -> Command {
         } else {
             format!("{path} {name}")
         };
-        shown(verb, &path)
+        add_examples(verb, &path)
     })
 }
 
@@ -346,7 +346,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::args::command;
+    use crate::args::full_command;
 
     /// Every verb, in as many words as it has.
     fn verbs(command: &Command, above: &str, found: &mut BTreeSet<String>) {
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn every_verb_has_examples_and_no_example_is_of_another() {
         let mut known = BTreeSet::new();
-        verbs(&command(), "", &mut known);
+        verbs(&full_command(), "", &mut known);
         let shown: BTreeSet<String> = EXAMPLES.iter().map(|(verb, _)| (*verb).to_owned()).collect();
         assert_eq!(shown, known);
         for (verb, calls) in EXAMPLES {
@@ -394,7 +394,7 @@ mod tests {
         let mut wrong = Vec::new();
         for (_, calls) in EXAMPLES {
             for call in *calls {
-                if let Err(error) = command().try_get_matches_from(words(call)) {
+                if let Err(error) = full_command().try_get_matches_from(words(call)) {
                     wrong.push(format!("{call}: {error}"));
                 }
             }
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn help_ends_with_examples() {
-        let mut program = command();
+        let mut program = full_command();
         program.build();
         let run = program.find_subcommand_mut("undo").unwrap();
         insta::assert_snapshot!(run.render_help().to_string(), @r"

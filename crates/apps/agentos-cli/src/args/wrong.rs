@@ -31,7 +31,7 @@ impl BadUsage {
             .collect();
         let path = verb_path(&flags);
         Self {
-            error: usage(message(error, &path)).hint(hint(error, &path, &flags)),
+            error: usage(clap_message(error, &path)).hint(hint(error, &path, &flags)),
             common: Common {
                 json: flags.contains(&"--json"),
                 ..Common::default()
@@ -41,7 +41,7 @@ impl BadUsage {
 }
 
 /// Returns the first paragraph of clap's message as one line, with typed words in backticks.
-fn message(error: &clap::Error, path: &[String]) -> String {
+fn clap_message(error: &clap::Error, path: &[String]) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return format!("`{}` needs a verb", path.join(" "));
     }
@@ -59,14 +59,14 @@ fn message(error: &clap::Error, path: &[String]) -> String {
 
 fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
     let help = format!("see `{} --help`", path.join(" "));
-    if let Some(unknown) = text(error, ContextKind::InvalidSubcommand) {
+    if let Some(unknown) = context_text(error, ContextKind::InvalidSubcommand) {
         return match verb_meant(path, unknown) {
             Some(verb) => format!("did you mean `{verb}`?"),
             None => help,
         };
     }
     if error.kind() == ErrorKind::MissingRequiredArgument {
-        let missing = message(error, path);
+        let missing = clap_message(error, path);
         if missing.contains("--provider") {
             return format!("`agentos tool list` names the providers; {help}");
         }
@@ -81,13 +81,13 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
         }
     }
     let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    match suggested.into_iter().find_map(|kind| text(error, kind)) {
+    match suggested.into_iter().find_map(|kind| context_text(error, kind)) {
         Some(word) => format!("did you mean `{word}`? {help}"),
         None => help,
     }
 }
 
-fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word),
         Some(ContextValue::Strings(words)) => words.last().map(String::as_str),
@@ -126,17 +126,17 @@ fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
         .or_else(|| nearest(unknown, names.iter().copied()));
     match found {
         Some(name) => Some(format!("{} {name}", path.join(" "))),
-        None => elsewhere(&root, "agentos", unknown),
+        None => find_elsewhere(&root, "agentos", unknown),
     }
 }
 
-fn elsewhere(command: &Command, path: &str, name: &str) -> Option<String> {
+fn find_elsewhere(command: &Command, path: &str, name: &str) -> Option<String> {
     command.get_subcommands().find_map(|sub| {
         let path = format!("{path} {}", sub.get_name());
         if sub.get_name() == name {
             return Some(path);
         }
-        elsewhere(sub, &path, name)
+        find_elsewhere(sub, &path, name)
     })
 }
 

@@ -10,11 +10,11 @@ use agentos_tool::RunId;
 use crate::app::{App, Done};
 use crate::args::land::ApplyArgs;
 use crate::input;
-use crate::terminal::follow::{consent_mode, follow};
+use crate::terminal::follow::{consent_mode, follow_run};
 
 /// Runs the verb.
-pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
-    let answer = input::answer(app, &args.file)?;
+pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
+    let answer = input::read_answer(app, &args.file)?;
     let is_empty_pipe = answer.is_empty() && args.file == Path::new("-");
     let what = describe_answer(&args.file);
     let message = args.target.message.clone();
@@ -38,7 +38,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         consent,
         ..RunSpec::new(session, work)
     };
-    let (mut outcome, diff) = match follow(app, spec)? {
+    let (mut outcome, diff) = match follow_run(app, spec)? {
         RunEnd::Outcome(ended) => (ended.outcome, ended.diff),
         verdict @ RunEnd::Verdict(_) => (app.outcome_of(verdict)?, None),
     };

@@ -9,18 +9,18 @@ use crate::app::{App, Done, output_failed};
 use crate::args::land::{ApproveArgs, DenyArgs};
 use crate::exit::Exit;
 use crate::render;
-use crate::terminal::follow::{consent_mode, follow};
+use crate::terminal::follow::{consent_mode, follow_run};
 
 /// Lands the change of an open request, shows it, or lists all open requests.
-pub fn approve(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
+pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
     match &args.run {
-        None => list(app),
-        Some(id) if args.show => show(app, id),
-        Some(id) => land(app, args, id, run),
+        None => list_requests(app),
+        Some(id) if args.show => show_request(app, id),
+        Some(id) => land_request(app, args, id, run),
     }
 }
 
-fn land(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
+fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
     let session = SessionOptions {
         policies: args.policy.clone(),
         ..SessionOptions::default()
@@ -37,37 +37,40 @@ fn land(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         consent,
         ..RunSpec::new(session, work)
     };
-    app.show_end(follow(app, spec)?)
+    app.show_end(follow_run(app, spec)?)
 }
 
-fn show(app: &App, id: &str) -> Done {
+fn show_request(app: &App, id: &str) -> Done {
     let (_, diff) = app.host.open_request(id)?;
     let shown = if app.streams.stdout_is_terminal {
-        app.page(&app.format_diff(&diff, None))
+        app.print_paged(&app.format_diff(&diff, None))
     } else {
-        app.printer.bytes(&diff)
+        app.printer.write_bytes(&diff)
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn list(app: &App) -> Done {
+fn list_requests(app: &App) -> Done {
     let requests = app.host.open_requests()?;
     if app.printer.json {
         app.printer
-            .json(&OpenRequests { version: 1, requests })
+            .write_json(&OpenRequests { version: 1, requests })
             .map_err(|error| output_failed(&error))?;
     } else if requests.is_empty() {
-        app.printer.note("no run waits for consent");
+        app.printer.show_note("no run waits for consent");
     } else {
-        let lines = requests.iter().map(render::outcome::request).collect::<String>();
-        app.page(&lines).map_err(|error| output_failed(&error))?;
+        let lines = requests
+            .iter()
+            .map(render::outcome::format_request)
+            .collect::<String>();
+        app.print_paged(&lines).map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
 
 /// Closes a request permanently.
-pub fn deny(app: &App, args: &DenyArgs) -> Done {
+pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
     let denied = app.host.deny_request(&args.run, &app.host.environment().user())?;
     app.report_success(
         &format!("run {} was declined; nothing was landed", args.run),

@@ -12,7 +12,7 @@ use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::{AuthClearArgs, AuthSetArgs};
 use crate::escape;
 use crate::exit::Exit;
-use crate::render::{columns, next_step::word_hint};
+use crate::render::{format_columns, next_step::word_hint};
 
 /// Maximum size of a key in bytes. Signed tokens, which some providers use, are several kilobytes long.
 const LONGEST_KEY: u64 = 64 << 10;
@@ -27,7 +27,7 @@ struct KeyChange<'a> {
 }
 
 /// Stores a key.
-pub fn set(app: &App, args: &AuthSetArgs) -> Done {
+pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
     app.host.check_key_owner(&args.provider)?;
     let key = match &args.api_key {
         Some(key) => Secret::new(key),
@@ -51,7 +51,7 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
 }
 
 /// Shows the source of each provider's key.
-pub fn status(app: &App) -> Done {
+pub fn show_keys(app: &App) -> Done {
     let mut report = app.host.key_status()?;
     for status in report.keys.values_mut() {
         let next = word_hint(None, &status.next);
@@ -60,16 +60,18 @@ pub fn status(app: &App) -> Done {
         }
     }
     if app.printer.json {
-        app.printer.json(&report).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
     app.printer
-        .data(&table(&report))
+        .write_data(&format_keys(&report))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn table(report: &AuthStatus) -> String {
+fn format_keys(report: &AuthStatus) -> String {
     let mut rows = vec![
         ["PROVIDER", "KEY FROM", "ENDS IN", "LAST CHECK", "READ FIRST FROM"]
             .map(str::to_owned)
@@ -84,24 +86,27 @@ fn table(report: &AuthStatus) -> String {
                 .hint
                 .as_deref()
                 .map_or_else(|| "-".to_owned(), |hint| format!("…{}", escape::line(hint))),
-            status.last_check.as_ref().map_or_else(|| "-".to_owned(), checked),
+            status
+                .last_check
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), format_check),
             key_variables(provider).join(", "),
         ]);
         for remark in status.withheld.iter().chain(&status.problems) {
             remarks.push_str(&format!("{}: {}\n", escape::line(provider), escape::line(remark)));
         }
     }
-    format!("{}{remarks}", columns(&rows))
+    format!("{}{remarks}", format_columns(&rows))
 }
 
-fn checked(check: &KeyCheck) -> String {
+fn format_check(check: &KeyCheck) -> String {
     let word = if check.accepted { "accepted" } else { "refused" };
     let at = check.at.get(..16).unwrap_or(&check.at);
     escape::line(&format!("{word} by {} {at}", check.endpoint))
 }
 
 /// Deletes a key.
-pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
+pub fn clear_key(app: &App, args: &AuthClearArgs) -> Done {
     let provider = escape::line(&args.provider);
     let sentence = match app.host.clear_key(&args.provider)? {
         true => format!("the key of `{provider}` was deleted"),

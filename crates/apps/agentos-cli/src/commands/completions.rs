@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::terminal::complete::{PROGRAM, VARIABLE};
 
 /// Runs the verb.
-pub fn completions(app: &App, args: &CompletionsArgs) -> Done {
+pub fn print_script(app: &App, args: &CompletionsArgs) -> Done {
     let shells = Shells::builtins();
     let name = args.shell.name();
     let shell = shells
@@ -21,7 +21,7 @@ pub fn completions(app: &App, args: &CompletionsArgs) -> Done {
         .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)
         .map_err(|error| output_failed(&error))?;
     app.printer
-        .bytes(&script)
+        .write_bytes(&script)
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

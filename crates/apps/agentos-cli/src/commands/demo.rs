@@ -29,20 +29,20 @@ const HOSTILE: [(&str, &str); 3] = [
 const TASK: &str = "total() ignores the count of each item; fix it and add a test";
 
 /// Runs the verb.
-pub fn demo(app: &App, args: &DemoArgs) -> Done {
-    let dir = place(app, args)?;
+pub fn run_demo(app: &App, args: &DemoArgs) -> Done {
+    let dir = choose_dir(app, args)?;
     let demo = Demo {
-        app: &inside(app, &dir),
+        app: &enter_repository(app, &dir),
     };
-    demo.create(&dir)?;
-    demo.say(&format!("A small shop in {}", dir.display()), "")?;
-    let good = demo.recorded_answer()?;
+    demo.create_repository(&dir)?;
+    demo.print_step(&format!("A small shop in {}", dir.display()), "")?;
+    let good = demo.send_recorded()?;
     let mut truthful = good.is_done();
     for (number, (what, answer)) in (2..).zip(HOSTILE) {
-        truthful &= !demo.hostile(number, what, answer)?.is_done();
+        truthful &= !demo.send_hostile(number, what, answer)?.is_done();
     }
-    truthful &= demo.evidence()?;
-    demo.next_steps(&dir)?;
+    truthful &= demo.check_evidence()?;
+    demo.print_next_steps(&dir)?;
     // If a step ends in another way than the demo announces, the demo has failed.
     Ok(if truthful { Exit::Done } else { Exit::Internal })
 }
@@ -52,7 +52,7 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    fn create(&self, dir: &Path) -> Result<(), EffectError> {
+    fn create_repository(&self, dir: &Path) -> Result<(), EffectError> {
         let files: [(&str, &[u8]); 3] = [
             ("src/lib.rs", LIB.as_bytes()),
             (".github/workflows/ci.yml", CI.as_bytes()),
@@ -61,12 +61,12 @@ impl Demo<'_> {
         create_sample(dir, &files, "A small shop")
     }
 
-    fn recorded_answer(&self) -> Result<Outcome, EffectError> {
-        self.say(
+    fn send_recorded(&self) -> Result<Outcome, EffectError> {
+        self.print_step(
             "1  A model's answer: prose around it, no prefixes, line numbers off by a hundred",
             ANSWER,
         )?;
-        self.run(RunWork::Task(TaskSpec {
+        self.run_work(RunWork::Task(TaskSpec {
             task: Some(TASK.to_owned()),
             provider: ProviderChoice {
                 provider: ProviderKind::Replay,
@@ -79,9 +79,9 @@ impl Demo<'_> {
         }))
     }
 
-    fn hostile(&self, number: u32, what: &str, answer: &str) -> Result<Outcome, EffectError> {
-        self.say(&format!("{number}  A hostile answer: {what}"), answer)?;
-        self.run(RunWork::Answer(AnswerSpec {
+    fn send_hostile(&self, number: u32, what: &str, answer: &str) -> Result<Outcome, EffectError> {
+        self.print_step(&format!("{number}  A hostile answer: {what}"), answer)?;
+        self.run_work(RunWork::Answer(AnswerSpec {
             verb: "apply".to_owned(),
             answer: answer.as_bytes().to_vec(),
             instruction: what.to_owned(),
@@ -90,42 +90,42 @@ impl Demo<'_> {
         }))
     }
 
-    fn run(&self, work: RunWork) -> Result<Outcome, EffectError> {
+    fn run_work(&self, work: RunWork) -> Result<Outcome, EffectError> {
         let handle = self
             .app
             .host
             .start_run(RunSpec::new(SessionOptions::default(), work))?;
         let outcome = self.app.outcome_of(block_on(handle.outcome())??)?;
-        self.print(&render::outcome::outcome(&word_outcome(&outcome), false))?;
+        self.print_text(&render::outcome::format_outcome(&word_outcome(&outcome), false))?;
         Ok(outcome)
     }
 
     /// Verifies the evidence, then a copy with one changed bit. Returns true if the evidence is valid and the change is detected.
-    fn evidence(&self) -> Result<bool, EffectError> {
-        self.say(
+    fn check_evidence(&self) -> Result<bool, EffectError> {
+        self.print_step(
             "5  The evidence: every step above, including the refusals, on one hash-chained tape",
             "",
         )?;
         let [whole, spoiled] = self.app.host.drill_evidence(SPOILED_BYTE)?;
-        self.print(&render::evidence::verified(&whole, false))?;
-        self.say(
+        self.print_text(&render::evidence::format_verification(&whole, false))?;
+        self.print_step(
             &format!("6  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
             "",
         )?;
-        self.print(&render::evidence::verified(&spoiled, false))?;
+        self.print_text(&render::evidence::format_verification(&spoiled, false))?;
         Ok(whole.ok && !spoiled.ok)
     }
 
-    fn next_steps(&self, dir: &Path) -> Result<(), EffectError> {
+    fn print_next_steps(&self, dir: &Path) -> Result<(), EffectError> {
         let program = std::env::args().next().unwrap_or_else(|| "agentos".to_owned());
         let dir = dir.display();
-        self.say("Try next", "")?;
-        self.print(&format!(
+        self.print_step("Try next", "")?;
+        self.print_text(&format!(
             "  {program} evidence show --repo {dir}\n  git -C {dir} show\n  {program} undo --repo {dir}\n"
         ))
     }
 
-    fn say(&self, title: &str, quoted: &str) -> Result<(), EffectError> {
+    fn print_step(&self, title: &str, quoted: &str) -> Result<(), EffectError> {
         let mut text = format!("\n{}\n", paint(style::BOLD, title));
         for line in quoted.lines() {
             text.push_str(&paint(
@@ -133,11 +133,14 @@ impl Demo<'_> {
                 &format!("  | {}\n", crate::escape::line(line)),
             ));
         }
-        self.print(&text)
+        self.print_text(&text)
     }
 
-    fn print(&self, text: &str) -> Result<(), EffectError> {
-        self.app.printer.data(text).map_err(|error| output_failed(&error))
+    fn print_text(&self, text: &str) -> Result<(), EffectError> {
+        self.app
+            .printer
+            .write_data(text)
+            .map_err(|error| output_failed(&error))
     }
 }
 
@@ -145,7 +148,7 @@ impl Demo<'_> {
 const SPOILED_BYTE: usize = 1000;
 
 /// Returns the context for the demo's repository. Sets git's identity, because a new machine may have none.
-fn inside(app: &App, dir: &Path) -> App {
+fn enter_repository(app: &App, dir: &Path) -> App {
     let mut app = app.clone();
     let mut environment = app.host.environment().clone();
     environment.with_identity(SAMPLE_NAME, SAMPLE_EMAIL);
@@ -155,7 +158,7 @@ fn inside(app: &App, dir: &Path) -> App {
 }
 
 /// Returns the path of the demo's new folder.
-fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
+fn choose_dir(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
     let dir = match &args.dir {
         Some(dir) => app.host.environment().cwd.join(dir),
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),

@@ -10,37 +10,39 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
-use crate::render::report::report;
+use crate::render::report::format_report;
 
 /// Runs the verb.
-pub fn normalize(app: &App, args: &NormalizeArgs) -> Done {
-    let answer = input::answer(app, &args.file)?;
+pub fn normalize_diff(app: &App, args: &NormalizeArgs) -> Done {
+    let answer = input::read_answer(app, &args.file)?;
     match app.host.normalize(&answer, &args.base)? {
-        Ok(found) => print(app, &found),
-        Err(refused) => refuse(app, &refused),
+        Ok(found) => print_diff(app, &found),
+        Err(refused) => show_refusal(app, &refused),
     }
 }
 
-fn print(app: &App, found: &LandedChange) -> Done {
+fn print_diff(app: &App, found: &LandedChange) -> Done {
     if app.printer.json {
         app.printer
-            .json(&found.report)
+            .write_json(&found.report)
             .map_err(|error| output_failed(&error))?;
     } else if app.streams.stdout_is_terminal {
         // A terminal shows the diff escaped, in color and with its rungs. A pipe is given the exact bytes for `git apply`.
         let text = app.format_diff(found.change.canonical_diff(), Some(&found.report));
-        app.page(&text).map_err(|error| output_failed(&error))?;
+        app.print_paged(&text).map_err(|error| output_failed(&error))?;
     } else {
         app.printer
-            .bytes(found.change.canonical_diff())
+            .write_bytes(found.change.canonical_diff())
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
 
-fn refuse(app: &App, refused: &LandingReport) -> Done {
+fn show_refusal(app: &App, refused: &LandingReport) -> Done {
     if app.printer.json {
-        app.printer.json(refused).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(refused)
+            .map_err(|error| output_failed(&error))?;
         return Ok(Exit::DoesNotLand);
     }
     let mut text = String::new();
@@ -52,7 +54,7 @@ fn refuse(app: &App, refused: &LandingReport) -> Done {
             escape::line(&refusal.message)
         );
     }
-    text.push_str(&report(refused));
-    app.printer.error(text.trim_end());
+    text.push_str(&format_report(refused));
+    app.printer.show_error(text.trim_end());
     Ok(Exit::DoesNotLand)
 }

@@ -9,18 +9,18 @@ use crate::render::{self, next_step::word_hint};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn doctor(app: &App, args: &DoctorArgs) -> Done {
+pub fn run_checks(app: &App, args: &DoctorArgs) -> Done {
     let mut report = {
-        let _working = WorkDisplay::on(app, "checking");
+        let _working = WorkDisplay::start_on(app, "checking");
         app.host.examine(args.offline)?
     };
     for check in &mut report.checks {
         check.fix = word_hint(check.fix.as_deref(), &check.next);
     }
     if app.printer.json {
-        app.printer.json(&report)
+        app.printer.write_json(&report)
     } else {
-        app.printer.data(&render::doctor::doctor(&report))
+        app.printer.write_data(&render::doctor::format_doctor(&report))
     }
     .map_err(|error| output_failed(&error))?;
     let first = report.checks.iter().find_map(|check| check.cause);

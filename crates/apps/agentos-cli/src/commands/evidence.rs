@@ -11,34 +11,34 @@ use crate::render;
 use crate::terminal::working::WorkDisplay;
 
 /// Lists the runs.
-pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
+pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
     let mut runs = app.host.runs()?;
     let any = !runs.is_empty();
-    let since = args.since.as_deref().map(since).transpose()?;
-    runs.retain(|run| wanted(run, args, since.as_deref()));
+    let since = args.since.as_deref().map(parse_since).transpose()?;
+    runs.retain(|run| passes_filters(run, args, since.as_deref()));
     runs.drain(..runs.len().saturating_sub(args.limit as usize));
     if app.printer.json {
         app.printer
-            .json(&RunList {
+            .write_json(&RunList {
                 version: 1,
                 runs: &runs,
             })
             .map_err(|error| output_failed(&error))?;
     } else if any && runs.is_empty() {
         app.printer
-            .note("no run matches these filters; `agentos evidence list` shows all runs");
+            .show_note("no run matches these filters; `agentos evidence list` shows all runs");
     } else if runs.is_empty() {
         app.printer
-            .note("there are no runs yet; `agentos apply` and `agentos run` record evidence");
+            .show_note("there are no runs yet; `agentos apply` and `agentos run` record evidence");
     } else {
-        app.page(&render::evidence::list(&runs, &now()))
+        app.print_paged(&render::evidence::format_runs(&runs, &now()))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
 
 /// Returns true if a run passes all filters.
-fn wanted(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> bool {
+fn passes_filters(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> bool {
     let said = args.decision.map(|decision| match decision {
         DecisionArg::Allow => "allow",
         DecisionArg::Ask => "ask",
@@ -62,7 +62,7 @@ fn wanted(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> boo
 }
 
 /// Shows the records of one run.
-pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
+pub fn show_run(app: &App, args: &EvidenceShowArgs) -> Done {
     let (run, records) = app.host.run_records(args.run.as_deref())?;
     if app.printer.json {
         let shown = RunRecords {
@@ -70,31 +70,33 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
             run: &run,
             records: &records,
         };
-        app.printer.json(&shown).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&shown)
+            .map_err(|error| output_failed(&error))?;
     } else {
-        app.page(&render::evidence::story(&records))
+        app.print_paged(&render::evidence::format_records(&records))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
 
 /// Shows counts by provider and model.
-pub fn stats(app: &App) -> Done {
+pub fn show_stats(app: &App) -> Done {
     let report = StatsReport {
         version: 1,
         providers: app.host.run_stats()?,
     };
     if app.printer.json {
-        app.printer.json(&report)
+        app.printer.write_json(&report)
     } else {
-        app.page(&render::evidence::stats(&report.providers))
+        app.print_paged(&render::evidence::format_stats(&report.providers))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
 /// Converts the typed time of `--since` to the form that records use.
-fn since(typed: &str) -> Result<String, agentos_host::EffectError> {
+fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
     let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
     if date {
         return Ok(typed.to_owned());
@@ -106,7 +108,7 @@ fn since(typed: &str) -> Result<String, agentos_host::EffectError> {
 }
 
 /// Verifies the tape, its blobs, its signatures and the commits.
-pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
+pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
     let spec = VerifySpec {
         dir: args.dir.clone(),
         commits: args.range.clone().or_else(|| args.commit.clone()),
@@ -114,14 +116,16 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         require: args.require,
     };
     let report = {
-        let _working = WorkDisplay::on(app, "verifying the evidence");
+        let _working = WorkDisplay::start_on(app, "verifying the evidence");
         app.host.verify_evidence(&spec)?
     };
     if app.printer.json {
-        app.printer.json(&report).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
     } else {
-        let text = render::evidence::verified(&report, args.dir.is_none());
-        app.page(&text).map_err(|error| output_failed(&error))?;
+        let text = render::evidence::format_verification(&report, args.dir.is_none());
+        app.print_paged(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(if report.ok {
         Exit::Done

@@ -6,18 +6,18 @@ use agentos_host::{CopyCheck, ExportLayout, ExportedRun, VerifyReport};
 
 use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
-use crate::render::evidence::station;
+use crate::render::evidence::describe_record;
 use crate::render::page::{self, RecordRow, RunPage};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
+pub fn export_evidence(app: &App, args: &EvidenceExportArgs) -> Done {
     let layout = |found: &VerifyReport, runs: &[ExportedRun]| {
         let pages: Vec<RunPage> = runs.iter().map(run_page).collect();
-        page::page(found, &pages, args.redact)
+        page::render_page(found, &pages, args.redact)
     };
     let report = {
-        let _working = WorkDisplay::on(app, "copying the evidence");
+        let _working = WorkDisplay::start_on(app, "copying the evidence");
         let layout = ExportLayout {
             page: &layout,
             check_command: &check_command,
@@ -25,7 +25,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         app.host.export_evidence(&args.out, args.redact, layout)?
     };
     if report.signed_by.is_none() {
-        app.printer.note(
+        app.printer.show_note(
             "note: this export is not signed, so `verify --require` will refuse it; `agentos evidence key rotate` creates a key",
         );
     }
@@ -55,7 +55,7 @@ fn run_page(run: &ExportedRun) -> RunPage {
     let stations = run.records.iter().map(|record| RecordRow {
         time: record.ts.clone(),
         kind: record.kind,
-        words: station(record).1,
+        words: describe_record(record).1,
     });
     RunPage {
         run: run.run.clone(),

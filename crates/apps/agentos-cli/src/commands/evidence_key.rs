@@ -10,12 +10,12 @@ use crate::exit::Exit;
 use crate::{escape, render};
 
 /// Shows the signing key and the trusted keys.
-pub fn show(app: &App) -> Done {
-    print(app, &app.host.evidence_keys()?)
+pub fn show_keys(app: &App) -> Done {
+    print_keys(app, &app.host.evidence_keys()?)
 }
 
 /// Creates a new signing key.
-pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
+pub fn rotate_key(app: &App, args: &KeyRotateArgs) -> Done {
     let (report, is_first) = app.host.rotate_evidence_key(args.store.map(Into::into))?;
     let older = match is_first {
         true => "",
@@ -23,34 +23,34 @@ pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
     };
     if let Some(key) = &report.key {
         app.printer
-            .note(&format!("created a new signing key{older}: {}", key.id));
+            .show_note(&format!("created a new signing key{older}: {}", key.id));
     }
-    print(app, &report)
+    print_keys(app, &report)
 }
 
 /// Adds a key to the trusted keys.
-pub fn trust(app: &App, args: &KeyTrustArgs) -> Done {
+pub fn trust_keys(app: &App, args: &KeyTrustArgs) -> Done {
     for (id, is_new) in app.host.trust_evidence_keys(&args.name, &args.key)? {
         let word = if is_new { "now trusted" } else { "already trusted" };
-        app.printer.note(&format!("{id}: {word}"));
+        app.printer.show_note(&format!("{id}: {word}"));
     }
     if app.printer.json {
-        return show(app);
+        return show_keys(app);
     }
     Ok(Exit::Done)
 }
 
-fn print(app: &App, report: &KeyReport) -> Done {
+fn print_keys(app: &App, report: &KeyReport) -> Done {
     let shown = if app.printer.json {
-        app.printer.json(report)
+        app.printer.write_json(report)
     } else {
-        app.printer.data(&words(report))
+        app.printer.write_data(&format_keys(report))
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn words(report: &KeyReport) -> String {
+fn format_keys(report: &KeyReport) -> String {
     let mut text = match &report.key {
         Some(key) => format!(
             "signing key  {}  (stored in the {})\n{}\n",
@@ -71,7 +71,7 @@ fn words(report: &KeyReport) -> String {
             };
             vec![name, key.id.clone()]
         }));
-        text.push_str(&render::columns(&rows));
+        text.push_str(&render::format_columns(&rows));
     }
     text
 }

@@ -12,20 +12,21 @@ use crate::printer::{paint, style};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
+pub fn replay_runs(app: &App, args: &EvidenceReplayArgs) -> Done {
     let wanted = match (&args.run, args.all) {
         (_, true) => None,
         (Some(run), false) => Some(run.clone()),
         (None, false) => Some(app.host.newest_run()?),
     };
     let report = {
-        let working = WorkDisplay::on(app, "replaying runs");
-        app.host.replay_runs(wanted.as_deref(), &|| working.step())?
+        let working = WorkDisplay::start_on(app, "replaying runs");
+        app.host
+            .replay_runs(wanted.as_deref(), &|| working.count_step())?
     };
     if app.printer.json {
-        app.printer.json(&report)
+        app.printer.write_json(&report)
     } else {
-        app.page(&words(&report, wanted.is_some()))
+        app.print_paged(&format_replay(&report, wanted.is_some()))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(match (report.different, report.unavailable, &wanted) {
@@ -35,7 +36,7 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
     })
 }
 
-fn words(report: &ReplayReport, one: bool) -> String {
+fn format_replay(report: &ReplayReport, one: bool) -> String {
     let mut out = String::new();
     for run in &report.runs {
         let (paint_as, word) = match run.status {

@@ -14,7 +14,7 @@ use crate::terminal::interrupt::unless_interrupted;
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn health(app: &App, args: &HealthArgs) -> Done {
+pub fn check_health(app: &App, args: &HealthArgs) -> Done {
     let over = &args.over;
     let overrides =
         over.base_url.is_some() || over.model.is_some() || over.timeout.is_some() || over.send_key;
@@ -33,21 +33,21 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     };
     let providers = app.host.health(spec.clone())?;
     match args.watch {
-        Some(seconds) => watch(app, &spec, &providers, Duration::from_secs(seconds)),
-        None => match once(app, args, &providers)? {
-            Some(seen) => show(app, &spec, &seen?),
+        Some(seconds) => watch_health(app, &spec, &providers, Duration::from_secs(seconds)),
+        None => match check_once(app, args, &providers)? {
+            Some(seen) => show_health(app, &spec, &seen?),
             None => Ok(Exit::Interrupted),
         },
     }
 }
 
 /// Checks once. `None` if the user pressed Ctrl-C first.
-fn once(
+fn check_once(
     app: &App,
     args: &HealthArgs,
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
-    let _working = WorkDisplay::on(app, if args.probe { "probing" } else { "asking providers" });
+    let _working = WorkDisplay::start_on(app, if args.probe { "probing" } else { "asking providers" });
     let seen = block_on(unless_interrupted(providers.look()))?;
     Ok(seen.map(|seen| seen.map(word_report)))
 }
@@ -57,14 +57,18 @@ fn word_report(mut seen: HealthReport) -> HealthReport {
     seen
 }
 
-fn show(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
+fn show_health(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
     if app.printer.json {
-        app.printer.json(seen).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(seen)
+            .map_err(|error| output_failed(&error))?;
     } else {
-        let text = render::health::health(&seen.tools)
-            + &render::health::probes(&seen.probes)
-            + &render::health::tool_calls(&seen.tool_calls);
-        app.printer.data(&text).map_err(|error| output_failed(&error))?;
+        let text = render::health::format_health(&seen.tools)
+            + &render::health::format_probes(&seen.probes)
+            + &render::health::format_tool_calls(&seen.tool_calls);
+        app.printer
+            .write_data(&text)
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(if seen.is_good(spec) {
         Exit::Done
@@ -74,7 +78,7 @@ fn show(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
 }
 
 /// Repeats the check. On a terminal, redraws the table in place.
-fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration) -> Done {
+fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration) -> Done {
     const HOME: &str = "\u{1b}[H";
     const CLEAR: &str = "\u{1b}[2J";
     const CLEAR_LINE: &str = "\u{1b}[K";
@@ -91,15 +95,15 @@ fn watch(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration)
             let text = format!(
                 "{time}, every {} s; stop with Ctrl-C\n\n{}",
                 pause.as_secs(),
-                render::health::health(&seen.tools)
+                render::health::format_health(&seen.tools)
             );
             let begin = if first { CLEAR } else { "" };
             let lines = text.replace('\n', &format!("{CLEAR_LINE}\n"));
             app.printer
-                .data(&format!("{begin}{HOME}{lines}{CLEAR_BELOW}"))
+                .write_data(&format!("{begin}{HOME}{lines}{CLEAR_BELOW}"))
                 .map_err(|error| output_failed(&error))?;
         } else {
-            show(app, spec, &seen)?;
+            show_health(app, spec, &seen)?;
         }
         first = false;
         // A tokio timer can only be created inside the runtime.

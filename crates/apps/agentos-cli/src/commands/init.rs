@@ -10,23 +10,23 @@ use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
 use crate::exit::Exit;
 use crate::render;
-use crate::terminal::follow::{consent_mode, follow};
+use crate::terminal::follow::{consent_mode, follow_run};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
+pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
     let spec = InitSpec {
         preset: args.preset.into(),
         provider: args.provider.clone(),
         is_offline: args.offline,
     };
     let mut report = {
-        let _working = WorkDisplay::on(app, "asking providers");
+        let _working = WorkDisplay::start_on(app, "asking providers");
         app.host.propose_init(&spec)?
     };
     if !app.printer.json {
         app.printer
-            .data(&render::init::proposal(&report))
+            .write_data(&render::init::format_proposal(&report))
             .map_err(|error| output_failed(&error))?;
     }
     let exit;
@@ -36,35 +36,38 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
     } else if nobody {
         // Refused here, because a run without a terminal would leave an open request that somebody has to answer.
         app.printer
-            .error("nothing was written, because there is no terminal for the question\n  next: run `agentos init --yes`");
+            .show_error("nothing was written, because there is no terminal for the question\n  next: run `agentos init --yes`");
         exit = Exit::ConsentNeeded;
     } else {
         let spec = RunSpec {
             id: Some(run.clone()),
             ..init_run(&report.files, consent_mode(app, args.yes))
         };
-        let outcome = app.outcome_of(follow(app, spec)?)?;
+        let outcome = app.outcome_of(follow_run(app, spec)?)?;
         exit = Exit::from(outcome.cause);
         if !app.printer.json {
             app.show_outcome(&outcome)?;
             if outcome.is_done() {
                 app.printer
-                    .note("  next: review and adapt these files, and commit them; a policy becomes active when it is committed");
+                    .show_note("  next: review and adapt these files, and commit them; a policy becomes active when it is committed");
                 if report.files.iter().any(|file| file.path.starts_with(POLICY_DIR)) {
-                    app.printer.note(&format!("  {}", consequence(args.preset)));
+                    app.printer
+                        .show_note(&format!("  {}", describe_preset(args.preset)));
                 }
             }
         }
         report.outcome = Some(word_outcome(&outcome));
     }
     if app.printer.json {
-        app.printer.json(&report).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(exit)
 }
 
 /// Describes the effect of a preset on the next change.
-fn consequence(preset: PresetArg) -> &'static str {
+fn describe_preset(preset: PresetArg) -> &'static str {
     match preset {
         PresetArg::Default | PresetArg::Solo => {
             "this policy lets ordinary edits land without consent, and asks about files that run automatically"

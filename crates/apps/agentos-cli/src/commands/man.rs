@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
-use crate::args::command;
+use crate::args::full_command;
 use crate::args::shell::ManArgs;
 use crate::exit::Exit;
 use crate::render;
@@ -20,58 +20,60 @@ struct PageList {
 }
 
 /// Runs the verb.
-pub fn man(app: &App, args: &ManArgs) -> Done {
-    let mut program = command();
+pub fn print_manual(app: &App, args: &ManArgs) -> Done {
+    let mut program = full_command();
     program.build();
     if args.reference {
-        let page = render::reference::page(program);
+        let page = render::reference::render_reference(program);
         app.printer
-            .bytes(page.as_bytes())
+            .write_bytes(page.as_bytes())
             .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
     if args.list || app.printer.json {
-        return list(app, &program);
+        return list_pages(app, &program);
     }
-    let page = page(&program, &args.verb).ok_or_else(|| {
+    let page = render_page(&program, &args.verb).ok_or_else(|| {
         usage(format!("there is no verb `{}`", args.verb.join(" ")))
-            .hint(unknown(&program, &args.verb.join(" ")))
+            .hint(suggest_verb(&program, &args.verb.join(" ")))
     })?;
-    app.printer.data(&page).map_err(|error| output_failed(&error))?;
+    app.printer
+        .write_data(&page)
+        .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn unknown(program: &Command, typed: &str) -> String {
+fn suggest_verb(program: &Command, typed: &str) -> String {
     let mut verbs = Vec::new();
-    collect(program, "", &mut verbs);
+    collect_verbs(program, "", &mut verbs);
     match nearest(typed, verbs.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`? `agentos man --list` lists all verbs"),
         None => "`agentos man --list` lists the verbs that have a page".to_owned(),
     }
 }
 
-fn list(app: &App, program: &Command) -> Done {
+fn list_pages(app: &App, program: &Command) -> Done {
     let mut verbs = Vec::new();
-    collect(program, "", &mut verbs);
+    collect_verbs(program, "", &mut verbs);
     if app.printer.json {
-        app.printer.json(&PageList { version: 1, verbs })
+        app.printer.write_json(&PageList { version: 1, verbs })
     } else {
-        app.printer.data(&(verbs.join("\n") + "\n"))
+        app.printer.write_data(&(verbs.join("\n") + "\n"))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn collect(command: &Command, above: &str, verbs: &mut Vec<String>) {
+fn collect_verbs(command: &Command, above: &str, verbs: &mut Vec<String>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let name = format!("{above}{}", verb.get_name());
         verbs.push(name.clone());
-        collect(verb, &format!("{name} "), verbs);
+        collect_verbs(verb, &format!("{name} "), verbs);
     }
 }
 
 /// Returns the manual page of a verb. `None` if there is no such verb.
-fn page(program: &Command, words: &[String]) -> Option<String> {
+fn render_page(program: &Command, words: &[String]) -> Option<String> {
     let command = words
         .iter()
         .try_fold(program, |command, word| command.find_subcommand(word))?;

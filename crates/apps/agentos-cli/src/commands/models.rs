@@ -9,10 +9,10 @@ use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::{ModelsListArgs, ModelsShowArgs};
 use crate::escape;
 use crate::exit::Exit;
-use crate::render::columns;
+use crate::render::format_columns;
 
 /// Lists the known models.
-pub fn list(app: &App, args: &ModelsListArgs) -> Done {
+pub fn list_models(app: &App, args: &ModelsListArgs) -> Done {
     let fits = |model: &&KnownModel| {
         args.provider
             .as_deref()
@@ -33,7 +33,7 @@ pub fn list(app: &App, args: &ModelsListArgs) -> Done {
         )));
     }
     if app.printer.json {
-        return print(app, models);
+        return print_models(app, models);
     }
     let mut rows = vec![
         ["MODEL", "API", "CONTEXT", "ANSWER", "CAN"]
@@ -48,15 +48,16 @@ pub fn list(app: &App, args: &ModelsListArgs) -> Done {
             model
                 .max_output
                 .map_or_else(|| "-".to_owned(), |most| most.to_string()),
-            abilities(model),
+            sure_abilities(model),
         ]
     }));
-    app.page(&columns(&rows)).map_err(|error| output_failed(&error))?;
+    app.print_paged(&format_columns(&rows))
+        .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
 /// Shows one model.
-pub fn show(app: &App, args: &ModelsShowArgs) -> Done {
+pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
     let model = known_model(&args.model).ok_or_else(|| {
         let hint = match nearest_model(&args.model) {
             Some(meant) => format!("did you mean `{meant}`?"),
@@ -68,7 +69,7 @@ pub fn show(app: &App, args: &ModelsShowArgs) -> Done {
         usage(format!("`{}` is not a known model", args.model)).hint(hint)
     })?;
     if app.printer.json {
-        return print(app, vec![model]);
+        return print_models(app, vec![model]);
     }
     let most = model
         .max_output
@@ -94,14 +95,14 @@ pub fn show(app: &App, args: &ModelsShowArgs) -> Done {
         .map(|(name, value)| vec![name.to_owned(), escape::line(&value)])
         .collect();
     app.printer
-        .data(&columns(&rows))
+        .write_data(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn print(app: &App, models: Vec<&'static KnownModel>) -> Done {
+fn print_models(app: &App, models: Vec<&'static KnownModel>) -> Done {
     app.printer
-        .json(&ModelList { version: 1, models })
+        .write_json(&ModelList { version: 1, models })
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
@@ -116,7 +117,7 @@ fn all_abilities(model: &KnownModel) -> [(&'static str, Ability); 4] {
 }
 
 /// Returns the names of the capabilities that the model certainly has.
-fn abilities(model: &KnownModel) -> String {
+fn sure_abilities(model: &KnownModel) -> String {
     let sure = all_abilities(model)
         .into_iter()
         .filter(|(_, ability)| *ability == Ability::Yes);

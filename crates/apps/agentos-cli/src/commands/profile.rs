@@ -8,13 +8,15 @@ use crate::app::{App, Done, output_failed};
 use crate::args::tool::{ProfileShowArgs, ProfileValidateArgs};
 use crate::escape;
 use crate::exit::Exit;
-use crate::render::columns;
+use crate::render::format_columns;
 
 /// Shows one profile.
-pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
+pub fn show_profile(app: &App, args: &ProfileShowArgs) -> Done {
     let shown = app.host.show_profile(&args.provider)?;
     if app.printer.json {
-        app.printer.json(&shown).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&shown)
+            .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
     let rows: Vec<Vec<String>> = shown
@@ -31,7 +33,7 @@ pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
         })
         .collect();
     app.printer
-        .data(&columns(&rows))
+        .write_data(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
@@ -44,7 +46,7 @@ struct ValidProfile<'a> {
 }
 
 /// Validates one file, or all files of a provider together.
-pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
+pub fn validate_profile(app: &App, args: &ProfileValidateArgs) -> Done {
     let (provider, is_file) = app.host.validate_profile(&args.file)?;
     let shown = escape::line(&provider);
     let sentence = if is_file {

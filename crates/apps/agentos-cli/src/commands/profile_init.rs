@@ -21,12 +21,14 @@ struct CreatedProfile<'a> {
 }
 
 /// Runs the verb.
-pub fn init(app: &App, args: &ProfileInitArgs) -> Done {
+pub fn create_profile(app: &App, args: &ProfileInitArgs) -> Done {
     let provider = &args.provider;
     let path = app.host.new_profile_path(provider, args.force || args.print)?;
-    let text = app.host.compose_profile(&asked(app, args)?)?;
+    let text = app.host.compose_profile(&collect_values(app, args)?)?;
     if args.print {
-        app.printer.data(&text).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_data(&text)
+            .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
     app.host.save_profile(&path, &text)?;
@@ -46,18 +48,18 @@ pub fn init(app: &App, args: &ProfileInitArgs) -> Done {
 }
 
 /// Combines the flags with answers from the person at the terminal to what the flags leave open.
-fn asked(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
+fn collect_values(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
     let usual = app.host.profile_defaults(&args.provider)?;
     let base_url = match (&args.base_url, &usual.base_url) {
         (Some(url), _) => Some(url.clone()),
-        (None, usual) => ask(app, "address of the service", usual.as_deref())?,
+        (None, usual) => ask_value(app, "address of the service", usual.as_deref())?,
     };
     let has_address = base_url.is_some() || usual.base_url.is_some();
     let model = match &args.model {
         Some(model) => Some(model.clone()),
         // Without an address no profile can be created, so the question for the model is skipped.
         None if !has_address => None,
-        None => ask(app, "model", usual.model.as_deref())?,
+        None => ask_value(app, "model", usual.model.as_deref())?,
     };
     Ok(NewProfile {
         provider: args.provider.clone(),
@@ -69,7 +71,7 @@ fn asked(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
 }
 
 /// Asks the person for one line. `None` if there is no terminal, or the line is empty.
-fn ask(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String>, EffectError> {
+fn ask_value(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String>, EffectError> {
     if !app.streams.can_ask || app.printer.json {
         return Ok(None);
     }

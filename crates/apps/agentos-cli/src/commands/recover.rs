@@ -6,12 +6,15 @@ use crate::app::{App, Done, output_failed};
 use crate::exit::Exit;
 
 /// Runs the verb.
-pub fn recover(app: &App) -> Done {
+pub fn recover_landing(app: &App) -> Done {
     let report = app.host.recover()?;
     if app.printer.json {
-        app.printer.json(&report).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
     } else if report.recovered.is_none() {
-        app.printer.note("there is no interrupted landing to recover");
+        app.printer
+            .show_note("there is no interrupted landing to recover");
     }
     Ok(Exit::Done)
 }

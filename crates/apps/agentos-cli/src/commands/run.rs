@@ -9,11 +9,11 @@ use crate::app::{App, Done, output_failed};
 use crate::args::land::{ContextArg, RunArgs};
 use crate::exit::Exit;
 use crate::render;
-use crate::terminal::follow::{consent_mode, follow};
+use crate::terminal::follow::{consent_mode, follow_run};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
-pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
+pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let task = task_spec(args);
     if args.context == Some(ContextArg::Show) {
         return show_context(app, &task);
@@ -23,7 +23,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.target.yes),
         ..RunSpec::new((&args.target).into(), RunWork::Task(task))
     };
-    app.show_end(follow(app, spec)?)
+    app.show_end(follow_run(app, spec)?)
 }
 
 fn task_spec(args: &RunArgs) -> TaskSpec {
@@ -49,13 +49,13 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
 
 fn show_context(app: &App, task: &TaskSpec) -> Done {
     let found = {
-        let _working = WorkDisplay::on(app, "searching the repository");
+        let _working = WorkDisplay::start_on(app, "searching the repository");
         app.host.find_context(task)?
     };
     if app.printer.json {
-        app.printer.json(&found)
+        app.printer.write_json(&found)
     } else {
-        app.page(&render::context::context(&found))
+        app.print_paged(&render::context::format_context(&found))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

@@ -16,7 +16,7 @@ struct SchemaNames {
 }
 
 /// Runs the verb.
-pub fn schema(app: &App, args: &SchemaArgs) -> Done {
+pub fn print_schema(app: &App, args: &SchemaArgs) -> Done {
     let text = match (&args.name, args.list) {
         (Some(name), false) => schema_text(name).ok_or_else(|| {
             let near = nearest_schema(name);
@@ -26,7 +26,7 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
         })?,
         (Some(_) | None, _) if app.printer.json => {
             app.printer
-                .json(&SchemaNames {
+                .write_json(&SchemaNames {
                     version: 1,
                     schemas: schema_names(),
                 })
@@ -35,6 +35,6 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
         }
         (Some(_) | None, _) => schema_names().iter().map(|name| format!("{name}\n")).collect(),
     };
-    app.page(&text).map_err(|error| output_failed(&error))?;
+    app.print_paged(&text).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@
 use agentos_host::now;
 
 use crate::app::{App, Done, output_failed};
-use crate::args::command;
+use crate::args::full_command;
 use crate::exit::Exit;
 use crate::render::{
     self,
@@ -13,7 +13,7 @@ use crate::render::{
 };
 
 /// Shows the status.
-pub fn status(app: &App) -> Done {
+pub fn show_status(app: &App) -> Done {
     let mut report = app.host.status()?;
     let obstacles = [
         report
@@ -29,11 +29,13 @@ pub fn status(app: &App) -> Done {
         step.command = word_command(&step.action).unwrap_or_default();
     }
     if app.printer.json {
-        app.printer.json(&report)
+        app.printer.write_json(&report)
     } else if report.repository.is_none() {
-        app.printer.data(&command().render_help().ansi().to_string())
+        app.printer
+            .write_data(&full_command().render_help().ansi().to_string())
     } else {
-        app.printer.data(&render::status::status(&report, &now()))
+        app.printer
+            .write_data(&render::status::format_status(&report, &now()))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

@@ -10,7 +10,7 @@ use crate::escape;
 use crate::exit::Exit;
 
 /// Runs the verb.
-pub fn conform(app: &App, args: &ConformArgs) -> Done {
+pub fn check_conformance(app: &App, args: &ConformArgs) -> Done {
     let program = ProgramOptions {
         command: args.command.clone(),
         readable: args.readable.clone(),
@@ -18,9 +18,9 @@ pub fn conform(app: &App, args: &ConformArgs) -> Done {
     };
     let report = app.host.conform(&program, args.timeout)?;
     let shown = if app.printer.json {
-        app.printer.json(&report)
+        app.printer.write_json(&report)
     } else {
-        app.printer.data(&table(&report))
+        app.printer.write_data(&format_checks(&report))
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(if report.conforms {
@@ -30,7 +30,7 @@ pub fn conform(app: &App, args: &ConformArgs) -> Done {
     })
 }
 
-fn table(report: &ToolConform) -> String {
+fn format_checks(report: &ToolConform) -> String {
     let line = |check: &ConformCheck| {
         let word = if check.passed { "pass" } else { "FAIL" };
         format!("{word}  {}\n      {}\n", check.name, escape::line(&check.seen))

@@ -8,13 +8,15 @@ use agentos_tool::ExecutionMode;
 use crate::app::{App, Done, output_failed};
 use crate::escape;
 use crate::exit::Exit;
-use crate::render::columns;
+use crate::render::format_columns;
 
 /// Runs the verb.
-pub fn list(app: &App) -> Done {
+pub fn list_providers(app: &App) -> Done {
     let list = app.host.providers()?;
     if app.printer.json {
-        app.printer.json(&list).map_err(|error| output_failed(&error))?;
+        app.printer
+            .write_json(&list)
+            .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
     let mut rows = vec![
@@ -26,27 +28,27 @@ pub fn list(app: &App) -> Done {
         rows.push(vec![
             escape::line(&tool.provider),
             tool.execution_mode.map_or("-", ExecutionMode::as_str).to_owned(),
-            place(tool),
+            format_address(tool),
             tool.model.as_deref().map_or_else(|| "-".to_owned(), escape::line),
             escape::line(&tool.key),
         ]);
     }
     app.printer
-        .data(&columns(&rows))
+        .write_data(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
 /// Returns the address or program, or, for a broken profile, the command that shows its faults.
-fn place(tool: &Listed) -> String {
+fn format_address(tool: &Listed) -> String {
     if tool.problem.is_some() {
-        return broken(&tool.provider);
+        return describe_broken(&tool.provider);
     }
     let place = tool.base_url.as_deref().or(tool.program.as_deref());
     place.map_or_else(|| "-".to_owned(), escape::line)
 }
 
 /// Returns the text for a profile that cannot be used, with the command that shows why.
-pub fn broken(provider: &str) -> String {
+pub fn describe_broken(provider: &str) -> String {
     format!("broken: agentos profile validate {}", escape::line(provider))
 }

@@ -13,10 +13,10 @@ use crate::args::tool::ToolRunArgs;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_hint};
-use crate::terminal::follow::follow;
+use crate::terminal::follow::follow_run;
 
 /// Runs the verb.
-pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
+pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let task = TaskSpec {
         task: args.task.clone(),
         provider: (&args.provider).into(),
@@ -28,56 +28,57 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         id: Some(run.clone()),
         ..RunSpec::new(SessionOptions::looking(), RunWork::Question(task))
     };
-    match follow(app, spec)? {
+    match follow_run(app, spec)? {
         RunEnd::Verdict(proposed) => {
-            show(app, &proposed)?;
-            Ok(exit(&proposed))
+            show_result(app, &proposed)?;
+            Ok(exit_status(&proposed))
         }
         RunEnd::Outcome(ended) => app.show_outcome(&ended.outcome),
     }
 }
 
-fn show(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
+fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     if !proposed.context.withheld.is_empty() {
-        let left_out = render::outcome::withheld(&proposed.context.withheld);
-        app.printer.error(left_out.trim_end());
+        let left_out = render::outcome::format_withheld(&proposed.context.withheld);
+        app.printer.show_error(left_out.trim_end());
     }
     if app.printer.json {
         return app
             .printer
-            .json(&proposed.result)
+            .write_json(&proposed.result)
             .map_err(|error| output_failed(&error));
     }
     app.printer
-        .note(render::result::result(&proposed.result).trim_end());
+        .show_note(render::result::format_result(&proposed.result).trim_end());
     if let Some(error) = &proposed.error {
         for cause in unsaid_causes(&error.message, &error.causes) {
             app.printer
-                .error(&format!("  caused by: {}", escape::line(cause)));
+                .show_error(&format!("  caused by: {}", escape::line(cause)));
         }
     }
     let advice = proposed.error.as_ref().map(|error| &error.advice);
     if let Some(hint) = advice.and_then(|advice| word_hint(advice.fix.as_deref(), &advice.next)) {
-        app.printer.error(&format!("  next: {}", escape::line(&hint)));
+        app.printer
+            .show_error(&format!("  next: {}", escape::line(&hint)));
     }
     let written = match (&proposed.result.diff, &proposed.answer) {
         // A terminal shows the answer escaped and in color. A pipe is given the exact bytes that were judged.
         (Some(diff), _) if app.streams.stdout_is_terminal => {
-            app.page(&app.format_diff(diff.as_bytes(), None))
+            app.print_paged(&app.format_diff(diff.as_bytes(), None))
         }
-        (Some(diff), _) => app.printer.bytes(diff.as_bytes()),
+        (Some(diff), _) => app.printer.write_bytes(diff.as_bytes()),
         (None, Some(answer)) if app.streams.stdout_is_terminal => {
-            app.page(&format!("{}\n", escape::block(answer.text.trim_end())))
+            app.print_paged(&format!("{}\n", escape::block(answer.text.trim_end())))
         }
         (None, Some(answer)) => app
             .printer
-            .bytes(format!("{}\n", answer.text.trim_end()).as_bytes()),
+            .write_bytes(format!("{}\n", answer.text.trim_end()).as_bytes()),
         (None, None) => Ok(()),
     };
     written.map_err(|error| output_failed(&error))
 }
 
-fn exit(proposed: &Proposed) -> Exit {
+fn exit_status(proposed: &Proposed) -> Exit {
     let result = &proposed.result;
     if !result.boundary.held() {
         return Exit::from(Cause::Policy);

@@ -7,10 +7,10 @@ use agentos_tool::RunId;
 
 use crate::app::{App, Done};
 use crate::args::land::UndoArgs;
-use crate::terminal::follow::{consent_mode, follow};
+use crate::terminal::follow::{consent_mode, follow_run};
 
 /// Runs the verb.
-pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
+pub fn undo_run(app: &App, args: &UndoArgs, run: &RunId) -> Done {
     let session = SessionOptions {
         dry_run: args.dry_run,
         policies: args.policy.clone(),
@@ -24,5 +24,5 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.yes),
         ..RunSpec::new(session, work)
     };
-    app.show_end(follow(app, spec)?)
+    app.show_end(follow_run(app, spec)?)
 }

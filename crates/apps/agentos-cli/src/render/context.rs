@@ -2,19 +2,25 @@
 //!
 //! Owns: the wording. Never: shows a file's content.
 
-use super::columns;
+use super::format_columns;
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{ContextFileReport, ContextReport};
 
 /// Returns a line for each file, and a summary.
-pub fn context(report: &ContextReport) -> String {
+pub fn format_context(report: &ContextReport) -> String {
     let rows: Vec<Vec<String>> = report
         .files
         .iter()
-        .map(|file| vec![escape::line(&file.path), size(file.bytes), why(file)])
+        .map(|file| {
+            vec![
+                escape::line(&file.path),
+                format_size(file.bytes),
+                selection_reason(file),
+            ]
+        })
         .collect();
-    let mut out = columns(&rows);
+    let mut out = format_columns(&rows);
     for path in &report.too_large {
         let text = format!("{} is named in the task but does not fit\n", escape::line(path));
         out.push_str(&paint(style::WARN, &text));
@@ -31,8 +37,8 @@ pub fn context(report: &ContextReport) -> String {
         style::DIM,
         &format!(
             "{} of {} that fit, from {} files{cut}\n",
-            size(report.bytes),
-            size(report.budget_bytes),
+            format_size(report.bytes),
+            format_size(report.budget_bytes),
             report.ranked
         ),
     ));
@@ -40,7 +46,7 @@ pub fn context(report: &ContextReport) -> String {
 }
 
 /// Returns the summary in one line.
-pub fn note(report: &ContextReport) -> String {
+pub fn summarize_context(report: &ContextReport) -> String {
     if report.files.is_empty() {
         return "context: no file of the repository seems to belong to this task; name one with `--file`"
             .to_owned();
@@ -49,11 +55,11 @@ pub fn note(report: &ContextReport) -> String {
     format!(
         "context: {} ({}); `--context show` explains the selection",
         paths.join(", "),
-        size(report.bytes)
+        format_size(report.bytes)
     )
 }
 
-fn why(file: &ContextFileReport) -> String {
+fn selection_reason(file: &ContextFileReport) -> String {
     if file.named {
         "named in the task".to_owned()
     } else {
@@ -61,7 +67,7 @@ fn why(file: &ContextFileReport) -> String {
     }
 }
 
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     if bytes < 1024 {
         format!("{bytes} B")
     } else {

@@ -10,7 +10,7 @@ mod sides;
 
 use agentos_landing::LandingReport;
 
-use self::rows::{DiffRow, Line, LineKind, rows};
+use self::rows::{DiffRow, Line, LineKind, parse_rows};
 use self::rungs::RungMargin;
 use crate::escape;
 use crate::printer::{paint, style};
@@ -21,20 +21,20 @@ pub const WIDE: usize = 160;
 const NARROW: usize = 60;
 
 /// Formats a diff for a screen of this width. With a report, the margin shows how each hunk was placed.
-pub fn diff(text: &str, width: usize, report: Option<&LandingReport>) -> String {
+pub fn format_diff(text: &str, width: usize, report: Option<&LandingReport>) -> String {
     // A CRLF line end is common and harmless, so it is shown as one symbol and not as an escape.
     let text = escape::block(&text.replace("\r\n", "␍\n"));
-    let rows = rows(&text);
+    let rows = parse_rows(&text);
     let mut painter = RowPainter::new(&rows, width, report);
     let mut out = String::new();
     if width >= WIDE {
-        sides::sides(&mut out, &rows, width, &mut painter);
+        sides::write_sides(&mut out, &rows, width, &mut painter);
         return out;
     }
     for row in &rows {
         match row {
-            DiffRow::Line(line) => painter.line(&mut out, line),
-            DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => painter.heading(&mut out, row),
+            DiffRow::Line(line) => painter.write_line(&mut out, line),
+            DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => painter.write_heading(&mut out, row),
         }
     }
     out
@@ -61,36 +61,36 @@ impl<'a> RowPainter<'a> {
     }
 
     /// Writes a heading: any line that is not a line of a file.
-    fn heading(&mut self, out: &mut String, row: &DiffRow<'_>) {
+    fn write_heading(&mut self, out: &mut String, row: &DiffRow<'_>) {
         let (style, text) = match row {
             DiffRow::File(path) => {
-                self.rungs.file(path);
+                self.rungs.start_file(path);
                 (style::BOLD, *path)
             }
             DiffRow::Hunk(text) | DiffRow::About(text) => (style::DIM, *text),
             DiffRow::Line(line) => ("", line.text),
         };
-        out.push_str(&self.rungs.margin(None));
+        out.push_str(&self.rungs.next_margin(None));
         out.push_str(&paint(style, text));
         out.push('\n');
     }
 
     /// Writes a line of a file in the layout with one column.
-    fn line(&mut self, out: &mut String, line: &Line<'_>) {
-        out.push_str(&self.rungs.margin(Some(line)));
+    fn write_line(&mut self, out: &mut String, line: &Line<'_>) {
+        out.push_str(&self.rungs.next_margin(Some(line)));
         if let Some(digits) = self.digits {
             let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
             let numbers = format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new));
             out.push_str(&paint(style::DIM, &numbers));
         }
-        let (mark, own) = mark(line.kind);
-        out.push_str(&painted(own, &format!("{mark}{}", line.text)));
+        let (mark, own) = line_mark(line.kind);
+        out.push_str(&paint_nonempty(own, &format!("{mark}{}", line.text)));
         out.push('\n');
     }
 }
 
 /// Returns the mark before a line, and the style of mark and line.
-fn mark(kind: LineKind) -> (&'static str, &'static str) {
+fn line_mark(kind: LineKind) -> (&'static str, &'static str) {
     match kind {
         LineKind::Same => (" ", ""),
         LineKind::Added => ("+", style::GOOD),
@@ -98,7 +98,7 @@ fn mark(kind: LineKind) -> (&'static str, &'static str) {
     }
 }
 
-fn painted(style: &str, text: &str) -> String {
+fn paint_nonempty(style: &str, text: &str) -> String {
     match (style, text) {
         (_, "") => String::new(),
         ("", text) => text.to_owned(),

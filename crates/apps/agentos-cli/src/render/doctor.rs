@@ -7,12 +7,12 @@ use crate::printer::{paint, style};
 use agentos_host::{CheckStatus, DoctorReport};
 
 /// Returns a line for each check with its fix below, and a summary.
-pub fn doctor(report: &DoctorReport) -> String {
+pub fn format_doctor(report: &DoctorReport) -> String {
     let names = report.checks.iter().map(|check| check.name.chars().count());
     let width = names.max().unwrap_or(0);
     let mut out = String::new();
     for check in &report.checks {
-        let (colour, word) = mark(check.status);
+        let (colour, word) = status_mark(check.status);
         let code = check
             .code
             .as_ref()
@@ -45,7 +45,7 @@ pub fn doctor(report: &DoctorReport) -> String {
     out
 }
 
-fn mark(status: CheckStatus) -> (&'static str, &'static str) {
+fn status_mark(status: CheckStatus) -> (&'static str, &'static str) {
     match status {
         CheckStatus::Ok => (style::GOOD, "ok"),
         CheckStatus::Attention => (style::WARN, "attention"),

@@ -7,12 +7,12 @@ use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, Ver
 use agentos_tool::{Timestamp, dollars};
 use serde_json::Value;
 
-use super::{columns, counted};
+use super::{count_noun, format_columns};
 use crate::escape;
 use crate::printer::{paint, style};
 
 /// Returns a table with a line for each run. `now` decides whether an open request has expired.
-pub fn list(runs: &[RunSummary], now: &Timestamp) -> String {
+pub fn format_runs(runs: &[RunSummary], now: &Timestamp) -> String {
     let mut rows = vec![vec![
         "RUN".to_owned(),
         "BEGAN".to_owned(),
@@ -26,14 +26,14 @@ pub fn list(runs: &[RunSummary], now: &Timestamp) -> String {
             escape::line(run.began.get(..19).unwrap_or(&run.began)),
             run.records.to_string(),
             escape::line(run.provider.as_deref().unwrap_or("-")),
-            escape::line(&ending(run, now)),
+            escape::line(&describe_ending(run, now)),
         ]);
     }
-    columns(&rows)
+    format_columns(&rows)
 }
 
 /// Returns the end of a run in a few words. The caller must escape the text.
-pub fn ending(run: &RunSummary, now: &Timestamp) -> String {
+pub fn describe_ending(run: &RunSummary, now: &Timestamp) -> String {
     match (&run.commit, &run.code, run.last) {
         (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
         (None, Some(code), _) => without_change(run, code, now),
@@ -58,11 +58,11 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
 }
 
 /// Returns the records of one run, one line each.
-pub fn story(records: &[Record]) -> String {
+pub fn format_records(records: &[Record]) -> String {
     let mut out = String::new();
     for record in records {
         let time = record.ts.get(11..23).unwrap_or(&record.ts);
-        let (mark, words) = station(record);
+        let (mark, words) = describe_record(record);
         out.push_str(&format!(
             "{} {} {}\n",
             paint(style::DIM, &escape::line(time)),
@@ -86,7 +86,7 @@ pub fn story(records: &[Record]) -> String {
 }
 
 /// Returns a record's content in one line, with its style.
-pub fn station(record: &Record) -> (&'static str, String) {
+pub fn describe_record(record: &Record) -> (&'static str, String) {
     let body = &record.body;
     let text = |pointer: &str| {
         body.pointer(pointer)
@@ -108,7 +108,7 @@ pub fn station(record: &Record) -> (&'static str, String) {
                 "{} by {} on {}: {}",
                 text("/verb"),
                 text("/provider"),
-                branch(&text("/target/refname")),
+                branch_name(&text("/target/refname")),
                 text("/instruction")
             ),
         ),
@@ -116,23 +116,23 @@ pub fn station(record: &Record) -> (&'static str, String) {
             style::BOLD,
             format!(
                 "attempt {}, shown: {}",
-                number(body, "/attempt"),
-                names(body, "/context")
+                number_at(body, "/attempt"),
+                names_at(body, "/context")
             ),
         ),
         RecordKind::Answer => (
             style::BOLD,
             format!(
                 "{} bytes, blob {}",
-                number(body, "/bytes"),
+                number_at(body, "/bytes"),
                 short("/answer_sha256")
             ),
         ),
-        RecordKind::ToolResult => (style::BOLD, called(body)),
+        RecordKind::ToolResult => (style::BOLD, describe_call(body)),
         RecordKind::Boundary => (style::BOLD, String::new()),
-        RecordKind::Landing => landing(body),
-        RecordKind::Check => checked(body),
-        RecordKind::Decision => (style::BOLD, decided(body)),
+        RecordKind::Landing => describe_landing(body),
+        RecordKind::Check => describe_check(body),
+        RecordKind::Decision => (style::BOLD, describe_decision(body)),
         RecordKind::Consent => {
             let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
             let words = if given {
@@ -146,18 +146,18 @@ pub fn station(record: &Record) -> (&'static str, String) {
             style::BOLD,
             format!("about to write tree {}", short("/plan/tree")),
         ),
-        RecordKind::Receipt => (style::GOOD, received(body)),
+        RecordKind::Receipt => (style::GOOD, describe_receipt(body)),
         RecordKind::Refusal => (
             style::BAD,
             format!("{} [{}] {}", text("/outcome"), text("/code"), text("/message")),
         ),
         RecordKind::Undo => (style::BOLD, format!("undoes run {}", text("/undone"))),
         RecordKind::Recovered => (style::WARN, body.to_string()),
-        RecordKind::Checkpoint => (style::DIM, sealed(body)),
+        RecordKind::Checkpoint => (style::DIM, describe_checkpoint(body)),
     }
 }
 
-fn sealed(body: &Value) -> String {
+fn describe_checkpoint(body: &Value) -> String {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     match (text("/envelopes/0/signatures/0/keyid"), text("/unsigned")) {
         (Some(key), _) => format!("signed by {key}"),
@@ -166,15 +166,15 @@ fn sealed(body: &Value) -> String {
     }
 }
 
-fn branch(refname: &str) -> String {
+fn branch_name(refname: &str) -> String {
     refname.strip_prefix("refs/heads/").unwrap_or(refname).to_owned()
 }
 
-fn number(body: &Value, pointer: &str) -> u64 {
+fn number_at(body: &Value, pointer: &str) -> u64 {
     body.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }
 
-fn names(body: &Value, pointer: &str) -> String {
+fn names_at(body: &Value, pointer: &str) -> String {
     let names: Vec<&str> = body
         .pointer(pointer)
         .and_then(Value::as_array)
@@ -189,7 +189,7 @@ fn names(body: &Value, pointer: &str) -> String {
     }
 }
 
-fn called(body: &Value) -> String {
+fn describe_call(body: &Value) -> String {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let mut words = format!(
         "{} from {} {}",
@@ -212,7 +212,7 @@ fn called(body: &Value) -> String {
     words
 }
 
-fn landing(body: &Value) -> (&'static str, String) {
+fn describe_landing(body: &Value) -> (&'static str, String) {
     match body.pointer("/report/refusal") {
         Some(refusal) if !refusal.is_null() => {
             let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -246,7 +246,7 @@ fn landing(body: &Value) -> (&'static str, String) {
     }
 }
 
-fn checked(body: &Value) -> (&'static str, String) {
+fn describe_check(body: &Value) -> (&'static str, String) {
     let command = body
         .pointer("/command")
         .and_then(Value::as_str)
@@ -259,7 +259,7 @@ fn checked(body: &Value) -> (&'static str, String) {
     }
 }
 
-fn decided(body: &Value) -> String {
+fn describe_decision(body: &Value) -> String {
     let effect = body
         .pointer("/decision/effect")
         .and_then(Value::as_str)
@@ -279,7 +279,7 @@ fn decided(body: &Value) -> String {
     }
 }
 
-fn received(body: &Value) -> String {
+fn describe_receipt(body: &Value) -> String {
     let short = |pointer: &str| {
         body.pointer(pointer)
             .and_then(Value::as_str)
@@ -293,7 +293,7 @@ fn received(body: &Value) -> String {
 }
 
 /// Returns the result of a verification.
-pub fn verified(report: &VerifyReport, own: bool) -> String {
+pub fn format_verification(report: &VerifyReport, own: bool) -> String {
     let mut out = String::new();
     let only_commits = report
         .findings
@@ -304,21 +304,21 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
     } else if report.ok {
         let commits = report
             .commits
-            .map(|count| format!(", {}", counted(count, "commit")))
+            .map(|count| format!(", {}", count_noun(count, "commit")))
             .unwrap_or_default();
         out.push_str(&format!(
             "{} {}, {}{commits}: the chain is whole\n",
             paint(style::GOOD, "verified"),
-            counted(report.records, "record"),
-            counted(report.blobs, "blob"),
+            count_noun(report.records, "record"),
+            count_noun(report.blobs, "blob"),
         ));
-        out.push_str(&signatures(report));
+        out.push_str(&format_signatures(report));
     } else {
         out.push_str(&format!(
             "{} {} found wrong in {}\n",
             paint(style::BAD, "broken"),
-            counted(report.findings.len() as u64 + report.more_findings, "thing"),
-            counted(report.records, "record"),
+            count_noun(report.findings.len() as u64 + report.more_findings, "thing"),
+            count_noun(report.records, "record"),
         ));
         for finding in report.findings.iter().take(20) {
             let line = finding
@@ -327,7 +327,7 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
                 .unwrap_or_default();
             out.push_str(&format!(
                 "  {} {line}{}\n",
-                paint(style::BAD, kind(finding)),
+                paint(style::BAD, tampering_word(finding)),
                 escape::line(&finding.detail)
             ));
         }
@@ -350,7 +350,7 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
 }
 
 /// Says who signed, how many runs nobody signed, and when an export was made.
-fn signatures(report: &VerifyReport) -> String {
+fn format_signatures(report: &VerifyReport) -> String {
     let mut out = String::new();
     if let Some(export) = &report.export {
         let created = export.created.as_deref().unwrap_or("an earlier version");
@@ -367,24 +367,24 @@ fn signatures(report: &VerifyReport) -> String {
     }
     for key in &report.keys {
         let whose = if key.trusted { "trusted" } else { "not known here" };
-        let runs = counted(key.signed, "run");
+        let runs = count_noun(key.signed, "run");
         out.push_str(&format!(
             "  {runs} signed by {} ({whose})\n",
             escape::line(&key.id)
         ));
     }
     if report.redacted > 0 {
-        let count = counted(report.redacted, "record");
+        let count = count_noun(report.redacted, "record");
         out.push_str(&format!("  redacted: the content of {count} is left out\n"));
     }
     if report.unsigned > 0 {
-        out.push_str(&format!("  {} not signed\n", counted(report.unsigned, "run")));
+        out.push_str(&format!("  {} not signed\n", count_noun(report.unsigned, "run")));
     }
     out
 }
 
 /// Returns a table with a line for each provider and model.
-pub fn stats(providers: &[ProviderStats]) -> String {
+pub fn format_stats(providers: &[ProviderStats]) -> String {
     let head = [
         "PROVIDER",
         "MODEL",
@@ -439,7 +439,7 @@ pub fn stats(providers: &[ProviderStats]) -> String {
             escape::line(&refused.join(", ")),
         ]);
     }
-    columns(&rows)
+    format_columns(&rows)
 }
 
 /// There is nothing to verify: no runs yet, or commits whose evidence is elsewhere.
@@ -453,12 +453,12 @@ fn no_tape(report: &VerifyReport) -> String {
             "{} {} on a branch here without it\n  evidence stays in the repository in which a change was landed; \
              verify there, or ask for an export\n",
             paint(style::BAD, "no evidence here:"),
-            counted(commits, "commit"),
+            count_noun(commits, "commit"),
         ),
     }
 }
 
-fn kind(finding: &agentos_host::Finding) -> &'static str {
+fn tampering_word(finding: &agentos_host::Finding) -> &'static str {
     match finding.tampering {
         Tampering::Mutated => "changed",
         Tampering::Dropped => "dropped",

@@ -10,7 +10,7 @@ use agentos_host::Probe;
 use agentos_host::{ToolCallProbe, Verdict};
 
 /// Returns a block of lines for each tool.
-pub fn health(tools: &[ToolHealth]) -> String {
+pub fn format_health(tools: &[ToolHealth]) -> String {
     let name_width = tools
         .iter()
         .map(|tool| tool.provider.chars().count())
@@ -53,7 +53,7 @@ pub fn health(tools: &[ToolHealth]) -> String {
 }
 
 /// Returns each model's results with a tiny edit, best format first.
-pub fn probes(probes: &[Probe]) -> String {
+pub fn format_probes(probes: &[Probe]) -> String {
     let mut out = String::new();
     for probe in probes {
         let what = match (&probe.best, &probe.saved) {
@@ -78,7 +78,7 @@ pub fn probes(probes: &[Probe]) -> String {
                 escape::line(&found.details),
                 paint(
                     style::DIM,
-                    &took(found.latency_ms, found.usage, found.cost_micro_usd)
+                    &format_usage(found.latency_ms, found.usage, found.cost_micro_usd)
                 )
             ));
         }
@@ -87,7 +87,7 @@ pub fn probes(probes: &[Probe]) -> String {
 }
 
 /// Returns the result of each model's tool call.
-pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
+pub fn format_tool_calls(probes: &[ToolCallProbe]) -> String {
     let width = probes.iter().map(|probe| probe.provider.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut out = if probes.is_empty() { "" } else { "\n" }.to_owned();
@@ -101,7 +101,7 @@ pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
         let took = match probe.verdict {
             Verdict::Skip => String::new(),
             Verdict::Pass | Verdict::Fail => {
-                let took = took(probe.latency_ms, probe.usage, probe.cost_micro_usd);
+                let took = format_usage(probe.latency_ms, probe.usage, probe.cost_micro_usd);
                 format!(" {}", paint(style::DIM, &took))
             }
         };
@@ -116,7 +116,7 @@ pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
 }
 
 /// Returns time, tokens and cost of a generation, in parentheses.
-fn took(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u64>) -> String {
+fn format_usage(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u64>) -> String {
     let tokens = usage.and_then(|usage| usage.output_tokens);
     let tokens = tokens
         .map(|tokens| format!(", {tokens} tokens"))

@@ -10,7 +10,7 @@ use agentos_host::{InitReport, ProposedFile};
 const SHORT: usize = 12;
 
 /// Returns the findings, then the files that would be written.
-pub fn proposal(report: &InitReport) -> String {
+pub fn format_proposal(report: &InitReport) -> String {
     let mut out = String::new();
     for server in &report.servers {
         let place = server.endpoint.as_deref().unwrap_or("-");
@@ -20,37 +20,40 @@ pub fn proposal(report: &InitReport) -> String {
             [first, others @ ..] => format!("{first} and {} more", others.len()),
         };
         let text = format!("{} at {place}: {models}", server.provider);
-        out.push_str(&line("server", &escape::line(&text)));
+        out.push_str(&format_line("server", &escape::line(&text)));
     }
     for key in &report.keys {
         let text = format!("{} in `{}`", escape::line(&key.provider), key.variable);
-        out.push_str(&line("key", &text));
+        out.push_str(&format_line("key", &text));
     }
     if report.servers.is_empty() && report.keys.is_empty() {
-        out.push_str(&line(
+        out.push_str(&format_line(
             "found",
             "no local server that answers, and no key in the environment",
         ));
     }
     for path in &report.kept {
-        out.push_str(&line("kept", &format!("{} already exists", escape::line(path))));
+        out.push_str(&format_line(
+            "kept",
+            &format!("{} already exists", escape::line(path)),
+        ));
     }
     for file in &report.files {
-        out.push_str(&line("new file", &escape::line(&file.path)));
-        out.push_str(&shown(file));
+        out.push_str(&format_line("new file", &escape::line(&file.path)));
+        out.push_str(&preview_file(file));
     }
     if report.files.is_empty() {
-        out.push_str(&line("nothing", "to write"));
+        out.push_str(&format_line("nothing", "to write"));
     }
     out
 }
 
-fn line(word: &str, text: &str) -> String {
+fn format_line(word: &str, text: &str) -> String {
     format!("{} {text}\n", paint(style::DIM, &format!("{word:11}")))
 }
 
 /// Returns the first lines of a file.
-fn shown(file: &ProposedFile) -> String {
+fn preview_file(file: &ProposedFile) -> String {
     let count = file.content.lines().count();
     let shown = if count <= SHORT { count } else { SHORT - 1 };
     let mut out: String = file

@@ -8,28 +8,28 @@ use agentos_host::{Decision, Effect};
 use agentos_host::{Outcome, OutcomeKind, Tried};
 use agentos_tool::dollars;
 
-use super::report::report;
+use super::report::format_report;
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::OpenRequest;
 
 /// Returns the outcome as text. `verbose` adds the report of a landed change.
-pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
-    let mut out = headline(outcome);
+pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
+    let mut out = format_headline(outcome);
     for cause in unsaid_causes(&outcome.message, &outcome.causes) {
         out.push_str(&format!("  caused by: {}\n", escape::line(cause)));
     }
     if let Some(landing) = &outcome.report
-        && (verbose || outcome.outcome != OutcomeKind::Landed || repaired(outcome))
+        && (verbose || outcome.outcome != OutcomeKind::Landed || has_repairs(outcome))
     {
-        out.push_str(&report(landing));
+        out.push_str(&format_report(landing));
     } else {
         for file in outcome.files.iter().take(20) {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
-    out.push_str(&outcome.check.as_ref().map(checked).unwrap_or_default());
-    out.push_str(&withheld(&outcome.withheld));
+    out.push_str(&outcome.check.as_ref().map(format_check).unwrap_or_default());
+    out.push_str(&format_withheld(&outcome.withheld));
     for path in &outcome.kept {
         let path = escape::line(path);
         out.push_str(&format!(
@@ -37,7 +37,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
             paint(style::WARN, "kept")
         ));
     }
-    reasons(&mut out, outcome, verbose);
+    write_reasons(&mut out, outcome, verbose);
     if let Some(hint) = &outcome.hint {
         out.push_str(&format!(
             "  {} {}\n",
@@ -47,7 +47,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     }
     let mut about = format!("  run {}", outcome.run);
     if let Some(result) = &outcome.result {
-        about.push_str(&super::result::about(result));
+        about.push_str(&super::result::describe_call(result));
     }
     if outcome.attempts > 1 {
         let cost = outcome
@@ -64,7 +64,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
 }
 
 /// Returns an open request for consent, on two lines.
-pub fn request(open: &OpenRequest) -> String {
+pub fn format_request(open: &OpenRequest) -> String {
     let request = &open.request;
     let place = request.target.refname.trim_start_matches("refs/heads/");
     let subject = request.message.lines().next().unwrap_or_default();
@@ -87,7 +87,7 @@ pub fn request(open: &OpenRequest) -> String {
 const CHECK_LINES: usize = 12;
 
 /// Returns the result of the check, and the end of its output if it failed.
-fn checked(tried: &Tried) -> String {
+fn format_check(tried: &Tried) -> String {
     let command = escape::line(&tried.command);
     let seconds = format!("{}.{} s", tried.elapsed_ms / 1000, tried.elapsed_ms % 1000 / 100);
     if tried.passed {
@@ -114,7 +114,7 @@ fn checked(tried: &Tried) -> String {
 }
 
 /// Returns the files that policy withheld from the tool, one line each.
-pub fn withheld(list: &[Withheld]) -> String {
+pub fn format_withheld(list: &[Withheld]) -> String {
     let line = |one: &Withheld| {
         let (path, why) = (escape::line(&one.path), escape::line(&one.why));
         format!(
@@ -125,7 +125,7 @@ pub fn withheld(list: &[Withheld]) -> String {
     list.iter().map(line).collect()
 }
 
-fn headline(outcome: &Outcome) -> String {
+fn format_headline(outcome: &Outcome) -> String {
     let message = escape::line(&outcome.message);
     let code = outcome
         .code
@@ -159,7 +159,7 @@ fn headline(outcome: &Outcome) -> String {
 }
 
 /// Returns true if an edit was repaired or moved, so that the report is worth showing.
-fn repaired(outcome: &Outcome) -> bool {
+fn has_repairs(outcome: &Outcome) -> bool {
     outcome.report.as_ref().is_some_and(|report| {
         report.files.iter().any(|file| {
             !file.repairs.is_empty()
@@ -171,7 +171,7 @@ fn repaired(outcome: &Outcome) -> bool {
     })
 }
 
-fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
+fn write_reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
     let Some(decision) = &outcome.decision else { return };
     if verbose {
         for reason in decision.reasons() {
@@ -183,7 +183,7 @@ fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
             let line = reason.line.map(|line| format!(":{line}")).unwrap_or_default();
             out.push_str(&format!(
                 "  {} {place}{} {}\n",
-                effect(reason.effect),
+                paint_effect(reason.effect),
                 escape::line(&reason.why),
                 paint(
                     style::DIM,
@@ -196,13 +196,13 @@ fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
             ));
         }
     } else {
-        out.push_str(&groups(decision));
+        out.push_str(&format_groups(decision));
     }
 }
 
 /// Returns every rule that asked or denied, one line each, with its paths. No rule is omitted, because a person can only
 /// consent to what is shown.
-pub fn groups(decision: &Decision) -> String {
+pub fn format_groups(decision: &Decision) -> String {
     let mut out = String::new();
     for group in decision
         .grouped()
@@ -223,7 +223,7 @@ pub fn groups(decision: &Decision) -> String {
         };
         out.push_str(&format!(
             "  {} {place}{} {}\n",
-            effect(group.effect),
+            paint_effect(group.effect),
             escape::line(group.why),
             paint(style::DIM, &format!("({})", escape::line(group.rule))),
         ));
@@ -232,7 +232,7 @@ pub fn groups(decision: &Decision) -> String {
 }
 
 /// Returns a decision in its color.
-pub fn effect(effect: Effect) -> String {
+pub fn paint_effect(effect: Effect) -> String {
     let style = match effect {
         Effect::Allow => style::GOOD,
         Effect::Ask => style::WARN,

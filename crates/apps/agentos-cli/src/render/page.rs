@@ -43,22 +43,22 @@ details{border-top:1px solid #8884;padding:.4em 0;overflow-wrap:anywhere}summary
 </style></head><body>\n";
 
 /// Returns the page as HTML.
-pub fn page(found: &VerifyReport, runs: &[RunPage], redacted: bool) -> String {
+pub fn render_page(found: &VerifyReport, runs: &[RunPage], redacted: bool) -> String {
     let mut out = HEAD.to_owned();
     out.push_str("<h1>AgentOS evidence</h1>\n");
-    out.push_str(&verification(found));
+    out.push_str(&render_verification(found));
     if redacted {
         out.push_str("<p>This copy is redacted: the texts of tasks, answers and decisions are replaced by salted digests.</p>\n");
     }
     if !runs.is_empty() {
         out.push_str(&format!("<h2>Runs, newest first ({})</h2>\n", runs.len()));
     }
-    runs.iter().for_each(|run| out.push_str(&one(run)));
+    runs.iter().for_each(|run| out.push_str(&render_run(run)));
     out.push_str("</body></html>\n");
     out
 }
 
-fn verification(found: &VerifyReport) -> String {
+fn render_verification(found: &VerifyReport) -> String {
     let (class, word) = if found.ok {
         ("good", "whole")
     } else {
@@ -79,25 +79,25 @@ fn verification(found: &VerifyReport) -> String {
                 .unwrap_or_default();
             out.push_str(&format!(
                 "<li class=\"bad\">{line}{}</li>\n",
-                inert(&finding.detail)
+                escape_html(&finding.detail)
             ));
         }
         for note in found.notes.iter().take(100) {
-            out.push_str(&format!("<li>{}</li>\n", inert(note)));
+            out.push_str(&format!("<li>{}</li>\n", escape_html(note)));
         }
         out.push_str("</ul>\n");
     }
     for key in &found.keys {
         out.push_str(&format!(
             "<p>{} signed by <code>{}</code></p>\n",
-            super::counted(key.signed, "run"),
-            inert(&key.id)
+            super::count_noun(key.signed, "run"),
+            escape_html(&key.id)
         ));
     }
     out
 }
 
-fn one(run: &RunPage) -> String {
+fn render_run(run: &RunPage) -> String {
     let end = run
         .stations
         .iter()
@@ -110,16 +110,16 @@ fn one(run: &RunPage) -> String {
         .unwrap_or_default();
     let mut out = format!(
         "<details><summary><code>{}</code> {} <strong>{}</strong></summary>\n<table>\n",
-        inert(&run.run),
-        inert(began),
-        end.map(|end| inert(&end.words)).unwrap_or_default()
+        escape_html(&run.run),
+        escape_html(began),
+        end.map(|end| escape_html(&end.words)).unwrap_or_default()
     );
     for station in &run.stations {
         out.push_str(&format!(
             "<tr><td class=\"dim\">{}</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
-            inert(&station.time),
+            escape_html(&station.time),
             station.kind.as_str().replace('_', " "),
-            inert(&station.words)
+            escape_html(&station.words)
         ));
     }
     out.push_str("</table>\n");
@@ -131,7 +131,7 @@ fn one(run: &RunPage) -> String {
                 Some(b'-') => "del",
                 Some(_) | None => "ctx",
             };
-            out.push_str(&format!("<span class=\"{class}\">{}</span>\n", inert(line)));
+            out.push_str(&format!("<span class=\"{class}\">{}</span>\n", escape_html(line)));
         }
         if run.diff_cut {
             out.push_str("<span class=\"dim\">… cut here; the whole diff is among the blobs</span>\n");
@@ -143,7 +143,7 @@ fn one(run: &RunPage) -> String {
 }
 
 /// Escapes untrusted text, so that it cannot begin a tag, end an attribute, or change the display of its neighbors.
-fn inert(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape::line(text).chars() {
         match c {
@@ -192,7 +192,7 @@ mod tests {
             findings: Vec::new(),
             notes: vec![evil.to_owned()],
         };
-        let page = page(&found, &[run], false);
+        let page = render_page(&found, &[run], false);
         let body = page.strip_prefix(HEAD).unwrap();
         for tag in ["<script", "<img", "<style", "onerror='", "\u{202e}", "\u{7}"] {
             assert!(!body.contains(tag), "{tag}");

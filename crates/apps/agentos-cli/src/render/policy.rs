@@ -4,27 +4,27 @@
 
 use agentos_host::{Decision, Effect, ExplainedQuestion, Explanation, Layer, LintAdvice, PolicySet, RuleRef};
 
-use super::outcome::effect;
+use super::outcome::paint_effect;
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::TestedFile;
 
 /// Returns a decision with its reasons and remedies.
-pub fn decision(decision: &Decision) -> String {
+pub fn format_decision(decision: &Decision) -> String {
     format!("{}\n", escape::block(&decision.explanation()))
 }
 
 /// Returns the message that the rules can be used.
-pub fn usable(set: &PolicySet) -> String {
+pub fn format_usable(set: &PolicySet) -> String {
     let count = set.rules().len();
     format!(
         "{} {count} rules are active\n{}",
         paint(style::GOOD, "fine:"),
-        stands(set)
+        format_presets(set)
     )
 }
 
-fn stands(set: &PolicySet) -> String {
+fn format_presets(set: &PolicySet) -> String {
     let line = |(layer, preset): (Layer, &str)| match preset {
         "none" => format!("  the {} policy has only its own rules\n", layer.as_str()),
         preset => format!(
@@ -39,7 +39,7 @@ fn stands(set: &PolicySet) -> String {
 }
 
 /// Returns a decision as a tree.
-pub fn tree(explanation: &Explanation) -> String {
+pub fn format_tree(explanation: &Explanation) -> String {
     let tool = &explanation.tool;
     let mode = serde_word(&tool.execution_mode);
     let held = serde_word(&tool.enforcement);
@@ -55,31 +55,35 @@ pub fn tree(explanation: &Explanation) -> String {
         .unwrap_or_default();
     let mut out = format!(
         "{} for {}{model} ({mode}, {held}, attempt {}, {} bytes of context, {}{target})\n",
-        effect(explanation.decision.effect()),
+        paint_effect(explanation.decision.effect()),
         escape::line(&tool.provider),
         tool.attempt,
         tool.context_bytes,
         tool.at,
     );
     for question in &explanation.questions {
-        out.push_str(&self::question(question));
+        out.push_str(&self::format_question(question));
     }
     out
 }
 
-fn question(question: &ExplainedQuestion) -> String {
+fn format_question(question: &ExplainedQuestion) -> String {
     let path = question
         .path
         .as_deref()
         .map_or_else(|| "the change".to_owned(), escape::line);
     let mut out = format!(
         "├─ {} {} {path}\n│  facts: {}\n",
-        effect(question.answer),
+        paint_effect(question.answer),
         question.action.as_str(),
-        facts(question)
+        format_facts(question)
     );
     for rule in &question.matched {
-        out.push_str(&format!("│  ├─ {} {}\n", effect(rule.effect), place(rule)));
+        out.push_str(&format!(
+            "│  ├─ {} {}\n",
+            paint_effect(rule.effect),
+            format_rule_ref(rule)
+        ));
         out.push_str(&format!("│  │    {}\n", escape::line(&rule.why)));
         if let Some(fix) = &rule.fix {
             out.push_str(&format!(
@@ -92,7 +96,7 @@ fn question(question: &ExplainedQuestion) -> String {
     for layer in &question.unanswered {
         let say = format!(
             "│  ├─ {} no rule of the {} policy allows it\n",
-            effect(Effect::Deny),
+            paint_effect(Effect::Deny),
             layer.as_str()
         );
         out.push_str(&say);
@@ -102,14 +106,14 @@ fn question(question: &ExplainedQuestion) -> String {
             "│  ├─ {} {} {}\n│  │    {}\n",
             paint(style::DIM, "nearly"),
             near.rule.effect.as_str(),
-            place(&near.rule),
+            format_rule_ref(&near.rule),
             escape::line(&near.missing)
         ));
     }
     out
 }
 
-fn facts(question: &ExplainedQuestion) -> String {
+fn format_facts(question: &ExplainedQuestion) -> String {
     let facts = &question.facts;
     let mut words = vec![format!("+{} -{}", facts.added, facts.removed)];
     if question.path.is_none() {
@@ -128,7 +132,7 @@ fn facts(question: &ExplainedQuestion) -> String {
     words.join("; ")
 }
 
-fn place(rule: &RuleRef) -> String {
+fn format_rule_ref(rule: &RuleRef) -> String {
     let place = format!(
         "({} {}:{})",
         rule.layer.as_str(),
@@ -139,8 +143,8 @@ fn place(rule: &RuleRef) -> String {
 }
 
 /// Returns every rule, grouped by source.
-pub fn rules(set: &PolicySet, origin: bool) -> String {
-    let mut out = stands(set);
+pub fn format_rules(set: &PolicySet, origin: bool) -> String {
+    let mut out = format_presets(set);
     for rule in set.rules() {
         let without = if rule.counts() {
             ""
@@ -149,13 +153,13 @@ pub fn rules(set: &PolicySet, origin: bool) -> String {
         };
         let told = rule.to_rule_ref();
         let at = if origin {
-            place(&told)
+            format_rule_ref(&told)
         } else {
             escape::line(&told.rule)
         };
         out.push_str(&format!(
             "{} {at}{without}\n  {}\n",
-            effect(told.effect),
+            paint_effect(told.effect),
             escape::line(&told.why)
         ));
     }
@@ -163,7 +167,7 @@ pub fn rules(set: &PolicySet, origin: bool) -> String {
 }
 
 /// Returns each policy file with the results of its examples.
-pub fn tested(files: &[TestedFile]) -> String {
+pub fn format_tests(files: &[TestedFile]) -> String {
     let line = |file: &TestedFile| {
         let source = escape::line(&file.source);
         format!(
@@ -177,12 +181,12 @@ pub fn tested(files: &[TestedFile]) -> String {
 }
 
 /// Returns each piece of advice with its fix.
-pub fn advice(list: &[LintAdvice]) -> String {
+pub fn format_advice(list: &[LintAdvice]) -> String {
     let line = |one: &LintAdvice| {
         format!(
             "{} {}: {}\n  {} {}\n",
             paint(style::WARN, one.topic.as_str()),
-            place(&one.rule),
+            format_rule_ref(&one.rule),
             escape::line(&one.message),
             paint(style::BOLD, "fix:"),
             escape::line(&one.fix)

@@ -14,11 +14,11 @@ const MOST_HUNKS: usize = 40;
 const USUAL: &str = "no-git-header";
 
 /// Returns the whole report.
-pub fn report(report: &LandingReport) -> String {
+pub fn format_report(report: &LandingReport) -> String {
     let mut out = String::new();
     let mut left = MOST_HUNKS;
     for file in &report.files {
-        file_lines(&mut out, file, &mut left);
+        write_file(&mut out, file, &mut left);
     }
     let hidden: usize = report
         .files
@@ -38,7 +38,7 @@ pub fn report(report: &LandingReport) -> String {
     out
 }
 
-fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
+fn write_file(out: &mut String, file: &FileReport, left: &mut usize) {
     out.push_str(&format!("  {}", escape::line(&file.path)));
     if let Some(written) = &file.written_as {
         out.push_str(&paint(
@@ -54,34 +54,34 @@ fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
             escape::line(&refusal.message)
         ));
     }
-    repairs(out, "    ", &file.repairs);
+    write_repairs(out, "    ", &file.repairs);
     for hunk in &file.hunks {
         if *left == 0 {
             return;
         }
         *left -= 1;
-        hunk_lines(out, hunk);
+        write_hunk(out, hunk);
     }
 }
 
-fn hunk_lines(out: &mut String, hunk: &HunkReport) {
+fn write_hunk(out: &mut String, hunk: &HunkReport) {
     let (mark, words) = match hunk.status {
-        HunkStatus::Landed => (paint(style::GOOD, "+"), placed(hunk)),
+        HunkStatus::Landed => (paint(style::GOOD, "+"), describe_place(hunk)),
         HunkStatus::AlreadyThere => (paint(style::DIM, "="), "already in the file".to_owned()),
-        HunkStatus::Refused => (paint(style::BAD, "x"), refused(hunk)),
+        HunkStatus::Refused => (paint(style::BAD, "x"), describe_refusal(hunk)),
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
-    repairs(out, "        ", &hunk.repairs);
+    write_repairs(out, "        ", &hunk.repairs);
     match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
-        (false, false) => beside(out, hunk),
+        (false, false) => write_comparison(out, hunk),
         (_, _) => {
-            excerpt(out, "the answer expects", &hunk.expected);
-            excerpt(out, "the file has", &hunk.actual);
+            write_excerpt(out, "the answer expects", &hunk.expected);
+            write_excerpt(out, "the file has", &hunk.actual);
         }
     }
 }
 
-fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
+fn write_repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
     let told = repairs.iter().filter(|repair| repair.kind != USUAL);
     let details: Vec<String> = told.map(|repair| escape::line(&repair.detail)).collect();
     if details.is_empty() {
@@ -93,7 +93,7 @@ fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
     ));
 }
 
-fn placed(hunk: &HunkReport) -> String {
+fn describe_place(hunk: &HunkReport) -> String {
     let found = hunk
         .found_line
         .map(|line| format!("line {line}"))
@@ -119,7 +119,7 @@ fn placed(hunk: &HunkReport) -> String {
     }
 }
 
-fn refused(hunk: &HunkReport) -> String {
+fn describe_refusal(hunk: &HunkReport) -> String {
     let mut words = hunk
         .refusal
         .as_ref()
@@ -134,7 +134,7 @@ fn refused(hunk: &HunkReport) -> String {
 }
 
 /// Writes the expected lines and the file's lines side by side, with `!` between lines that differ.
-fn beside(out: &mut String, hunk: &HunkReport) {
+fn write_comparison(out: &mut String, hunk: &HunkReport) {
     /// Characters of one side, so that both sides and the marks fit into 100 columns.
     const WIDE: usize = 42;
     let first = hunk.candidates.first().copied().unwrap_or_default();
@@ -163,7 +163,7 @@ fn beside(out: &mut String, hunk: &HunkReport) {
     }
 }
 
-fn excerpt(out: &mut String, title: &str, lines: &[String]) {
+fn write_excerpt(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }

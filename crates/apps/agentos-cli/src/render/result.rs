@@ -8,7 +8,7 @@ use crate::escape;
 use crate::printer::{paint, style};
 
 /// Returns the result of a call that lands nothing.
-pub fn result(result: &ToolResult) -> String {
+pub fn format_result(result: &ToolResult) -> String {
     let mut out = String::new();
     let (paint_with, word) = match result.status {
         ResultStatus::Success => (style::GOOD, "success"),
@@ -16,7 +16,7 @@ pub fn result(result: &ToolResult) -> String {
         ResultStatus::Failed => (style::BAD, "failed"),
         ResultStatus::Timeout => (style::BAD, "timeout"),
     };
-    out.push_str(&format!("{}{}\n", paint(paint_with, word), about(result)));
+    out.push_str(&format!("{}{}\n", paint(paint_with, word), describe_call(result)));
     if let Some(message) = &result.error_message {
         out.push_str(&format!("  {}\n", escape::line(message)));
     }
@@ -37,7 +37,7 @@ pub fn result(result: &ToolResult) -> String {
 }
 
 /// Returns tool, model, address, tokens and time, as far as they are known.
-pub fn about(result: &ToolResult) -> String {
+pub fn describe_call(result: &ToolResult) -> String {
     let mut out = format!("  {}", escape::line(&result.tool));
     if let Some(model) = &result.model_id {
         out.push_str(&format!(" {}", escape::line(model)));
@@ -46,7 +46,7 @@ pub fn about(result: &ToolResult) -> String {
         out.push_str(&format!(" at {endpoint}"));
     }
     if let Some(usage) = &result.usage {
-        out.push_str(&tokens(usage));
+        out.push_str(&format_tokens(usage));
     }
     if result.latency_ms > 0 {
         out.push_str(&format!(", {} ms", result.latency_ms));
@@ -57,7 +57,7 @@ pub fn about(result: &ToolResult) -> String {
     out
 }
 
-fn tokens(usage: &Usage) -> String {
+fn format_tokens(usage: &Usage) -> String {
     let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
     if usage.is_unknown() {
         return String::new();

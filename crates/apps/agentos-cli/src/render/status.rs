@@ -4,24 +4,28 @@
 
 use agentos_tool::Timestamp;
 
-use super::columns;
-use crate::commands::tool_list::broken;
+use super::format_columns;
+use crate::commands::tool_list::describe_broken;
 use crate::escape;
 use crate::printer::{paint, style};
 use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport};
 
 /// Returns the report as lines with a label each.
-pub fn status(report: &StatusReport, now: &Timestamp) -> String {
+pub fn format_status(report: &StatusReport, now: &Timestamp) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(repository) = &report.repository {
-        of_repository(repository, &mut rows);
+        add_repository(repository, &mut rows);
     }
     if let Some(policy) = &report.policy {
-        of_policy(policy, &mut rows);
+        add_policy(policy, &mut rows);
     }
     let mut providers = report.providers.iter().map(|known| {
         if known.problem.is_some() {
-            let text = format!("{} ({})", escape::line(&known.provider), broken(&known.provider));
+            let text = format!(
+                "{} ({})",
+                escape::line(&known.provider),
+                describe_broken(&known.provider)
+            );
             return paint(style::BAD, &text);
         }
         let model = known
@@ -45,7 +49,7 @@ pub fn status(report: &StatusReport, now: &Timestamp) -> String {
         )),
     }
     if let Some(run) = &report.last_run {
-        let end = super::evidence::ending(run, now);
+        let end = super::evidence::describe_ending(run, now);
         let began = run.began.get(..19).unwrap_or(&run.began);
         // A run that failed before it began has no record of its verb.
         let verb = run
@@ -67,11 +71,11 @@ pub fn status(report: &StatusReport, now: &Timestamp) -> String {
         .iter()
         .map(|step| vec![format!("  {}", escape::line(&step.command)), step.why.clone()])
         .collect();
-    out.push_str(&columns(&steps));
+    out.push_str(&format_columns(&steps));
     out
 }
 
-fn of_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, String)>) {
+fn add_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, String)>) {
     let bare = if repository.bare { " (bare)" } else { "" };
     rows.push(("repository", format!("{}{bare}", escape::line(&repository.path))));
     let commit = repository.commit.as_deref().map(|id| id.get(..10).unwrap_or(id));
@@ -98,7 +102,7 @@ fn of_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, St
     }
 }
 
-fn of_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
+fn add_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
     if let Some(obstacle) = &policy.obstacle {
         rows.push((
             "policy",

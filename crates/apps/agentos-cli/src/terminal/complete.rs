@@ -13,7 +13,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::CompleteEnv;
 
-use crate::args::command;
+use crate::args::full_command;
 
 /// Name of the program in completion scripts.
 pub const PROGRAM: &str = "agentos";
@@ -26,8 +26,8 @@ const MOST_RUNS: usize = 40;
 ///
 /// # Errors
 /// Fails if the request cannot be parsed or the answer cannot be written.
-pub fn answer(environment: &Environment, args: Vec<OsString>) -> Result<bool, clap::Error> {
-    CompleteEnv::with_factory(|| with_candidates(command()))
+pub fn complete_line(environment: &Environment, args: Vec<OsString>) -> Result<bool, clap::Error> {
+    CompleteEnv::with_factory(|| with_candidates(full_command()))
         .var(VARIABLE)
         .try_complete(args, Some(&environment.cwd))
 }
@@ -36,28 +36,28 @@ pub fn answer(environment: &Environment, args: Vec<OsString>) -> Result<bool, cl
 fn with_candidates(command: Command) -> Command {
     command
         .mut_args(|argument| match argument.get_id().as_str() {
-            "provider" | "providers" => argument.add(ArgValueCandidates::new(providers)),
-            "run" => argument.add(ArgValueCandidates::new(runs)),
-            "policy" => argument.add(ArgValueCompleter::new(policies)),
+            "provider" | "providers" => argument.add(ArgValueCandidates::new(list_providers)),
+            "run" => argument.add(ArgValueCandidates::new(list_runs)),
+            "policy" => argument.add(ArgValueCompleter::new(list_policies)),
             _ => argument,
         })
         .mut_subcommands(with_candidates)
 }
 
-fn providers() -> Vec<CompletionCandidate> {
-    let names = host()
+fn list_providers() -> Vec<CompletionCandidate> {
+    let names = open_host()
         .and_then(|host| host.provider_names().ok())
         .unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// Returns policy files: those of the repository and the user by name, and the files below the typed folder.
-fn policies(typed: &OsStr) -> Vec<CompletionCandidate> {
+fn list_policies(typed: &OsStr) -> Vec<CompletionCandidate> {
     let is_rules = |path: &Path| path.extension().is_some_and(|ending| ending == "toml");
     let mut found = PathCompleter::any()
         .filter(move |path| path.is_dir() || is_rules(path))
         .complete(typed);
-    let Some(host) = host() else { return found };
+    let Some(host) = open_host() else { return found };
     let begun = typed.to_string_lossy();
     let files = host.policy_files();
     let cwd = &host.environment().cwd;
@@ -69,12 +69,14 @@ fn policies(typed: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-fn runs() -> Vec<CompletionCandidate> {
-    let runs = host().map(|host| host.newest_runs(MOST_RUNS)).unwrap_or_default();
+fn list_runs() -> Vec<CompletionCandidate> {
+    let runs = open_host()
+        .map(|host| host.newest_runs(MOST_RUNS))
+        .unwrap_or_default();
     runs.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// Creates a host without an observer, so that nothing is printed between the completions.
-fn host() -> Option<Host> {
+fn open_host() -> Option<Host> {
     Some(Host::new(Environment::read().ok()?))
 }

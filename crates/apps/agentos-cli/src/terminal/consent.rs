@@ -24,7 +24,7 @@ pub struct ConsentScreen<'a> {
     pub target: &'a str,
     /// Kind of landing.
     pub writes: &'a str,
-    /// ScreenSize of the screen.
+    /// Size of the screen.
     pub size: ScreenSize,
     /// True while a pager owns the terminal.
     pub is_paging: &'a AtomicBool,
@@ -33,19 +33,19 @@ pub struct ConsentScreen<'a> {
 }
 
 /// Asks the person on standard input. Returns false if the question cannot be asked.
-pub fn asked(screen: &ConsentScreen<'_>) -> bool {
-    let asked = screen.ask(&mut io::stdin().lock(), &mut anstream::stderr().lock());
+pub fn ask_consent(screen: &ConsentScreen<'_>) -> bool {
+    let asked = screen.ask_until_answered(&mut io::stdin().lock(), &mut anstream::stderr().lock());
     asked.unwrap_or(false)
 }
 
 impl ConsentScreen<'_> {
     /// Asks until there is an answer. The end of the input counts as no.
-    fn ask(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
-        out.write_all(self.summary().as_bytes())?;
+    fn ask_until_answered(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
+        out.write_all(self.format_summary().as_bytes())?;
         loop {
             out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
             out.flush()?;
-            let Some(word) = line(input)? else {
+            let Some(word) = read_word(input)? else {
                 return Ok(false);
             };
             match word.as_str() {
@@ -53,12 +53,12 @@ impl ConsentScreen<'_> {
                 "n" | "no" | "" => return Ok(false),
                 "s" | "show" => {
                     let diff = String::from_utf8_lossy(self.change.canonical_diff());
-                    let text = render::diff::diff(&diff, self.size.width, None);
-                    self.page(&text, input, out)?;
+                    let text = render::diff::format_diff(&diff, self.size.width, None);
+                    self.show_pages(&text, input, out)?;
                 }
                 "e" | "explain" => {
                     let text = format!("{}\n", escape::block(&self.decision.explanation()));
-                    self.page(&text, input, out)?;
+                    self.show_pages(&text, input, out)?;
                 }
                 _ => out.write_all(b"answer y, n, s or e\n")?,
             }
@@ -66,7 +66,7 @@ impl ConsentScreen<'_> {
     }
 
     /// Returns a summary: the change, its target, and the rules that require consent.
-    pub fn summary(&self) -> String {
+    pub fn format_summary(&self) -> String {
         let stats = self.change.stats();
         let files = self.change.files().len();
         let place = escape::line(self.target.strip_prefix("refs/heads/").unwrap_or(self.target));
@@ -91,18 +91,18 @@ impl ConsentScreen<'_> {
         if files > 20 {
             text.push_str(&format!("  and {} more\n", files - 20));
         }
-        text.push_str(&render::outcome::groups(self.decision));
+        text.push_str(&render::outcome::format_groups(self.decision));
         text
     }
 
     /// Shows text in the pager if it is longer than the screen, or page by page if there is no pager.
-    fn page(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
+    fn show_pages(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
         let lines: Vec<&str> = text.lines().collect();
         let screen = self.size.height.saturating_sub(1).max(1);
         let pager = self.pager.as_ref().filter(|_| lines.len() > screen);
         if let Some(pager) = pager {
             self.is_paging.store(true, Ordering::SeqCst);
-            let shown = screen::show(pager, text);
+            let shown = screen::show_in_pager(pager, text);
             self.is_paging.store(false, Ordering::SeqCst);
             if shown.is_ok() {
                 return Ok(());
@@ -119,7 +119,7 @@ impl ConsentScreen<'_> {
                 let more = format!("-- {shown} of {} lines; enter: more, q: back -- ", lines.len());
                 out.write_all(paint(style::DIM, &more).as_bytes())?;
                 out.flush()?;
-                if line(input)?.is_none_or(|word| word.starts_with('q')) {
+                if read_word(input)?.is_none_or(|word| word.starts_with('q')) {
                     break;
                 }
             }
@@ -129,7 +129,7 @@ impl ConsentScreen<'_> {
 }
 
 /// Reads a line in lower case. `None` at the end of the input.
-fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+fn read_word(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     let read = input.read_line(&mut line)?;
     Ok((read > 0).then(|| line.trim().to_ascii_lowercase()))
@@ -182,7 +182,9 @@ mod tests {
             pager: None,
         };
         let mut out = Vec::new();
-        let yes = screen.ask(&mut lines.as_bytes(), &mut out).unwrap();
+        let yes = screen
+            .ask_until_answered(&mut lines.as_bytes(), &mut out)
+            .unwrap();
         (
             yes,
             anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string(),

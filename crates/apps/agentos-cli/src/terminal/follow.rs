@@ -1,4 +1,4 @@
-//! RunDisplay of a run on the terminal, from its first event to its end.
+//! Display of a run on the terminal, from its first event to its end.
 //!
 //! Owns: the display of each event, and Ctrl-C during the run. Never: does the work of a run.
 
@@ -23,13 +23,13 @@ use crate::render;
 ///
 /// # Errors
 /// Fails if the run cannot begin.
-pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
+pub fn follow_run(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
     let display = RunDisplay::new(app);
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
     let asks_person = spec.consent == ConsentMode::Person;
     if asks_tool || asks_person || matches!(display, RunDisplay::Terminal(_)) {
         let handle = app.host.start_run(spec)?;
-        return block_on(shown(app, handle, display))?;
+        return block_on(show_run(app, handle, display))?;
     }
     // A landing without a terminal takes milliseconds, so nothing is drawn, and Ctrl-C may end the process as usual until a
     // signing program starts.
@@ -75,7 +75,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn shown(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Result<RunEnd, EffectError> {
+async fn show_run(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Result<RunEnd, EffectError> {
     let control = handle.control();
     let mut key = InterruptKey::new();
     let mut searching = None;
@@ -83,7 +83,7 @@ async fn shown(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Res
     loop {
         let event = tokio::select! {
             biased;
-            () = key.pressed(), if !is_stopped => {
+            () = key.wait_pressed(), if !is_stopped => {
                 is_stopped = true;
                 control.cancel();
                 continue;
@@ -94,18 +94,20 @@ async fn shown(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Res
         searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
         match event {
             RunEvent::Began(Activity::SearchingContext) => {
-                searching = Some(WorkDisplay::on(app, "searching the repository"));
+                searching = Some(WorkDisplay::start_on(app, "searching the repository"));
             }
-            RunEvent::Began(Activity::AskingTool) => display.begin(),
+            RunEvent::Began(Activity::AskingTool) => display.start_answer(),
             RunEvent::Began(Activity::SigningCommit) => {}
             RunEvent::Notice(notice) => {
-                display.suspend(|| notices::print(app.printer, &notice));
+                display.print_above(|| notices::print_notice(app.printer, &notice));
             }
-            RunEvent::ContextFound(found) => app.printer.note(&render::context::note(&found)),
-            RunEvent::Progress(progress) => display.show(progress),
+            RunEvent::ContextFound(found) => {
+                app.printer.show_note(&render::context::summarize_context(&found))
+            }
+            RunEvent::Progress(progress) => display.show_progress(progress),
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
-                display.end();
+                display.finish_answer();
                 match put_question(app, requested, &mut key).await {
                     Some(answer) => control.answer(answer),
                     None => {
@@ -116,7 +118,7 @@ async fn shown(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Res
             }
         }
     }
-    display.end();
+    display.finish_answer();
     handle.outcome().await
 }
 
@@ -130,32 +132,32 @@ async fn put_question(
     let is_paging = Arc::new(AtomicBool::new(false));
     let (asker, paging) = (app.clone(), Arc::clone(&is_paging));
     // Reading standard input cannot be cancelled, so a thread waits for the line. It ends with the process.
-    let mut answer = tokio::task::spawn_blocking(move || ask(&asker, &requested, &paging));
+    let mut answer = tokio::task::spawn_blocking(move || ask_person(&asker, &requested, &paging));
     loop {
         tokio::select! {
             answered = &mut answer => return answered.ok(),
-            () = key.pressed() => if !is_paging.load(Ordering::SeqCst) {
+            () = key.wait_pressed() => if !is_paging.load(Ordering::SeqCst) {
                 // The terminal has shown `^C` in the middle of the question, so the next text needs a new line.
-                app.printer.error("");
+                app.printer.show_error("");
                 return None;
             }
         }
     }
 }
 
-fn ask(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> ConsentAnswer {
+fn ask_person(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> ConsentAnswer {
     let screen = ConsentScreen {
         is_paging,
         change: &requested.change,
         decision: &requested.decision,
         target: &requested.hashes.target_ref,
         writes: &requested.hashes.writes,
-        size: screen::size(app.host.environment()),
+        size: screen::screen_size(app.host.environment()),
         // A missing pager is reported when long output needs it. The question can be asked without one.
-        pager: screen::pager(app).ok().flatten(),
+        pager: screen::find_pager(app).ok().flatten(),
     };
     let hashes = Box::new(requested.hashes.clone());
-    if consent::asked(&screen) {
+    if consent::ask_consent(&screen) {
         ConsentAnswer::Yes {
             hashes,
             who: app.host.environment().user(),

@@ -12,7 +12,7 @@ use agentos_host::block_on;
 
 /// Becomes ready when the user presses Ctrl-C, or never if the key cannot be watched. After the first call, Ctrl-C no longer
 /// ends the process by itself.
-pub async fn interrupted() {
+pub async fn wait_interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -27,13 +27,13 @@ pub struct InterruptKey(Pin<Box<dyn Future<Output = ()>>>);
 impl InterruptKey {
     /// Creates a watch.
     pub fn new() -> Self {
-        Self(Box::pin(interrupted()))
+        Self(Box::pin(wait_interrupt()))
     }
 
     /// Waits for the key. If the future is dropped, the watch continues.
-    pub async fn pressed(&mut self) {
+    pub async fn wait_pressed(&mut self) {
         self.0.as_mut().await;
-        self.0 = Box::pin(interrupted());
+        self.0 = Box::pin(wait_interrupt());
     }
 }
 
@@ -41,7 +41,7 @@ impl InterruptKey {
 pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
-        () = interrupted() => None,
+        () = wait_interrupt() => None,
         done = work => Some(done),
     }
 }
@@ -52,7 +52,7 @@ pub fn on_interrupt(then: impl FnOnce() + Send + 'static) {
     let (ready, watching) = mpsc::channel();
     thread::spawn(move || {
         block_on(async move {
-            let mut pressed = pin!(interrupted());
+            let mut pressed = pin!(wait_interrupt());
             // The listener is registered by its first poll.
             let is_pressed = poll_fn(|cx| Poll::Ready(pressed.as_mut().poll(cx).is_ready())).await;
             let _ = ready.send(());

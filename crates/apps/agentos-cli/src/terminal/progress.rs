@@ -1,4 +1,4 @@
-//! RunDisplay of an arriving answer: its lines, and below them tokens, rate and time.
+//! Display of an arriving answer: its lines, and below them tokens, rate and time.
 //!
 //! Owns: the displayed part of an answer, and the timing. Never: draws without a terminal, or shows a byte of an answer
 //! unescaped.
@@ -21,7 +21,7 @@ const TAIL: usize = 30;
 /// Maximum number of characters of a line. The rest of a longer line is not shown.
 const LONGEST_LINE: usize = 2000;
 
-/// RunDisplay while a tool works.
+/// Display while a tool works.
 #[derive(Debug)]
 pub enum RunDisplay {
     /// Arriving answer, on a terminal.
@@ -32,7 +32,7 @@ pub enum RunDisplay {
     Nobody,
 }
 
-/// RunDisplay of an arriving answer: its lines scroll above a status line with the numbers.
+/// Display of an arriving answer: its lines scroll above a status line with the numbers.
 #[derive(Debug)]
 pub struct AnswerView {
     /// Status line with the numbers. Finished, and therefore not drawn, while no answer is expected.
@@ -61,7 +61,7 @@ impl RunDisplay {
     }
 
     /// Starts the clock and the status line.
-    pub fn begin(&self) {
+    pub fn start_answer(&self) {
         if let Self::Terminal(view) = self {
             view.bar.set_message("");
             view.bar.reset();
@@ -70,16 +70,16 @@ impl RunDisplay {
     }
 
     /// Shows a piece of the answer.
-    pub fn show(&mut self, progress: Progress) {
+    pub fn show_progress(&mut self, progress: Progress) {
         match (self, progress) {
-            (Self::Terminal(view), progress) => view.show(progress),
-            (Self::Notes, Progress::Note(text)) => print(&format!("note: {}", escape::line(&text))),
+            (Self::Terminal(view), progress) => view.show_piece(progress),
+            (Self::Notes, Progress::Note(text)) => print_line(&format!("note: {}", escape::line(&text))),
             (Self::Notes | Self::Nobody, _) => {}
         }
     }
 
     /// Hides the status line while `print` prints something else.
-    pub fn suspend(&self, print: impl FnOnce()) {
+    pub fn print_above(&self, print: impl FnOnce()) {
         match self {
             Self::Terminal(view) => view.bar.suspend(print),
             Self::Notes | Self::Nobody => print(),
@@ -87,13 +87,13 @@ impl RunDisplay {
     }
 
     /// Ends the display: shows the rest of the answer and removes the status line.
-    pub fn end(&mut self) {
+    pub fn finish_answer(&mut self) {
         if let Self::Terminal(view) = self {
             view.bar.finish_and_clear();
             view.bar.disable_steady_tick();
             let rest = std::mem::take(&mut view.lines.open);
             if !rest.is_empty() {
-                print(&paint(style::DIM, &escape::block(&rest)));
+                print_line(&paint(style::DIM, &escape::block(&rest)));
             }
         }
     }
@@ -109,7 +109,7 @@ impl AnswerView {
         }
     }
 
-    fn show(&mut self, progress: Progress) {
+    fn show_piece(&mut self, progress: Progress) {
         let lines = match progress {
             Progress::Text(text) => {
                 self.bar.inc(1);
@@ -117,19 +117,19 @@ impl AnswerView {
                     // The rate excludes the wait for the first token.
                     self.bar.reset_eta();
                 }
-                self.lines.take(&text)
+                self.lines.take_lines(&text)
             }
-            Progress::Transcript(text) => self.lines.take(&text),
+            Progress::Transcript(text) => self.lines.take_lines(&text),
             Progress::Note(text) => vec![text],
         };
-        self.bar.set_message(self.lines.tail());
+        self.bar.set_message(self.lines.unfinished_tail());
         if lines.is_empty() {
             return;
         }
         self.bar.suspend(|| {
             for line in lines {
                 let shown: String = escape::block(&line).chars().take(LONGEST_LINE).collect();
-                print(&paint(style::DIM, &shown));
+                print_line(&paint(style::DIM, &shown));
             }
         });
     }
@@ -137,7 +137,7 @@ impl AnswerView {
 
 impl LineSplitter {
     /// Adds a piece and returns the lines that it completes.
-    fn take(&mut self, text: &str) -> Vec<String> {
+    fn take_lines(&mut self, text: &str) -> Vec<String> {
         self.open.push_str(text);
         let mut lines = Vec::new();
         while let Some(at) = self.open.find('\n') {
@@ -149,7 +149,7 @@ impl LineSplitter {
     }
 
     /// Returns the end of the unfinished line.
-    fn tail(&self) -> String {
+    fn unfinished_tail(&self) -> String {
         let line = escape::line(&self.open);
         let hidden = line.chars().count().saturating_sub(TAIL);
         line.chars().skip(hidden).collect()
@@ -157,7 +157,7 @@ impl LineSplitter {
 }
 
 /// Writes a line to standard error. Ignores failures, because a closed terminal must not end the run.
-fn print(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
@@ -166,13 +166,13 @@ pub fn style_of(template: &str) -> ProgressStyle {
     // All templates are constants of this program. An invalid one would show the library's default style.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
     style.with_key("numbers", |state: &ProgressState, out: &mut dyn fmt::Write| {
-        let _ = out.write_str(&numbers(state.pos(), state.per_sec(), state.elapsed()));
+        let _ = out.write_str(&format_numbers(state.pos(), state.per_sec(), state.elapsed()));
     })
 }
 
 /// Formats the number of tokens, their rate and the elapsed time.
-fn numbers(tokens: u64, rate: f64, passed: Duration) -> String {
-    let passed = seconds(passed);
+fn format_numbers(tokens: u64, rate: f64, passed: Duration) -> String {
+    let passed = format_seconds(passed);
     match tokens {
         0 => format!("waiting for the first token, {passed}"),
         1 => format!("1 token, {passed}"),
@@ -181,7 +181,7 @@ fn numbers(tokens: u64, rate: f64, passed: Duration) -> String {
 }
 
 /// Formats a duration in seconds with one decimal.
-pub fn seconds(passed: Duration) -> String {
+pub fn format_seconds(passed: Duration) -> String {
     let ms = passed.as_millis();
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
 }
@@ -199,7 +199,7 @@ mod tests {
             (2, 61_480, "2 tokens, 10/s, 61.4 s"),
         ];
         for (tokens, ms, expected) in cases {
-            assert_eq!(numbers(tokens, 9.6, Duration::from_millis(ms)), expected);
+            assert_eq!(format_numbers(tokens, 9.6, Duration::from_millis(ms)), expected);
         }
     }
 
@@ -209,8 +209,8 @@ mod tests {
         let long = "x".repeat(100);
         let pieces = ["--- a/x", "\n+++ b/x\r\n\n@", "@ \u{1b}[31mred", &long, "\n"];
         let seen = pieces.map(|piece| {
-            let ended = lines.take(piece);
-            format!("{ended:?} {}", lines.tail())
+            let ended = lines.take_lines(piece);
+            format!("{ended:?} {}", lines.unfinished_tail())
         });
         insta::assert_snapshot!(seen.join("\n"), @r#"
         [] --- a/x

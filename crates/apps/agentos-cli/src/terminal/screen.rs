@@ -14,13 +14,13 @@ use crate::escape;
 use crate::render::next_step::word_hint;
 use crate::terminal::interrupt::on_interrupt;
 
-/// ScreenSize that is assumed if the terminal does not report one.
+/// Size that is assumed if the terminal does not report one.
 const USUAL: ScreenSize = ScreenSize {
     height: 40,
     width: 80,
 };
 
-/// ScreenSize of a terminal.
+/// Size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScreenSize {
     /// Number of lines.
@@ -30,7 +30,7 @@ pub struct ScreenSize {
 }
 
 /// Returns the size of the terminal. `LINES` and `COLUMNS` take precedence over the terminal's own report.
-pub fn size(environment: &Environment) -> ScreenSize {
+pub fn screen_size(environment: &Environment) -> ScreenSize {
     let told = |name: &str| {
         let number = environment.get(name)?.parse().ok()?;
         (number > 0).then_some(number)
@@ -47,16 +47,16 @@ pub fn size(environment: &Environment) -> ScreenSize {
 
 /// Returns the columns for text on standard output. Output for a program always has the default width, so that it does not
 /// depend on the terminal.
-pub fn width(app: &App) -> usize {
+pub fn output_width(app: &App) -> usize {
     if app.streams.stdout_is_terminal {
-        size(app.host.environment()).width
+        screen_size(app.host.environment()).width
     } else {
         USUAL.width
     }
 }
 
 /// Returns the number of screen lines that a text needs, without counting color codes.
-fn rows(text: &str, width: usize) -> usize {
+fn count_rows(text: &str, width: usize) -> usize {
     let plain = anstream::adapter::strip_str(text).to_string();
     let of_line = |line: &str| line.chars().count().div_ceil(width).max(1);
     plain.lines().map(of_line).sum()
@@ -66,7 +66,7 @@ fn rows(text: &str, width: usize) -> usize {
 ///
 /// # Errors
 /// Fails if the pager that the user named does not exist.
-pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
+pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
     if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
         return Ok(None);
     }
@@ -87,7 +87,7 @@ pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
 ///
 /// # Errors
 /// Fails if the pager cannot be started.
-pub fn show(pager: &Pager, text: &str) -> Result<(), PagerError> {
+pub fn show_in_pager(pager: &Pager, text: &str) -> Result<(), PagerError> {
     // In a pager, Ctrl-C is a command of the pager. If it ended this process, the pager would be left alone with the terminal.
     on_interrupt(|| {});
     match AutoStream::choice(&io::stdout()) {
@@ -101,24 +101,24 @@ impl App {
     ///
     /// # Errors
     /// Fails if standard output cannot be written.
-    pub fn page(&self, text: &str) -> io::Result<()> {
-        let screen = size(self.host.environment());
-        if rows(text, screen.width) < screen.height {
-            return self.printer.data(text);
+    pub fn print_paged(&self, text: &str) -> io::Result<()> {
+        let screen = screen_size(self.host.environment());
+        if count_rows(text, screen.width) < screen.height {
+            return self.printer.write_data(text);
         }
-        let shown = pager(self).and_then(|pager| match pager {
-            Some(pager) => show(&pager, text).map(|()| true),
+        let shown = find_pager(self).and_then(|pager| match pager {
+            Some(pager) => show_in_pager(&pager, text).map(|()| true),
             None => Ok(false),
         });
         match shown {
             Ok(true) => Ok(()),
-            Ok(false) => self.printer.data(text),
+            Ok(false) => self.printer.write_data(text),
             Err(error) => {
-                let done = self.printer.data(text);
+                let done = self.printer.write_data(text);
                 let error_text = escape::line(&error.to_string());
                 let hint = word_hint(Some(error.hint()), &error.next_steps()).unwrap_or_default();
                 self.printer
-                    .note(&format!("note: {error_text}\n  next: {}", escape::line(&hint)));
+                    .show_note(&format!("note: {error_text}\n  next: {}", escape::line(&hint)));
                 done
             }
         }
@@ -140,7 +140,7 @@ mod tests {
             ("\u{1b}[31m0123456789\u{1b}[0m", 10, 1),
         ];
         for (text, width, expected) in cases {
-            assert_eq!(rows(text, width), expected, "{text:?}");
+            assert_eq!(count_rows(text, width), expected, "{text:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::app::App;
-use crate::terminal::progress::{TICK, seconds, style_of};
+use crate::terminal::progress::{TICK, format_seconds, style_of};
 
 /// Minimum duration of work that is shown.
 const SHORT: Duration = Duration::from_millis(400);
@@ -24,7 +24,7 @@ pub struct WorkDisplay {
 
 impl WorkDisplay {
     /// Starts to show work, as in `verifying the evidence`.
-    pub fn on(app: &App, what: &'static str) -> Self {
+    pub fn start_on(app: &App, what: &'static str) -> Self {
         let bar = ProgressBar::hidden();
         if app.printer.quiet || app.printer.json {
             return Self { bar, shown: None };
@@ -33,11 +33,11 @@ impl WorkDisplay {
         let (printer, line) = (app.printer, bar.clone());
         let thread = std::thread::spawn(move || {
             let goes_on = |wait| matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
-            let text = || words(what, line.position(), line.elapsed());
+            let text = || format_work(what, line.position(), line.elapsed());
             let terminal = ProgressDrawTarget::stderr();
             if terminal.is_hidden() {
                 while goes_on(LOGGED) {
-                    printer.note(&text());
+                    printer.show_note(&text());
                 }
             } else if goes_on(SHORT) {
                 line.set_draw_target(terminal);
@@ -56,7 +56,7 @@ impl WorkDisplay {
     }
 
     /// Counts one completed step.
-    pub fn step(&self) {
+    pub fn count_step(&self) {
         self.bar.inc(1);
     }
 }
@@ -72,8 +72,8 @@ impl Drop for WorkDisplay {
 }
 
 /// Formats the state of the work.
-fn words(what: &str, done: u64, passed: Duration) -> String {
-    let passed = seconds(passed);
+fn format_work(what: &str, done: u64, passed: Duration) -> String {
+    let passed = format_seconds(passed);
     match done {
         0 => format!("{what}, {passed}"),
         done => format!("{what}: {done}, {passed}"),
@@ -91,7 +91,7 @@ mod tests {
             ((7, 61_000), "replaying: 7, 61.0 s"),
         ];
         for ((done, ms), line) in cases {
-            assert_eq!(words("replaying", done, Duration::from_millis(ms)), line);
+            assert_eq!(format_work("replaying", done, Duration::from_millis(ms)), line);
         }
     }
 }

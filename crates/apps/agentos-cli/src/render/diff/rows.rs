@@ -2,7 +2,7 @@
 //!
 //! Owns: parsing unified diffs. Never: relies on more of a hunk header than its line numbers.
 
-/// DiffRow of a diff.
+/// Row of a diff.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DiffRow<'a> {
     /// Start of a file.
@@ -18,7 +18,7 @@ pub enum DiffRow<'a> {
 /// Line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// LineKind of the line.
+    /// Kind of the line.
     pub kind: LineKind,
     /// Number in the old file. `None` if the line is added.
     pub old: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Line<'a> {
     pub text: &'a str,
 }
 
-/// LineKind of a line.
+/// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// Unchanged line.
@@ -51,13 +51,13 @@ struct OpenHunk {
 }
 
 /// Parses a diff into rows. The text must already be escaped.
-pub fn rows(text: &str) -> Vec<DiffRow<'_>> {
+pub fn parse_rows(text: &str) -> Vec<DiffRow<'_>> {
     let mut open = OpenHunk::default();
-    text.lines().map(|line| open.row(line)).collect()
+    text.lines().map(|line| open.read_row(line)).collect()
 }
 
 impl OpenHunk {
-    fn row<'a>(&mut self, line: &'a str) -> DiffRow<'a> {
+    fn read_row<'a>(&mut self, line: &'a str) -> DiffRow<'a> {
         let (mark, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
         let kind = match mark {
             "+" if self.new_left > 0 => Some(LineKind::Added),
@@ -66,9 +66,9 @@ impl OpenHunk {
             _ => None,
         };
         if let Some(kind) = kind {
-            return DiffRow::Line(self.line(kind, rest));
+            return DiffRow::Line(self.read_line(kind, rest));
         }
-        if let Some(counts) = counts(line) {
+        if let Some(counts) = parse_header(line) {
             *self = counts;
             return DiffRow::Hunk(line);
         }
@@ -81,7 +81,7 @@ impl OpenHunk {
         }
     }
 
-    fn line<'a>(&mut self, kind: LineKind, text: &'a str) -> Line<'a> {
+    fn read_line<'a>(&mut self, kind: LineKind, text: &'a str) -> Line<'a> {
         let (old, new) = (self.old, self.new);
         let (is_old, is_new) = (kind != LineKind::Added, kind != LineKind::Removed);
         // The header is untrusted: its numbers may be at the limit of the type.
@@ -100,7 +100,7 @@ impl OpenHunk {
 }
 
 /// Parses the numbers of a hunk header such as `@@ -12,3 +12,4 @@`. `None` if the line is not one.
-fn counts(line: &str) -> Option<OpenHunk> {
+fn parse_header(line: &str) -> Option<OpenHunk> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let pair = |text: &str| {

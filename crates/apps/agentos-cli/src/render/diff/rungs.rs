@@ -29,24 +29,24 @@ impl<'a> RungMargin<'a> {
     }
 
     /// Starts another file.
-    pub fn file(&mut self, path: &str) {
+    pub fn start_file(&mut self, path: &str) {
         let files = self.report.iter().flat_map(|report| &report.files);
         self.file = files.into_iter().find(|file| file.path == path);
         self.shown = None;
     }
 
     /// Returns the columns of the margin, 0 without a report.
-    pub fn width(&self) -> usize {
+    pub fn margin_width(&self) -> usize {
         if self.report.is_some() { MARGIN } else { 0 }
     }
 
     /// Returns the margin of a line, or of a heading.
-    pub fn margin(&mut self, line: Option<&Line<'_>>) -> String {
-        let width = self.width();
+    pub fn next_margin(&mut self, line: Option<&Line<'_>>) -> String {
+        let width = self.margin_width();
         if width == 0 {
             return String::new();
         }
-        let word = line.and_then(|line| self.word(line)).unwrap_or_default();
+        let word = line.and_then(|line| self.hunk_word(line)).unwrap_or_default();
         let blanks = " ".repeat(width.saturating_sub(word.chars().count()));
         let painted = match word {
             "" => String::new(),
@@ -57,7 +57,7 @@ impl<'a> RungMargin<'a> {
     }
 
     /// Returns the word of the hunk that changes this line. `None` if there is no such hunk or its word was already shown.
-    fn word(&mut self, line: &Line<'_>) -> Option<&'static str> {
+    fn hunk_word(&mut self, line: &Line<'_>) -> Option<&'static str> {
         if line.kind == LineKind::Same {
             return None;
         }
@@ -71,12 +71,12 @@ impl<'a> RungMargin<'a> {
         if self.shown.replace(hunk.index) == Some(hunk.index) {
             return None;
         }
-        hunk.rung.map(word)
+        hunk.rung.map(rung_word)
     }
 }
 
 /// Returns a rung as one word.
-fn word(rung: Rung) -> &'static str {
+fn rung_word(rung: Rung) -> &'static str {
     match rung {
         Rung::ExactStated => "exact",
         Rung::ExactMoved => "moved",

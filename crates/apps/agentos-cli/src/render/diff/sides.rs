@@ -3,7 +3,7 @@
 //! Owns: the pairs of old and new lines, and the wrapping of long lines. Never: truncates a line.
 
 use super::rows::{DiffRow, Line, LineKind};
-use super::{RowPainter, painted};
+use super::{RowPainter, paint_nonempty};
 use crate::printer::style;
 
 /// Replacement of a tab.
@@ -12,9 +12,9 @@ const TAB: &str = "    ";
 const BETWEEN: &str = " │ ";
 
 /// Writes all rows side by side.
-pub fn sides(out: &mut String, rows: &[DiffRow<'_>], width: usize, painter: &mut RowPainter<'_>) {
+pub fn write_sides(out: &mut String, rows: &[DiffRow<'_>], width: usize, painter: &mut RowPainter<'_>) {
     let digits = painter.digits.unwrap_or(3);
-    let taken = painter.rungs.width() + BETWEEN.chars().count() + 2 * (digits + 3);
+    let taken = painter.rungs.margin_width() + BETWEEN.chars().count() + 2 * (digits + 3);
     let room = (width.saturating_sub(taken) / 2).max(20);
     let mut waiting = UnpairedLines::default();
     for row in rows {
@@ -28,12 +28,12 @@ pub fn sides(out: &mut String, rows: &[DiffRow<'_>], width: usize, painter: &mut
                 LineKind::Added => waiting.new.push(*line),
                 LineKind::Same => {
                     waiting.flush(out, painter, digits, room);
-                    beside(out, painter, (Some(*line), Some(*line)), digits, room);
+                    write_pair(out, painter, (Some(*line), Some(*line)), digits, room);
                 }
             },
             DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => {
                 waiting.flush(out, painter, digits, room);
-                painter.heading(out, row);
+                painter.write_heading(out, row);
             }
         }
     }
@@ -52,7 +52,7 @@ impl UnpairedLines<'_> {
     fn flush(&mut self, out: &mut String, painter: &mut RowPainter<'_>, digits: usize, room: usize) {
         for at in 0..self.old.len().max(self.new.len()) {
             let pair = (self.old.get(at).copied(), self.new.get(at).copied());
-            beside(out, painter, pair, digits, room);
+            write_pair(out, painter, pair, digits, room);
         }
         self.old.clear();
         self.new.clear();
@@ -60,7 +60,7 @@ impl UnpairedLines<'_> {
 }
 
 /// Writes a pair of lines, in as many rows as the longer one needs.
-fn beside(
+fn write_pair(
     out: &mut String,
     painter: &mut RowPainter<'_>,
     (old, new): (Option<Line<'_>>, Option<Line<'_>>),
@@ -69,25 +69,25 @@ fn beside(
 ) {
     let margin = painter
         .rungs
-        .margin(new.filter(|line| line.kind != LineKind::Same).or(old).as_ref());
-    let left = side(old, |line| line.old, digits, room);
-    let right = side(new, |line| line.new, digits, room);
-    let empty = || SideCell::empty(digits, room);
+        .next_margin(new.filter(|line| line.kind != LineKind::Same).or(old).as_ref());
+    let left = wrap_side(old, |line| line.old, digits, room);
+    let right = wrap_side(new, |line| line.new, digits, room);
+    let empty = || SideCell::blank_cell(digits, room);
     for at in 0..left.len().max(right.len()) {
         let cell = |cells: &[SideCell]| cells.get(at).cloned().unwrap_or_else(empty);
         let (left, right) = (cell(&left), cell(&right));
         if at == 0 {
             out.push_str(&margin);
         } else {
-            out.push_str(&" ".repeat(painter.rungs.width()));
+            out.push_str(&" ".repeat(painter.rungs.margin_width()));
         }
         let blanks = " ".repeat(room.saturating_sub(left.width));
         let row = format!(
             "{}{}{blanks}{}{}{}",
-            painted(style::DIM, &left.number),
+            paint_nonempty(style::DIM, &left.number),
             left.text,
-            painted(style::DIM, BETWEEN),
-            painted(style::DIM, &right.number),
+            paint_nonempty(style::DIM, BETWEEN),
+            paint_nonempty(style::DIM, &right.number),
             right.text
         );
         out.push_str(row.trim_end());
@@ -95,7 +95,7 @@ fn beside(
     }
 }
 
-/// DiffRow of one side.
+/// Row of one side.
 #[derive(Clone)]
 struct SideCell {
     number: String,
@@ -105,7 +105,7 @@ struct SideCell {
 }
 
 impl SideCell {
-    fn empty(digits: usize, room: usize) -> Self {
+    fn blank_cell(digits: usize, room: usize) -> Self {
         Self {
             number: " ".repeat(digits + 1),
             text: " ".repeat(room.min(1)),
@@ -114,7 +114,7 @@ impl SideCell {
     }
 }
 
-fn side(
+fn wrap_side(
     line: Option<Line<'_>>,
     number: fn(&Line<'_>) -> Option<u64>,
     digits: usize,
@@ -124,13 +124,13 @@ fn side(
         return Vec::new();
     };
     let wide = line.text.replace('\t', TAB);
-    let (mark, own) = super::mark(line.kind);
+    let (mark, own) = super::line_mark(line.kind);
     let mut cells = Vec::new();
     let mut part = mark.to_owned();
     let mut width = 1;
     for c in wide.chars() {
         if width >= room {
-            cells.push(cell(own, &part, width));
+            cells.push(format_cell(own, &part, width));
             // A blank aligns wrapped text with the code above, not with its mark.
             part = " ".to_owned();
             width = 1;
@@ -138,7 +138,7 @@ fn side(
         part.push(c);
         width += 1;
     }
-    cells.push(cell(own, &part, width));
+    cells.push(format_cell(own, &part, width));
     let number = number(&line).map(|number| number.to_string()).unwrap_or_default();
     for (at, cell) in cells.iter_mut().enumerate() {
         let number = if at == 0 { number.as_str() } else { "" };
@@ -147,10 +147,10 @@ fn side(
     cells
 }
 
-fn cell(style: &str, text: &str, width: usize) -> SideCell {
+fn format_cell(style: &str, text: &str, width: usize) -> SideCell {
     SideCell {
         number: String::new(),
-        text: painted(style, text),
+        text: paint_nonempty(style, text),
         width,
     }
 }

@@ -38,7 +38,7 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
     let mut out = String::new();
     let expected = ["fn one() {", "    work(2);", long, "}"];
     let actual = ["fn one() {", "    work(1);", long];
-    hunk_lines(
+    write_hunk(
         &mut out,
         &hunk(
             agentos_landing::RefusalCode::DoesNotApply,
@@ -60,7 +60,7 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
 #[test]
 fn a_hunk_that_resembles_nothing_shows_what_it_expects_alone() {
     let mut out = String::new();
-    hunk_lines(
+    write_hunk(
         &mut out,
         &hunk(
             agentos_landing::RefusalCode::DoesNotApply,
@@ -79,7 +79,7 @@ fn a_hunk_that_resembles_nothing_shows_what_it_expects_alone() {
 #[test]
 fn several_places_are_told_and_a_landed_hunk_says_where() {
     let mut out = String::new();
-    hunk_lines(
+    write_hunk(
         &mut out,
         &hunk(agentos_landing::RefusalCode::Ambiguous, &[2, 4], &["x"], &["x"]),
     );
@@ -88,9 +88,9 @@ fn several_places_are_told_and_a_landed_hunk_says_where() {
     landed.rung = Some(Rung::ExactMoved);
     landed.found_line = Some(12);
     landed.refusal = None;
-    hunk_lines(&mut out, &landed);
+    write_hunk(&mut out, &landed);
     landed.status = HunkStatus::AlreadyThere;
-    hunk_lines(&mut out, &landed);
+    write_hunk(&mut out, &landed);
     insta::assert_snapshot!(plain(&out), @r"
     x hunk 1: ambiguous: the lines are not in the file (lines 2, 4)
         the answer expects                           the file has, from line 2
