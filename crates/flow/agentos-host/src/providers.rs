@@ -208,7 +208,7 @@ fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
                 .as_ref()
                 .map(|program| program.command.clone());
             listed.model.clone_from(&resolved.profile.model);
-            listed.key = keys::status(host, &resolved).words();
+            listed.key = keys::status(host, &resolved).describe_source();
         }
         Err(error) => listed.problem = Some(error.message),
     }

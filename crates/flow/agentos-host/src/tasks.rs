@@ -101,7 +101,7 @@ pub(crate) async fn run_task(
         events.send(RunEvent::Began(Activity::SearchingContext));
         let found = find_context(session, spec, &tool, &task)?;
         let others: Vec<String> = found
-            .paths()
+            .list_paths()
             .filter(|path| !files.contains(path))
             .cloned()
             .collect();

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Cause of an outcome: who or what is responsible for it. A front end turns it into an exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// Not `non_exhaustive`: a front end matches every cause by name, so that a new cause breaks its build instead
+// of becoming a wrong exit status.
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Nothing went wrong.

@@ -1,11 +1,11 @@
 //! The causes of an error, as texts that a front end in another process can show.
 //!
-//! Owns: how a chain of sources becomes a list, and which of its texts a message leaves unsaid. Never: removes a secret: an error that
-//! may hold one is cleaned by who made it.
+//! Owns: how a chain of sources becomes a list, and which of its texts a message does not contain. Never: removes a
+//! secret; the code that creates an error removes secrets from its text.
 
 use std::error::Error;
 
-/// Causes that are listed. A chain in practice has fewer than five.
+/// Maximum number of listed causes. A chain in practice has fewer than five.
 const MOST_CAUSES: usize = 16;
 
 /// Maximum characters of a cause. A longer one is left out.
@@ -16,6 +16,8 @@ const LONGEST_CAUSE: usize = 1000;
 pub fn list_causes(error: &dyn Error) -> Vec<String> {
     let mut causes: Vec<String> = Vec::new();
     let mut source = error.source();
+    // A limit, because an implementation of `source` of another crate could return itself, and the loop would
+    // not end.
     while let Some(error) = source
         && causes.len() < MOST_CAUSES
     {
@@ -24,7 +26,7 @@ pub fn list_causes(error: &dyn Error) -> Vec<String> {
         if text.chars().count() > LONGEST_CAUSE {
             text = format!("a cause of {} bytes is left out", text.len());
         }
-        // An error that only passes its source on says the same.
+        // An error that only passes its source on has the same text.
         if causes.last() != Some(&text) {
             causes.push(text);
         }
@@ -33,8 +35,8 @@ pub fn list_causes(error: &dyn Error) -> Vec<String> {
     causes
 }
 
-/// Returns the causes that tell more than the message and the causes before them, for people: without the numbers that the system and
-/// libgit2 add to their words.
+/// Returns the causes whose text is neither in the message nor in the causes before them. They are shown to people, so the
+/// numbers that the operating system and libgit2 add are left out.
 #[must_use]
 pub fn unsaid_causes<'a>(message: &str, causes: &'a [String]) -> Vec<&'a str> {
     let mut said = message.to_owned();
@@ -50,8 +52,10 @@ pub fn unsaid_causes<'a>(message: &str, causes: &'a [String]) -> Vec<&'a str> {
     unsaid
 }
 
-/// Cuts the numbers off the words of a cause.
+/// Returns the text of a cause without the error numbers at its end.
 fn without_numbers(cause: &str) -> &str {
+    // The standard library ends the text of a system error with ` (os error N)`, and `git2` ends its text with
+    // `; class=NAME (N)`.
     let words = cause.split(" (os error").next().unwrap_or(cause);
     words.split("; class=").next().unwrap_or(words)
 }

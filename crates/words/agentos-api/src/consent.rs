@@ -11,6 +11,7 @@ pub struct ConsentPrompt {
     /// Paths that the change touches, sorted.
     pub paths: Vec<String>,
     /// Canonical diff. Untrusted text; bytes that are not UTF-8 are replaced by U+FFFD.
+    // A text, because JSON has no bytes. The binding is computed from the original bytes, not from this text.
     pub diff: String,
     /// Rules that ask, the strictest first.
     pub reasons: Vec<ConsentReason>,
@@ -43,6 +44,7 @@ pub struct ConsentBinding {
     /// Commit that the change was judged against.
     pub base_commit: String,
     /// SHA-256 of the policy, 64 hex digits.
+    // The policy is part of the binding: after a rule has changed, the same diff may need another decision.
     pub policy_sha256: String,
     /// Ref that would move, as in `refs/heads/main`.
     pub target_ref: String,
@@ -52,6 +54,9 @@ pub struct ConsentBinding {
 
 /// Reply of a person to a run's request for consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// Strict, unlike the shapes that are only read by front ends: a misspelt field of a consent must not be ignored
+// silently. A field for the person's name is refused as well, because only the service that authenticated the
+// person knows it.
 #[serde(deny_unknown_fields)]
 pub struct ConsentReply {
     /// Version of this shape: 1.

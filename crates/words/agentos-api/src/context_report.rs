@@ -39,7 +39,7 @@ pub struct ContextFileReport {
 
 impl ContextReport {
     /// Returns the paths, most relevant first.
-    pub fn paths(&self) -> impl Iterator<Item = &String> {
+    pub fn list_paths(&self) -> impl Iterator<Item = &String> {
         self.files.iter().map(|file| &file.path)
     }
 }

@@ -20,6 +20,7 @@ pub struct DoctorReport {
 
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// The name in the committed schema is older than the type's name of two words; readers generate code from it.
 #[schemars(rename = "Check")]
 pub struct DoctorCheck {
     /// Stable name of the check, as in `identity`.
@@ -33,6 +34,7 @@ pub struct DoctorCheck {
     /// Remedy, in words. `None` if nothing needs to be done or `next` describes it.
     pub fix: Option<String>,
     /// Remedies as data: alternatives, the best first.
+    // `next` is newer than the shape's version 1: a report without steps must stay the document that it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
     /// Cause from which the exit status is computed. `None` if the check passed. Not part of the JSON: `code` is more specific.
@@ -71,7 +73,7 @@ impl DoctorCheck {
 
     /// Creates the result of a check that needs attention, with remedies as data.
     #[must_use]
-    pub fn advised(
+    pub fn attention_with_steps(
         name: &str,
         code: &str,
         details: impl Into<String>,
@@ -93,6 +95,8 @@ impl DoctorCheck {
 
 /// Status of a checked item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// Other enums of this crate are kebab-case. Each of these variants is one word, which both spellings write
+// alike.
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
     /// The check passed.

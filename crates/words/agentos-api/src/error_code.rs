@@ -46,6 +46,8 @@ pub fn normalize_code(code: &str) -> Cow<'_, str> {
 }
 
 /// All error codes, grouped by cause.
+// One line for each code, so that a code, its statuses and its meaning are found by one search. rustfmt would
+// wrap most of them.
 #[rustfmt::skip]
 pub const ERROR_CODES: &[ErrorCode] = &[
     // The command and its input.

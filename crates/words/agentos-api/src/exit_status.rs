@@ -30,11 +30,15 @@ pub enum ExitStatus {
     /// A limit or timeout was reached.
     Limit = 9,
     /// The user stopped the program.
+    // 128 + 2: the status that a shell reports for a program that SIGINT (signal 2) ended, so that scripts
+    // treat a stop during a run like one before it.
     Interrupted = 130,
 }
 
 impl ExitStatus {
     /// Every status, for help texts and tests.
+    // An array with its length: Rust cannot list the variants of an enum, and one that is missing here would be
+    // missing in the help text and in the reference page.
     pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Internal,

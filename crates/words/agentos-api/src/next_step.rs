@@ -22,6 +22,8 @@ pub enum NextStep {
     /// Run a git command, which is worded the same in every front end.
     RunGit {
         /// Command line, as a person types it.
+        // Git's own command lines are the same in every front end, so this is the one step that contains its
+        // words.
         command: String,
     },
     /// Commit or stash uncommitted work that prevents landing.

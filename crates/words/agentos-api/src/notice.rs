@@ -29,12 +29,15 @@ pub struct Notice {
     /// Details, one line each.
     pub details: Vec<String>,
     /// Steps that a person can take, as data: alternatives, the best first.
+    // A notice is also part of a streamed event (`run-event`), and an event without steps must stay the
+    // document that it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
 }
 
 impl Notice {
     /// Code of a notice about an interrupted landing that recovery finished or rolled back.
+    // A constant, because one crate writes this code and another one filters for it.
     pub const RECOVERED: &str = "recovered";
 
     /// Creates a notice without details.

@@ -40,9 +40,10 @@ pub struct KeyStatus {
 impl KeyStatus {
     /// Returns the source and whether the key is sent, for a table.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn describe_source(&self) -> String {
         match (&self.source, &self.withheld) {
             (Some(source), None) => source.clone(),
+            // The reason is a sentence and would break the table; it is in `withheld`.
             (Some(source), Some(_)) => format!("{source}, not sent"),
             (None, _) => "none".to_owned(),
         }
@@ -57,6 +58,7 @@ pub struct KeyCheck {
     /// Time of the check, in RFC 3339.
     pub at: String,
     /// Address of the service, as `host:port`.
+    // The address is kept because a key is bound to it: an accepted key says nothing about another address.
     pub endpoint: String,
     /// Last four characters of the key. `None` if the key is too short to show them.
     pub ending: Option<String>,
@@ -64,6 +66,7 @@ pub struct KeyCheck {
 
 /// Report of `agentos profile show --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// The name in the committed schema is older than the type's name of two words; readers generate code from it.
 #[schemars(rename = "Shown")]
 pub struct ProfileReport {
     /// Version of this shape: 1.

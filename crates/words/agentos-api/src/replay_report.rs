@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Report of `agentos evidence replay --json`.
+// Not `Deserialize`, unlike other reports: no program of the product reads this one back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct ReplayReport {
     /// Version of this shape: 1.
@@ -60,6 +61,7 @@ pub struct Difference {
     /// Place in the station's record, as in `report/files/0/path`.
     pub what: String,
     /// Recorded value.
+    // Both values are JSON as text: they can be of any type, and a person compares them by eye.
     pub recorded: String,
     /// Value from the replay.
     pub replayed: String,

@@ -21,6 +21,7 @@ pub struct EventReport {
 
 /// Content of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// Tagged inside the object, so that a page can select by `event.kind` without knowing every kind.
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventBody {
     /// An activity that may take long has begun.
@@ -60,6 +61,8 @@ pub enum EventBody {
         /// Time of the record, as in `2026-01-02T03:04:05.000Z`.
         at: String,
         /// Body with secrets removed. A long body is replaced by its reference, as on the tape.
+        // Untyped, because the bodies of records are defined by the kernel, and a front end in another process
+        // depends on words alone.
         body: Value,
     },
     /// A person's consent is requested. A reply with the same binding answers it.

@@ -32,6 +32,8 @@ pub struct Obstacle {
     /// Description of the obstacle, in one sentence.
     pub message: String,
     /// Remedy, in words. `None` if there is none, or until a front end has worded `next`.
+    // Readers of JSON knew this field before `next` existed, so the command line fills it from `next` before it
+    // prints.
     pub hint: Option<String>,
     /// Next steps as data: alternatives, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,11 +66,14 @@ pub struct ProviderStatus {
 
 /// Proposed next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// The name in the committed schema is older than the type's name of two words; readers generate code from it.
 #[schemars(rename = "Step")]
 pub struct ProposedStep {
     /// Step, as data.
     pub action: NextStep,
     /// Step as a command of the front end. Empty until the front end has worded it.
+    // Not optional, because readers of the first JSON shape expect a string. The host leaves it empty: only a
+    // front end names verbs.
     pub command: String,
     /// Purpose of the step.
     pub why: String,

@@ -81,7 +81,7 @@ fn format_keys(report: &AuthStatus) -> String {
     for (provider, status) in &report.keys {
         rows.push(vec![
             escape::line(provider),
-            escape::line(&status.words()),
+            escape::line(&status.describe_source()),
             status
                 .hint
                 .as_deref()

@@ -82,7 +82,7 @@ fn files_are_found_that_the_task_is_about_and_that_may_be_shown() {
     ];
     for (what, mode, task, is_late, expected) in cases {
         let report = search(&shop, &Described(mode, None), task, is_late);
-        let paths: Vec<&String> = report.paths().collect();
+        let paths: Vec<&String> = report.list_paths().collect();
         assert_eq!(paths, expected, "{what}");
         // The rules are not ranked, and neither is what the patterns leave out.
         assert_eq!(report.ranked, 5, "{what}");

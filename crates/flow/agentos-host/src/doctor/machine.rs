@@ -51,7 +51,7 @@ fn keyring(host: &Host) -> DoctorCheck {
         Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
         Keyring::None => DoctorCheck {
             fix: Some("keep keys in the environment".to_owned()),
-            ..DoctorCheck::advised(
+            ..DoctorCheck::attention_with_steps(
                 "keyring",
                 "no-keyring",
                 "there is no keyring in this session",
@@ -74,7 +74,7 @@ fn keyring(host: &Host) -> DoctorCheck {
 fn signing_key(host: &Host) -> DoctorCheck {
     let unsigned = |code, details: String| DoctorCheck {
         fix: Some("open a keyring".to_owned()),
-        ..DoctorCheck::advised(
+        ..DoctorCheck::attention_with_steps(
             "evidence key",
             code,
             details,
@@ -183,7 +183,7 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
     checks.push(match connected.as_slice() {
         [] => DoctorCheck {
             fix: Some("start a local server or set a key".to_owned()),
-            ..DoctorCheck::advised(
+            ..DoctorCheck::attention_with_steps(
                 "providers",
                 "no-provider",
                 format!("none of {} is connected", found.len()),
@@ -205,7 +205,7 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
             let name = format!("provider {}", tool.provider);
             checks.push(DoctorCheck {
                 fix: tool.fix.clone(),
-                ..DoctorCheck::advised(&name, tool.status.as_str(), &tool.details, steps)
+                ..DoctorCheck::attention_with_steps(&name, tool.status.as_str(), &tool.details, steps)
             });
         }
     }

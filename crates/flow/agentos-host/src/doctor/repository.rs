@@ -71,7 +71,7 @@ fn unfinished(repo: &Repository) -> DoctorCheck {
         Ok(None) => DoctorCheck::fine("landing", "no landing is unfinished"),
         Ok(Some(run)) => DoctorCheck {
             fix: Some("land something: that finishes it or rolls it back first".to_owned()),
-            ..DoctorCheck::advised(
+            ..DoctorCheck::attention_with_steps(
                 "landing",
                 "unfinished",
                 format!("the landing of run `{run}` was interrupted, or is still running"),
