@@ -7,7 +7,7 @@ use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHe
 use agentos_verdict::{Check, CheckStatus, ProviderSpec};
 use serde_json::Value;
 
-use crate::structure::{problems_of, succeeded};
+use crate::structure::{has_succeeded, problems_of};
 use crate::witness::sha256;
 
 /// The program's report about the server, or the reason why it cannot be read.
@@ -112,6 +112,7 @@ fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
         .map_or("no address".to_owned(), ToString::to_string);
     let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
     details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
+    // The schema cannot express this: `error_category` may be absent only if the server is connected.
     if !said.is_connected() && said.error_category.is_none() {
         return Err(format!("{}, but the report has no error category", said.status).into());
     }
@@ -125,6 +126,8 @@ fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
     match said.status {
         HealthStatus::Connected => Ok(details),
         HealthStatus::NotConfigured => Err(NotHeld::Skipped(details)),
+        // Only a network error means that there is no server. `unreachable` with another category is a server
+        // that answered wrongly.
         HealthStatus::Unreachable if said.error_category == Some(ErrorCategory::Network) => {
             Err(NotHeld::Skipped(details))
         }
@@ -152,7 +155,7 @@ fn typed_result(run: Option<&ToolRun>) -> Result<ToolResult, String> {
 
 /// Returns true if a model answered: with text, with a diff that lands, or with a diff that was refused.
 fn was_answered(result: &ToolResult) -> bool {
-    succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
+    has_succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
 }
 
 fn minimal_run(facts: &GateFacts<'_>) -> CheckOutcome {
@@ -162,6 +165,7 @@ fn minimal_run(facts: &GateFacts<'_>) -> CheckOutcome {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
         problems.push(format!("no answer: {said}"));
     }
+    // A profile may replay a recording, which answers without any server. That is no evidence for a connection.
     if let Some(reason) = &result.mock {
         problems.push(format!("the answer was not made by a model: {reason}"));
     }
@@ -197,6 +201,7 @@ fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
     if result.output_kind != OutputKind::Diff || diff.is_empty() {
         problems.push("the result is valid but contains no diff".to_owned());
     }
+    // The gate computes the hash itself, because the program's own hash would match its own mistake.
     if result.diff_sha256.as_deref() != Some(sha256(diff.as_bytes()).as_str()) {
         problems.push("the stated hash is not the hash of the diff".to_owned());
     }
@@ -219,6 +224,7 @@ fn power_boundary(facts: &GateFacts<'_>) -> CheckOutcome {
             let violations = result.boundary.violations.join(", ");
             problems.push(format!("measured by the program: {violations}"));
         }
+        // Without both measurements `wrote_files: false` would be an assertion and not an observation.
         if result.boundary.before.is_none() || result.boundary.after.is_none() {
             problems.push("the program did not measure the repository before and after".to_owned());
         }
@@ -245,7 +251,7 @@ fn check_structure(facts: &GateFacts<'_>) -> CheckOutcome {
                 problems.extend(problems_of(facts.spec, value));
                 if let Ok(result) = typed_result(Some(run)) {
                     let said = value.get("status").and_then(Value::as_str).unwrap_or_default();
-                    problems.extend(untrue_code(run.code, succeeded(&result), said));
+                    problems.extend(untrue_code(run.code, has_succeeded(&result), said));
                 }
             }
             Err(reason) => problems.push(reason.clone()),
@@ -259,6 +265,7 @@ fn check_structure(facts: &GateFacts<'_>) -> CheckOutcome {
         seen.push_str("; the key is on no stream and in no file");
     }
     let mut details = check_outcome(problems, seen)?;
+    // Skipped only at the end: a structural problem is a failure even if the search for leaks was impossible.
     let Err(reason) = facts.leaks else {
         return Ok(details);
     };

@@ -15,7 +15,7 @@ use crate::error::GateError;
 
 /// The end of a call: exit code and output.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ended {
+pub(crate) struct FinishedCall {
     /// The exit code; `None` if a signal ended the process.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -26,7 +26,7 @@ pub(crate) struct Ended {
     pub(crate) json: Value,
 }
 
-impl Ended {
+impl FinishedCall {
     /// Runs a command with `input` on its standard input and ends it after `limit`; with `None` there is no limit.
     pub(crate) fn run(
         command: &mut Command,
@@ -39,13 +39,13 @@ impl Ended {
     }
 
     /// Returns a text of the printed JSON by its path, such as `result/diff`; empty if there is none.
-    pub(crate) fn text(&self, path: &str) -> &str {
+    pub(crate) fn text_at(&self, path: &str) -> &str {
         let value = self.json.pointer(&format!("/{path}"));
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns a text of each member of a printed list: the pointer `inner` in each member of `list`.
-    pub(crate) fn texts(&self, list: &str, inner: &str) -> Vec<&str> {
+    pub(crate) fn texts_at(&self, list: &str, inner: &str) -> Vec<&str> {
         let members = self.json.get(list).and_then(Value::as_array);
         let text = |member| Value::pointer(member, inner)?.as_str();
         members.into_iter().flatten().filter_map(text).collect()
@@ -53,17 +53,20 @@ impl Ended {
 
     /// Returns the last line of standard error, at most 200 characters.
     fn last_line(&self) -> String {
+        // With `-vv`, log lines precede the error message on the same stream.
         let last = self.stderr.trim().lines().next_back().unwrap_or_default();
         last.chars().take(200).collect()
     }
 
     /// Describes the end for the details of a check.
-    pub(crate) fn short(&self) -> String {
-        let find = |name: &str| match self.text(name) {
-            "" => self.text(&format!("error/{name}")).to_owned(),
+    pub(crate) fn describe_end(&self) -> String {
+        let find = |name: &str| match self.text_at(name) {
+            "" => self.text_at(&format!("error/{name}")).to_owned(),
             text => text.to_owned(),
         };
         let mut said = vec![find("outcome"), find("code"), find("message"), self.last_line()];
+        // Results have these fields at the top; failures of the command line have `code` and `message` below
+        // `error`.
         said.retain(|part| !part.is_empty());
         let shown: String = said.join(", ").chars().take(240).collect();
         match self.code {
@@ -91,7 +94,7 @@ impl Ended {
     }
 }
 
-impl From<Output> for Ended {
+impl From<Output> for FinishedCall {
     fn from(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
@@ -105,7 +108,9 @@ impl From<Output> for Ended {
 }
 
 /// Runs a command to its end, or to the limit.
-fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<Ended> {
+fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<FinishedCall> {
+    // Null and not inherited: a program that asks on its standard input must get its end, not wait for the
+    // gate's terminal.
     command.stdin(if input.is_empty() {
         Stdio::null()
     } else {
@@ -134,9 +139,9 @@ fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Resul
     };
     let (stdout, stderr) = (bytes(out), bytes(err));
     let status = child.wait()?;
-    Ok(Ended {
+    Ok(FinishedCall {
         out_of_time,
-        ..Ended::from(Output {
+        ..FinishedCall::from(Output {
             status,
             stdout,
             stderr,
@@ -159,8 +164,8 @@ fn read_in_thread(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) 
 mod tests {
     use super::*;
 
-    fn ended(script: &str, limit: Duration) -> Ended {
-        Ended::run(Command::new("sh").args(["-c", script]), "in", Some(limit)).unwrap()
+    fn ended(script: &str, limit: Duration) -> FinishedCall {
+        FinishedCall::run(Command::new("sh").args(["-c", script]), "in", Some(limit)).unwrap()
     }
 
     #[test]

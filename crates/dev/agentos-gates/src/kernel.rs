@@ -20,7 +20,7 @@ use crate::options::GateRun;
 use ground::Ground;
 
 /// Checks of a gate that are code rather than rows of `cases.toml`.
-type GateJudge = fn(&Ground, &mut Checks<'_>) -> Result<(), GateError>;
+type GateJudge = fn(&Ground, &mut GateChecks<'_>) -> Result<(), GateError>;
 
 const JUDGES: &[(&str, GateJudge)] = &[
     ("tl_r1_end_to_end", flow::end_to_end),
@@ -38,11 +38,11 @@ const JUDGES: &[(&str, GateJudge)] = &[
 /// Makes the checks of a gate: first its cases in `cases.toml`, then the checks that are code.
 pub(crate) fn make_checks(asked: &GateRun, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let ground = Ground::new(asked)?;
-    let mut checks = Checks {
+    let mut checks = GateChecks {
         gate: &asked.gate,
         made: Vec::new(),
     };
-    scenes::play(&ground, &mut checks)?;
+    scenes::play_scenes(&ground, &mut checks)?;
     for (_, judge) in JUDGES.iter().filter(|(name, _)| *name == asked.gate.name) {
         judge(&ground, &mut checks)?;
     }
@@ -54,14 +54,14 @@ pub(crate) fn make_checks(asked: &GateRun, tape: &mut GateTape) -> Result<Vec<Ch
 }
 
 /// The checks of a gate so far.
-struct Checks<'a> {
+struct GateChecks<'a> {
     gate: &'a GateSpec,
     made: Vec<Check>,
 }
 
-impl Checks<'_> {
+impl GateChecks<'_> {
     /// Adds a check that held or did not hold.
-    fn add(&mut self, id: &str, held: bool, said: impl Into<String>) {
+    fn add_check(&mut self, id: &str, held: bool, said: impl Into<String>) {
         self.made.push(Check::new(id, &self.name(id), held, said));
     }
 

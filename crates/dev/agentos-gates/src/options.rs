@@ -71,7 +71,7 @@ impl OutputShape {
     ///
     /// # Errors
     /// When the schema cannot be expressed as JSON.
-    pub(crate) fn text(self) -> Result<String, GateError> {
+    pub(crate) fn schema_text(self) -> Result<String, GateError> {
         let generator = SchemaSettings::draft2020_12().into_generator();
         let schema = match self {
             Self::GateResults => generator.into_root_schema_for::<GateResults>(),
@@ -109,6 +109,7 @@ impl GateOptions {
         let agentos = self.agentos.as_ref().ok_or_else(missing)?;
         let default = || PathBuf::from("outputs/gates").join(&gate.name);
         Ok(GateRun {
+            // Absolute, because calls change the working directory to a scratch repository.
             agentos: std::path::absolute(agentos).map_err(GateError::file(agentos))?,
             out: self.out.clone().unwrap_or_else(default),
             options: self.clone(),
@@ -130,6 +131,7 @@ impl GateRun {
     pub(crate) fn isolated_command(&self, home: &Path) -> Command {
         let mut command = Command::new(&self.agentos);
         command.env_clear().env("HOME", home).env("NO_COLOR", "1");
+        // `/etc/gitconfig` is not below HOME, so an empty home alone would not keep the machine's settings out.
         command.env("GIT_CONFIG_NOSYSTEM", "1");
         command.envs(self.path.iter().map(|path| ("PATH", path)));
         command.envs(self.variables.iter().cloned());
@@ -151,6 +153,7 @@ fn provider_variables(provider: &ProviderSpec) -> impl Iterator<Item = (String, 
 /// When the value is neither `0` nor `1`.
 fn read_mode(value: &str) -> Result<Mode, String> {
     match value {
+        // A variable that is set but empty counts as unset.
         "" | "0" => Ok(Mode::Manual),
         "1" => Ok(Mode::Gate),
         _ => Err("the value must be `0` or `1`".to_owned()),

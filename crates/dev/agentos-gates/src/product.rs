@@ -12,7 +12,7 @@ use agentos_verdict::{Mode, ProviderSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::options::GateRun;
 
@@ -58,6 +58,8 @@ impl<'a> JudgedProduct<'a> {
                     Err(format!("`{name}` is not set: no search for leaks"))
                 }
                 Mode::Gate => Ok(CANARY.into()),
+                // With a person's settings an invented key would take precedence over the stored one and break
+                // the connection.
                 Mode::Manual => product
                     .stored_key(scratch)?
                     .map_or_else(|| Ok(CANARY.into()), Err),
@@ -84,7 +86,7 @@ impl<'a> JudgedProduct<'a> {
     ///
     /// # Errors
     /// When there is no key that can be searched for; the message is the reason.
-    pub(crate) fn key(&self) -> Result<&str, String> {
+    pub(crate) fn searched_key(&self) -> Result<&str, String> {
         let why = match self.key.as_ref().map(|key| key.to_str()) {
             Ok(Some(key)) if key.len() >= SHORTEST_KEY => return Ok(key),
             Ok(Some(_)) => "is so short that it could occur in unrelated text",
@@ -96,12 +98,17 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls `agentos tool health`. Returns the report for the gate's provider, or the reason why it cannot be read.
-    pub(crate) fn health(&self, directory: &Path) -> Result<(Ended, Result<ToolHealth, String>), GateError> {
+    pub(crate) fn check_health(
+        &self,
+        directory: &Path,
+    ) -> Result<(FinishedCall, Result<ToolHealth, String>), GateError> {
         let id = self.spec.id.as_str();
         let ended = self.call(directory, &["tool", "health", "--provider", id, "--json"])?;
         let health = serde_json::from_str::<HealthAnswer>(&ended.stdout)
             .map_err(|error| ended.unreadable_reason("tool health", &error))
             .and_then(|answer| {
+                // By name: the gate does not rely on the program to have reported the one provider that was
+                // requested.
                 let found = answer.tools.into_iter().find(|tool| tool.provider == id);
                 found.ok_or_else(|| format!("`tool health` does not report on `{id}`"))
             });
@@ -114,7 +121,7 @@ impl<'a> JudgedProduct<'a> {
         repository: &Path,
         task: &str,
         file: Option<&str>,
-    ) -> Result<(Ended, Result<Value, String>), GateError> {
+    ) -> Result<(FinishedCall, Result<Value, String>), GateError> {
         let shown = repository.to_string_lossy();
         let fixed = ["tool", "run", "-p", &self.spec.id, task];
         let mut args = [&fixed[..], &["--repo", &shown, "--json"]].concat();
@@ -126,7 +133,7 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls the program with the server and model of the gate's arguments.
-    fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
+    fn call(&self, directory: &Path, args: &[&str]) -> Result<FinishedCall, GateError> {
         let options = &self.asked.options;
         let place = options.base_url.iter().flat_map(|url| ["--base-url", url]);
         let model = options.model.iter().flat_map(|model| ["--model", model]);
@@ -135,12 +142,13 @@ impl<'a> JudgedProduct<'a> {
     }
 
     /// Calls the program in the gate's mode, with the key.
-    fn call_program(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
+    fn call_program(&self, directory: &Path, args: &[&str]) -> Result<FinishedCall, GateError> {
         let asked = self.asked;
         let mut command = match asked.mode {
             Mode::Manual => Command::new(&asked.agentos),
             Mode::Gate => asked.isolated_command(&self.home),
         };
+        // Escape sequences for colours would be part of the texts that the gate compares.
         command.args(args).current_dir(directory).env("NO_COLOR", "1");
         command.envs(
             self.key
@@ -148,6 +156,6 @@ impl<'a> JudgedProduct<'a> {
                 .map(|key| (self.spec.variable_name("API_KEY"), key)),
         );
         let limit = Duration::from_secs(asked.options.time_limit);
-        Ended::run(&mut command, "", Some(limit))
+        FinishedCall::run(&mut command, "", Some(limit))
     }
 }

@@ -8,7 +8,7 @@ use agentos_verdict::{GateTape, ProviderSpec};
 use serde_json::json;
 
 use crate::checks::{self, GateFacts, HealthReport, ToolRun};
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::now;
 use crate::options::GateRun;
@@ -23,7 +23,7 @@ const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. 
                        change nothing else.";
 
 /// Calls the program and makes the five checks.
-pub(crate) fn judge(
+pub(crate) fn judge_provider(
     asked: &GateRun,
     spec: &ProviderSpec,
     tape: &mut GateTape,
@@ -35,9 +35,10 @@ pub(crate) fn judge(
     std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
     let product = JudgedProduct::new(spec, asked, scratch)?;
     let mut ended = Vec::new();
-    let (health_code, health) = health(&product, scratch, tape, &mut ended)?;
+    let (health_code, health) = record_health(&product, scratch, tape, &mut ended)?;
     let runs = match &health {
         Ok(said) if said.is_connected() => run_tasks(&product, scratch, tape, &mut ended)?,
+        // A task for a server that is not connected would only repeat the failure of check A.
         Ok(_) | Err(_) => Vec::new(),
     };
     let leaks = find_leaks(&product, scratch, &ended)?;
@@ -59,13 +60,13 @@ pub(crate) fn judge(
 }
 
 /// Calls the health check and records its report.
-fn health(
+fn record_health(
     product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<Ended>,
+    all: &mut Vec<FinishedCall>,
 ) -> Result<(Option<i32>, HealthReport), GateError> {
-    let (ended, health) = product.health(scratch)?;
+    let (ended, health) = product.check_health(scratch)?;
     let code = ended.code;
     all.push(ended);
     let body = match &health {
@@ -81,15 +82,16 @@ fn run_tasks(
     product: &JudgedProduct<'_>,
     scratch: &Path,
     tape: &mut GateTape,
-    all: &mut Vec<Ended>,
+    all: &mut Vec<FinishedCall>,
 ) -> Result<Vec<ToolRun>, GateError> {
     let repository = witness::make_repository(scratch)?;
     let mut runs = Vec::new();
     for (task, file) in [(SAY_OK, None), (FIX_ADD, Some("src/lib.rs"))] {
+        // Measured for each task, so that a write is attributed to the run that made it.
         let before = RepoState::measure(&repository)?;
         let (ended, result) = product.run(&repository, task, file)?;
         let code = ended.code;
-        let written = before.differences(&RepoState::measure(&repository)?);
+        let written = before.list_differences(&RepoState::measure(&repository)?);
         all.push(ended);
         let body = match &result {
             Ok(value) => json!({"task": task, "exit_code": code, "measured": written, "result": value}),
@@ -115,13 +117,13 @@ fn run_tasks(
 fn find_leaks(
     product: &JudgedProduct<'_>,
     scratch: &Path,
-    all: &[Ended],
+    all: &[FinishedCall],
 ) -> Result<Result<Vec<String>, String>, GateError> {
-    let key = match product.key() {
+    let key = match product.searched_key() {
         Ok(key) => key,
         Err(reason) => return Ok(Err(reason)),
     };
-    let on = |stream: fn(&Ended) -> &str| all.iter().any(|ended| stream(ended).contains(key));
+    let on = |stream: fn(&FinishedCall) -> &str| all.iter().any(|ended| stream(ended).contains(key));
     let streams = [
         ("standard output", on(|ended| &ended.stdout)),
         ("standard error", on(|ended| &ended.stderr)),
@@ -131,6 +133,7 @@ fn find_leaks(
         .filter(|(_, has)| *has)
         .map(|(name, _)| (*name).to_owned())
         .collect();
+    // The whole scratch folder: it contains the home, the repository and its evidence.
     let stored = witness::files_containing(scratch, key.as_bytes())?;
     found.extend(stored.iter().map(|path| path.display().to_string()));
     Ok(Ok(found))

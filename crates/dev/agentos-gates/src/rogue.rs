@@ -34,14 +34,14 @@ const FEWEST: usize = 260;
 const UNUSED_USERS: std::ops::Range<u32> = 65_520..65_530;
 
 /// Judges the product started by root and by an ordinary user, as far as the user who started the gate can do both.
-pub(crate) fn judge(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
+pub(crate) fn judge_rogue(agentos: &Path, tape: &mut GateTape) -> Result<Vec<Check>, GateError> {
     let Some(python) = ground::find_python() else {
         let why = "there is no Python 3, which the rogue is written in";
         return Ok(vec![skipped_part("suite", why)]);
     };
     let mut checks = Vec::new();
     let mut halves = Vec::new();
-    if ground::starter()? == 0 {
+    if ground::gate_user()? == 0 {
         halves.push(SuiteHalf {
             name: "root",
             user: None,

@@ -27,7 +27,7 @@ fn against_schema(value: &Value) -> Vec<String> {
 
 /// Returns the contradictions that a schema cannot express.
 fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
-    let worked = succeeded(result);
+    let worked = has_succeeded(result);
     let is_diff = result.output_kind == OutputKind::Diff;
     let has_diff = result.diff.as_deref().is_some_and(|diff| !diff.is_empty());
     let host_and_port = result
@@ -35,6 +35,8 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
         .as_ref()
         .map(|endpoint| is_host_and_port(endpoint.as_str()));
     let rules = [
+        // The schema states types and allowed values of single fields; these rules are about two fields or
+        // about the chosen provider.
         (result.tool == spec.id, "`tool` is not the chosen provider"),
         (
             result.provider.as_str() == spec.place,
@@ -69,7 +71,7 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
 }
 
 /// Returns true if a result claims that the task was done, at least in part.
-pub(crate) fn succeeded(result: &ToolResult) -> bool {
+pub(crate) fn has_succeeded(result: &ToolResult) -> bool {
     matches!(
         result.status,
         ResultStatus::Success | ResultStatus::PartialSuccess
@@ -78,6 +80,7 @@ pub(crate) fn succeeded(result: &ToolResult) -> bool {
 
 /// Returns true for `host:port` without anything else, such as credentials or a path.
 fn is_host_and_port(text: &str) -> bool {
+    // From the right: an IPv6 address contains colons itself.
     let Some((host, port)) = text.rsplit_once(':') else {
         return false;
     };

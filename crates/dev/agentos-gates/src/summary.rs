@@ -57,6 +57,8 @@ impl HealthSummary {
             details,
             fix: None,
             endpoint: None,
+            // False until the verdict is known, so that a summary written by mistake too early never claims a
+            // pass.
             gate_passed: false,
         }
     }

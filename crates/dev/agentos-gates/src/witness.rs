@@ -8,7 +8,7 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 
 /// Descriptions of files by their path: kind, size, SHA-256 and permissions.
@@ -45,7 +45,7 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
         let file = repository.join(name);
         std::fs::write(&file, text).map_err(GateError::file(&file))?;
     }
-    git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
+    run_git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
     commit_all(&repository, "an adder that subtracts")?;
     Ok(repository)
 }
@@ -55,7 +55,7 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
 /// # Errors
 /// When git does not accept the diff.
 pub(crate) fn check_applies(repository: &Path, diff: &str) -> Result<(), GateError> {
-    git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
+    run_git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
 }
 
 impl RepoState {
@@ -64,21 +64,23 @@ impl RepoState {
     /// # Errors
     /// When git fails or a file cannot be read.
     pub(crate) fn measure(repository: &Path) -> Result<Self, GateError> {
-        let commit = git(repository, &["rev-parse", "HEAD"], None)?;
-        let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
+        let commit = run_git(repository, &["rev-parse", "HEAD"], None)?;
+        let name = run_git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
         let own = repository.join(".git");
         let index = own.join("index");
         let (mut worktree, mut internals) = (FileMap::new(), FileMap::new());
-        list(
+        list_files(
             repository,
             repository,
             &|path| path == Path::new(".git"),
             &mut worktree,
         )?;
-        list(&own, &own, &|path| path == Path::new("agentos"), &mut internals)?;
+        // The product may write its evidence and journal here, and nothing else; their content is judged by
+        // other gates.
+        list_files(&own, &own, &|path| path == Path::new("agentos"), &mut internals)?;
         Ok(Self {
             head: format!("{} {}", name.trim_end(), commit.trim_end()),
-            refs: git(repository, &["for-each-ref"], None)?,
+            refs: run_git(repository, &["for-each-ref"], None)?,
             index: sha256(&std::fs::read(&index).map_err(GateError::file(&index))?),
             worktree,
             internals,
@@ -86,7 +88,7 @@ impl RepoState {
     }
 
     /// Describes the differences between two states; empty if there are none.
-    pub(crate) fn differences(&self, after: &Self) -> Vec<String> {
+    pub(crate) fn list_differences(&self, after: &Self) -> Vec<String> {
         let parts = [
             ("HEAD", &self.head, &after.head),
             ("refs", &self.refs, &after.refs),
@@ -116,11 +118,12 @@ pub(crate) fn changed_paths(before: &FileMap, after: &FileMap) -> Vec<PathBuf> {
 
 /// Returns the files below a folder that contain these bytes; empty if there is no such folder.
 pub(crate) fn files_containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, GateError> {
+    // Empty bytes would be found in every file.
     if !folder.is_dir() || bytes.is_empty() {
         return Ok(Vec::new());
     }
     let mut all = FileMap::new();
-    list(folder, folder, &|_| false, &mut all)?;
+    list_files(folder, folder, &|_| false, &mut all)?;
     let mut found = Vec::new();
     for (path, _) in all.into_iter().filter(|(_, seen)| seen.starts_with("file")) {
         let file = folder.join(&path);
@@ -142,12 +145,12 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// Commits everything in a repository's working tree.
 pub(crate) fn commit_all(repository: &Path, message: &str) -> Result<(), GateError> {
-    git(repository, &["add", "--all"], None)?;
-    git(repository, &["commit", "--quiet", "--message", message], None).map(drop)
+    run_git(repository, &["add", "--all"], None)?;
+    run_git(repository, &["commit", "--quiet", "--message", message], None).map(drop)
 }
 
 /// Lists everything below a folder. A link is listed with its target and never followed.
-pub(crate) fn list(
+pub(crate) fn list_files(
     top: &Path,
     folder: &Path,
     leave_out: &dyn Fn(&Path) -> bool,
@@ -162,7 +165,7 @@ pub(crate) fn list(
         let about = std::fs::symlink_metadata(&path).map_err(GateError::file(&path))?;
         let kind = about.file_type();
         let seen = if kind.is_dir() {
-            list(top, &path, leave_out, found)?;
+            list_files(top, &path, leave_out, found)?;
             "folder".to_owned()
         } else if kind.is_symlink() {
             let target = std::fs::read_link(&path).map_err(GateError::file(&path))?;
@@ -173,21 +176,21 @@ pub(crate) fn list(
         } else {
             "something else".to_owned()
         };
-        found.insert(relative, format!("{seen}, mode {}", mode(&about)));
+        found.insert(relative, format!("{seen}, mode {}", describe_mode(&about)));
     }
     Ok(())
 }
 
 /// Describes the permissions, in octal on Unix.
 #[cfg(unix)]
-fn mode(about: &std::fs::Metadata) -> String {
+fn describe_mode(about: &std::fs::Metadata) -> String {
     use std::os::unix::fs::PermissionsExt;
     format!("{:o}", about.permissions().mode())
 }
 
 /// Describes the permissions, in octal on Unix.
 #[cfg(not(unix))]
-fn mode(about: &std::fs::Metadata) -> String {
+fn describe_mode(about: &std::fs::Metadata) -> String {
     let readonly = about.permissions().readonly();
     if readonly { "read-only" } else { "writable" }.to_owned()
 }
@@ -204,20 +207,25 @@ pub(crate) const IDENTITY: [(&str, &str); 4] = [
 ///
 /// # Errors
 /// When git cannot be started or fails.
-pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
+pub(crate) fn run_git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
     let mut git = Command::new("git");
     // `safe.directory`: the repository may belong to the other user for whom the product is started.
+    // `core.fsync=none`: scratch repositories need not survive a power loss. `gc.auto=0`: a background clean-up
+    // would change `.git` between two measurements.
     let settings = "-c core.fsync=none -c gc.auto=0 -c safe.directory=*";
     git.args(settings.split(' ')).args(args);
     git.current_dir(repository)
         .envs(IDENTITY)
+        // `git status` may otherwise refresh the index file (git(1)), a change that the gate itself would have
+        // made.
         .env("GIT_OPTIONAL_LOCKS", "0");
     git.env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null");
+    // A git hook that starts the gates sets these, and git would then ignore the working directory.
     git.env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE");
-    let ended = Ended::run(&mut git, input.unwrap_or_default(), None)?;
+    let ended = FinishedCall::run(&mut git, input.unwrap_or_default(), None)?;
     if ended.code == Some(0) {
         return Ok(ended.stdout);
     }
@@ -236,7 +244,7 @@ mod tests {
         let repository = make_repository(scratch.path()).unwrap();
         let before = RepoState::measure(&repository).unwrap();
         change(&repository);
-        before.differences(&RepoState::measure(&repository).unwrap())
+        before.list_differences(&RepoState::measure(&repository).unwrap())
     }
 
     #[test]
@@ -277,10 +285,10 @@ mod tests {
         assert_eq!(after(chmod("src/lib.rs")), ["working tree: src/lib.rs"]);
         assert_eq!(after(chmod("src")), ["working tree: src"]);
         assert_eq!(after(chmod(".git/config")), ["repository folder: config"]);
-        let branch = after(|repository| drop(git(repository, &["branch", "other"], None).unwrap()));
+        let branch = after(|repository| drop(run_git(repository, &["branch", "other"], None).unwrap()));
         assert!(branch.contains(&"refs".to_owned()), "{branch:?}");
         let commit = after(|repository| {
-            git(
+            run_git(
                 repository,
                 &["commit", "--quiet", "--allow-empty", "--message", "x"],
                 None,
@@ -290,7 +298,7 @@ mod tests {
         assert!(commit.contains(&"HEAD".to_owned()), "{commit:?}");
         let staged = after(|repository| {
             std::fs::write(repository.join("new.txt"), "x").unwrap();
-            git(repository, &["add", "new.txt"], None).unwrap();
+            run_git(repository, &["add", "new.txt"], None).unwrap();
         });
         assert!(staged.contains(&"index".to_owned()), "{staged:?}");
     }

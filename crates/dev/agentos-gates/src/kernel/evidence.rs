@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::Checks;
+use super::GateChecks;
 use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
@@ -14,11 +14,11 @@ use crate::witness;
 struct TamperCase<'a, 'b> {
     ground: &'a Ground,
     repository: PathBuf,
-    checks: &'a mut Checks<'b>,
+    checks: &'a mut GateChecks<'b>,
 }
 
 /// Applies every kind of tampering, each in several places.
-pub(super) fn check_tampering(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+pub(super) fn check_tampering(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let (repository, other) = (record_evidence(ground)?, record_evidence(ground)?);
     let mut case = TamperCase {
         ground,
@@ -34,11 +34,11 @@ pub(super) fn check_tampering(ground: &Ground, checks: &mut Checks<'_>) -> Resul
 
 /// Creates a repository whose tape has a landing, a refusal and an undo.
 fn record_evidence(ground: &Ground) -> Result<PathBuf, GateError> {
-    let repository = ground.repository()?;
-    ground.give(&repository, &["apply", "-"], FIX)?;
-    ground.give(&repository, &["apply", "-"], WORKFLOW)?;
+    let repository = ground.make_repository()?;
+    ground.call_with_input(&repository, &["apply", "-"], FIX)?;
+    ground.call_with_input(&repository, &["apply", "-"], WORKFLOW)?;
     ground.call(&repository, &["undo"])?;
-    ground.give(&repository, &["apply", "-"], FIX)?;
+    ground.call_with_input(&repository, &["apply", "-"], FIX)?;
     Ok(repository)
 }
 
@@ -58,8 +58,11 @@ impl TamperCase<'_, '_> {
         let ended = self
             .ground
             .call(&self.repository, &["evidence", "verify", "--json"])?;
-        self.checks
-            .add(&format!("TAMPER-{id}"), ended.code == Some(code), ended.short());
+        self.checks.add_check(
+            &format!("TAMPER-{id}"),
+            ended.code == Some(code),
+            ended.describe_end(),
+        );
         Ok(())
     }
 
@@ -67,12 +70,14 @@ impl TamperCase<'_, '_> {
         let lines = tape_lines(&self.repository)?;
         let count = lines.len();
         let mut spoiled: Vec<(String, Vec<String>)> = Vec::new();
+        // Every third line, because each damaged tape costs a call of the program.
         for at in (0..count).step_by(3) {
             let (before, rest) = lines.split_at(at);
             let Some((line, after)) = rest.split_first() else {
                 break;
             };
             let joined = |middle: &[String]| [before, middle, after].concat();
+            // The time stamp keeps its length and form, so the record still parses.
             let edited = line.replacen("\"ts\":\"2", "\"ts\":\"1", 1);
             spoiled.push((format!("edit-{at}"), joined(&[edited])));
             spoiled.push((format!("drop-{at}"), joined(&[])));
@@ -95,16 +100,16 @@ impl TamperCase<'_, '_> {
         spoiled.push(("whole".to_owned(), foreign.to_vec()));
         let tape = tape_path(&self.repository);
         for (id, lines) in spoiled {
-            self.ground.put(&tape, lines.concat())?;
+            self.ground.write_file(&tape, lines.concat())?;
             self.check_verify(&id, 7)?;
         }
-        self.ground.put(&tape, lines.concat())
+        self.ground.write_file(&tape, lines.concat())
     }
 
     fn blob_operators(&mut self) -> Result<(), GateError> {
         let blobs = self.repository.join(".git/agentos/blobs");
         let mut found = BTreeMap::new();
-        witness::list(&blobs, &blobs, &|_| false, &mut found)?;
+        witness::list_files(&blobs, &blobs, &|_| false, &mut found)?;
         let files = found.iter().filter(|(_, seen)| seen.starts_with("file"));
         let files: Vec<PathBuf> = files.map(|(path, _)| blobs.join(path)).collect();
         let read = |file: &PathBuf| std::fs::read(file).map_err(GateError::file(file));
@@ -127,18 +132,18 @@ impl TamperCase<'_, '_> {
             write(first, &one)?;
             remove(second)?;
             self.check_verify("blob-gone", 7)?;
-            self.ground.put(second, &two)?;
+            self.ground.write_file(second, &two)?;
         }
         Ok(())
     }
 
     fn commit_operators(&mut self) -> Result<(), GateError> {
         let (ground, repository) = (self.ground, self.repository.clone());
-        let git = |args: &[&str]| ground.git(&repository, args);
+        let git = |args: &[&str]| ground.run_git(&repository, args);
         let amend = ["commit", "--quiet", "--amend", "--allow-empty", "--message"];
         let commit = git(&["rev-parse", "HEAD"])?;
         let message = git(&["log", "-1", "--format=%B"])?;
-        ground.put(&repository.join("README.md"), "rewritten\n")?;
+        ground.write_file(&repository.join("README.md"), "rewritten\n")?;
         git(&["add", "--all"])?;
         git(&[&amend[..], &[message.as_str()]].concat())?;
         self.check_verify("commit", 7)?;

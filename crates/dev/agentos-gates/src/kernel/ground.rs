@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::options::GateRun;
 use crate::witness::{self, IDENTITY, RepoState};
@@ -23,6 +23,7 @@ pub(super) const WORKFLOW: &str = "diff --git a/.github/workflows/ci.yml b/.gith
 pub(super) struct Ground {
     asked: GateRun,
     scratch: tempfile::TempDir,
+    // Cells, because scenes hold the ground by a shared reference while they make calls.
     made: Cell<u32>,
     calls: RefCell<Vec<Value>>,
 }
@@ -55,14 +56,16 @@ impl Ground {
     }
 
     /// Creates a repository with one commit, to which [`FIX`] applies.
-    pub(super) fn repository(&self) -> Result<PathBuf, GateError> {
+    pub(super) fn make_repository(&self) -> Result<PathBuf, GateError> {
         let number = self.made.get() + 1;
         self.made.set(number);
+        // A new folder for each repository, because evidence and journal of an earlier case would change the
+        // next verdict.
         witness::make_repository(&self.scratch().join(format!("r{number}")))
     }
 
     /// Writes a file and the folders above it.
-    pub(super) fn put(&self, file: &Path, text: impl AsRef<[u8]>) -> Result<(), GateError> {
+    pub(super) fn write_file(&self, file: &Path, text: impl AsRef<[u8]>) -> Result<(), GateError> {
         if let Some(above) = file.parent() {
             std::fs::create_dir_all(above).map_err(GateError::file(above))?;
         }
@@ -70,19 +73,24 @@ impl Ground {
     }
 
     /// Writes a file in the scratch folder and returns its path as an argument.
-    pub(super) fn put_scratch(&self, name: &str, text: impl AsRef<[u8]>) -> Result<String, GateError> {
+    pub(super) fn write_scratch(&self, name: &str, text: impl AsRef<[u8]>) -> Result<String, GateError> {
         let file = self.scratch().join(name);
-        self.put(&file, text)?;
+        self.write_file(&file, text)?;
         Ok(file.display().to_string())
     }
 
     /// Calls the program in a repository.
-    pub(super) fn call(&self, repository: &Path, args: &[&str]) -> Result<Ended, GateError> {
+    pub(super) fn call(&self, repository: &Path, args: &[&str]) -> Result<FinishedCall, GateError> {
         self.call_with(repository, args, "", &[])
     }
 
     /// Calls the program with an answer on standard input.
-    pub(super) fn give(&self, repository: &Path, args: &[&str], input: &str) -> Result<Ended, GateError> {
+    pub(super) fn call_with_input(
+        &self,
+        repository: &Path,
+        args: &[&str],
+        input: &str,
+    ) -> Result<FinishedCall, GateError> {
         self.call_with(repository, args, input, &[])
     }
 
@@ -93,10 +101,10 @@ impl Ground {
         args: &[&str],
         input: &str,
         more: &[(&str, &str)],
-    ) -> Result<Ended, GateError> {
+    ) -> Result<FinishedCall, GateError> {
         let mut command = self.command(repository, args);
-        let ended = Ended::run(command.envs(more.iter().copied()), input, None)?;
-        let call = json!({"args": args, "exit_code": ended.code, "said": ended.short()});
+        let ended = FinishedCall::run(command.envs(more.iter().copied()), input, None)?;
+        let call = json!({"args": args, "exit_code": ended.code, "said": ended.describe_end()});
         self.calls.borrow_mut().push(call);
         Ok(ended)
     }
@@ -112,16 +120,16 @@ impl Ground {
     pub(super) fn changed_by(
         &self,
         repository: &Path,
-        call: impl FnOnce() -> Result<Ended, GateError>,
-    ) -> Result<(Ended, Vec<String>), GateError> {
+        call: impl FnOnce() -> Result<FinishedCall, GateError>,
+    ) -> Result<(FinishedCall, Vec<String>), GateError> {
         let before = RepoState::measure(repository)?;
         let ended = call()?;
-        let changed = before.differences(&RepoState::measure(repository)?);
+        let changed = before.list_differences(&RepoState::measure(repository)?);
         Ok((ended, changed))
     }
 
     /// Runs git and returns its output without the last line break.
-    pub(super) fn git(&self, repository: &Path, args: &[&str]) -> Result<String, GateError> {
-        Ok(witness::git(repository, args, None)?.trim_end().to_owned())
+    pub(super) fn run_git(&self, repository: &Path, args: &[&str]) -> Result<String, GateError> {
+        Ok(witness::run_git(repository, args, None)?.trim_end().to_owned())
     }
 }

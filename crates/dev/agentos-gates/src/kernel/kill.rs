@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use super::Checks;
+use super::GateChecks;
 use super::ground::{FIX, Ground};
 use crate::error::GateError;
 
@@ -17,20 +17,21 @@ const POINTS: u32 = 24;
 const OWN: &str = "own work\n";
 
 /// Kills a landing at every point, and checks that at least one was killed before its commit.
-pub(super) fn kill_points(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let answer = ground.put_scratch("fix.diff", FIX)?;
+pub(super) fn kill_points(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let answer = ground.write_scratch("fix.diff", FIX)?;
     let whole = measure_landing(ground, &answer)?;
     let (mut wrong, mut before, mut after) = (Vec::new(), 0_u32, 0_u32);
     for point in 0..POINTS {
-        let repository = ground.repository()?;
-        ground.put(&repository.join("own.txt"), OWN)?;
-        let base = ground.git(&repository, &["rev-parse", "HEAD"])?;
+        let repository = ground.make_repository()?;
+        ground.write_file(&repository.join("own.txt"), OWN)?;
+        let base = ground.run_git(&repository, &["rev-parse", "HEAD"])?;
         let mut landing = ground.command(&repository, &["apply", &answer]);
         landing
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let mut child = landing.spawn().map_err(GateError::file(&repository))?;
+        // A kill must come at an arbitrary moment of a real process, so the gate waits by the clock.
         std::thread::sleep(whole * point / POINTS);
         // The landing may have ended already.
         child.kill().ok();
@@ -46,14 +47,14 @@ pub(super) fn kill_points(ground: &Ground, checks: &mut Checks<'_>) -> Result<()
         "{POINTS} killed: {before} not landed, {after} landed, {between} inconsistent{}",
         wrong.concat()
     );
-    checks.add("KILL-whole", wrong.is_empty(), seen);
-    checks.add("KILL-reach", before > 0, before.to_string());
+    checks.add_check("KILL-whole", wrong.is_empty(), seen);
+    checks.add_check("KILL-reach", before > 0, before.to_string());
     Ok(())
 }
 
 /// Measures the duration of a landing on this machine, plus a quarter.
 fn measure_landing(ground: &Ground, answer: &str) -> Result<Duration, GateError> {
-    let repository = ground.repository()?;
+    let repository = ground.make_repository()?;
     let began = SystemTime::now();
     ground.call(&repository, &["apply", answer])?;
     // If the system's clock was set back in between, there is no duration, and a guess must do.
@@ -69,10 +70,10 @@ fn examine_repository(
 ) -> Result<Result<bool, String>, GateError> {
     let recover = ground.call(repository, &["recover", "--json"])?;
     if recover.code != Some(0) {
-        return Ok(Err(format!("`recover`: {}", recover.short())));
+        return Ok(Err(format!("`recover`: {}", recover.describe_end())));
     }
-    let made = ground.git(repository, &["rev-parse", "HEAD"])? != base;
-    let status = ground.git(repository, &["status", "--porcelain"])?;
+    let made = ground.run_git(repository, &["rev-parse", "HEAD"])? != base;
+    let status = ground.run_git(repository, &["status", "--porcelain"])?;
     let verify = ground.call(repository, &["evidence", "verify"])?;
     let read = |name: &str| {
         let file = repository.join(name);
@@ -88,7 +89,7 @@ fn examine_repository(
     } else if source.contains("a + b") != made {
         Err("commit and working tree do not match".to_owned())
     } else if !is_verified {
-        Err(format!("the evidence: {}", verify.short()))
+        Err(format!("the evidence: {}", verify.describe_end()))
     } else {
         Ok(made)
     })

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use agentos_verdict::Check;
 use serde::Deserialize;
 
-use super::Checks;
+use super::GateChecks;
 use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
 use crate::witness;
 
+// Compiled in, so that the program `gate` judges with the cases of its own build from any folder.
 const CASES: &str = include_str!("../../cases.toml");
 
 #[derive(Deserialize)]
@@ -31,7 +32,7 @@ struct Scene {
     dirty: BTreeMap<String, String>,
     fresh: bool,
     codes: Vec<i32>,
-    lands: Lands,
+    lands: ExpectedLanding,
     cases: Vec<SceneCase>,
 }
 
@@ -46,13 +47,13 @@ struct SceneCase {
     file: Option<String>,
     codes: Option<Vec<i32>>,
     class: Option<String>,
-    lands: Option<Lands>,
+    lands: Option<ExpectedLanding>,
 }
 
 /// The expected effect on the repository.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Lands {
+enum ExpectedLanding {
     #[default]
     No,
     Yes,
@@ -61,21 +62,23 @@ enum Lands {
 }
 
 /// Prepares every scene of the gate and makes its cases.
-pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+pub(super) fn play_scenes(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let SceneTable { texts, scene } = toml::from_str(CASES)?;
     let stage = SceneStage { ground, texts };
     for scene in scene.iter().filter(|scene| scene.gate == checks.gate.name) {
         let mut repository = stage.set_up(scene)?;
         for case in scene.cases.iter().flat_map(split_case) {
+            // A case that lands changes the repository for the next one. The others share one repository,
+            // because creating it takes several calls of git.
             if scene.fresh {
                 repository = stage.set_up(scene)?;
             }
-            stage.play(scene, &case, &repository, checks)?;
+            stage.play_case(scene, &case, &repository, checks)?;
         }
         // The scenes share one home, so the files of a scene must not stay in it.
         let homes = scene.dirty.keys().filter(|file| file.starts_with("home/"));
         homes
-            .map(|file| stage.place(file, &repository))
+            .map(|file| stage.resolve_path(file, &repository))
             .try_for_each(|file| remove(&file))?;
     }
     Ok(())
@@ -105,7 +108,7 @@ struct SceneStage<'a> {
 
 impl SceneStage<'_> {
     fn set_up(&self, scene: &Scene) -> Result<PathBuf, GateError> {
-        let repository = self.ground.repository()?;
+        let repository = self.ground.make_repository()?;
         self.write(&scene.files, &repository)?;
         if scene.commit {
             witness::commit_all(&repository, "files of the scene")?;
@@ -116,56 +119,61 @@ impl SceneStage<'_> {
 
     fn write(&self, files: &BTreeMap<String, String>, repository: &Path) -> Result<(), GateError> {
         let mut files = files.iter();
-        files.try_for_each(|(file, text)| self.ground.put(&self.place(file, repository), self.text(text)))
+        files.try_for_each(|(file, text)| {
+            self.ground
+                .write_file(&self.resolve_path(file, repository), self.fill_text(text))
+        })
     }
 
-    fn play(
+    fn play_case(
         &self,
         scene: &Scene,
         case: &SceneCase,
         repository: &Path,
-        checks: &mut Checks<'_>,
+        checks: &mut GateChecks<'_>,
     ) -> Result<(), GateError> {
         let ground = self.ground;
-        let numbered = case.inputs.first().map(|input| self.text(input));
-        let file = case.file.as_ref().map(|file| self.place(file, repository));
+        let numbered = case.inputs.first().map(|input| self.fill_text(input));
+        let file = case.file.as_ref().map(|file| self.resolve_path(file, repository));
         let input = match (&file, numbered) {
             (Some(file), Some(text)) => {
-                ground.put(file, text)?;
-                self.text(&case.input)
+                ground.write_file(file, text)?;
+                self.fill_text(&case.input)
             }
             (None, Some(text)) => text,
-            (_, None) => self.text(&case.input),
+            (_, None) => self.fill_text(&case.input),
         };
         let args: Vec<String> = scene
             .args
             .iter()
             .chain(&case.more)
-            .map(|arg| self.text(arg))
+            .map(|arg| self.fill_text(arg))
             .collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let (ended, changed) = ground.changed_by(repository, || ground.give(repository, &args, &input))?;
+        let (ended, changed) =
+            ground.changed_by(repository, || ground.call_with_input(repository, &args, &input))?;
         file.as_deref().map_or(Ok(()), remove)?;
         let codes = case.codes.as_ref().unwrap_or(&scene.codes);
         let is_class = case
             .class
             .as_ref()
-            .is_none_or(|class| ended.text("code") == class);
+            .is_none_or(|class| ended.text_at("code") == class);
         let is_as_found = match case.lands.unwrap_or(scene.lands) {
-            Lands::No => changed.is_empty(),
-            Lands::Yes => !changed.is_empty() && ended.text("outcome") == "landed",
-            Lands::Either => changed.is_empty() == (ended.code != Some(0)),
+            ExpectedLanding::No => changed.is_empty(),
+            // Both are required: the report could claim a landing that git does not show.
+            ExpectedLanding::Yes => !changed.is_empty() && ended.text_at("outcome") == "landed",
+            ExpectedLanding::Either => changed.is_empty() == (ended.code != Some(0)),
         };
         let is_code = ended.code.is_some_and(|code| codes.contains(&code));
         let held = is_code && is_class && is_as_found && !ended.has_crashed();
         let name = case.name.clone().unwrap_or_else(|| checks.name(&case.id));
-        let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
+        let said = format!("{}; changed: {}", ended.describe_end(), changed.join(", "));
         checks.made.push(Check::new(&case.id, &name, held, said));
         Ok(())
     }
 
     /// Returns the path of a file of a scene.
-    fn place(&self, file: &str, repository: &Path) -> PathBuf {
+    fn resolve_path(&self, file: &str, repository: &Path) -> PathBuf {
         match file.split_once('/') {
             Some(("repository", rest)) => repository.join(rest),
             _ => self.ground.scratch().join(file.trim_start_matches("scratch/")),
@@ -173,9 +181,11 @@ impl SceneStage<'_> {
     }
 
     /// Replaces the placeholders of a text.
-    fn text(&self, text: &str) -> String {
+    fn fill_text(&self, text: &str) -> String {
         // In two parts, so that no text of this repository looks like a token.
         let token = ["ghp_", "A1b2C3d4E5f6G7h8J9k0L1m2N3o4P5q6R7s8"].concat();
+        // Deep enough to overflow the stack of a parser that recurses without a limit; serde_json refuses
+        // beyond 128 levels.
         let deep = "[".repeat(5_000) + &"]".repeat(5_000);
         let scratch = self.ground.scratch().display().to_string();
         let given = [
@@ -223,12 +233,12 @@ fn new_file(of: &str) -> String {
 }
 
 /// Checks that no hostile answer wrote a file outside the repository.
-pub(super) fn nothing_escaped(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+pub(super) fn nothing_escaped(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let places = [
         ground.scratch().join("escaped.txt"),
         "/tmp/agentos-gate-escaped.txt".into(),
     ];
-    checks.add("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
+    checks.add_check("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
     Ok(())
 }
 
@@ -242,7 +252,7 @@ mod tests {
         let gates = agentos_verdict::load_gates().unwrap();
         for scene in &table.scene {
             let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
-            let checks = Checks {
+            let checks = GateChecks {
                 gate,
                 made: Vec::new(),
             };

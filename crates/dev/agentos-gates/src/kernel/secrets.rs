@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::Checks;
+use super::GateChecks;
 use super::ground::{FIX, Ground};
 use crate::error::GateError;
 use crate::witness;
@@ -15,14 +15,14 @@ fn compose_secret(begin: &str, of: &str) -> String {
 }
 
 /// Checks that no invented secret appears on a stream, in a stored file or in a commit.
-pub(super) fn check_canaries(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+pub(super) fn check_canaries(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let [key, password, dotenv] =
         [("sk-", "proj-gate"), ("", "pw"), ("", "env")].map(|(begin, of)| compose_secret(begin, of));
-    let repository = ground.repository()?;
-    ground.put(&repository.join(".env"), format!("SECRET_TOKEN={dotenv}\n"))?;
+    let repository = ground.make_repository()?;
+    ground.write_file(&repository.join(".env"), format!("SECRET_TOKEN={dotenv}\n"))?;
     witness::commit_all(&repository, "settings")?;
     let streams = streams_of(ground, &repository, &key, &password)?;
-    ground.give(&repository, &["apply", "-"], FIX)?;
+    ground.call_with_input(&repository, &["apply", "-"], FIX)?;
     check_answer(ground, &repository, checks)?;
     for (id, secret) in [
         ("CANARY-key", &key),
@@ -30,10 +30,10 @@ pub(super) fn check_canaries(ground: &Ground, checks: &mut Checks<'_>) -> Result
         ("CANARY-env-file", &dotenv),
     ] {
         let places = find_secret(ground, &repository, &streams, secret)?;
-        checks.add(id, places.is_empty(), places.join(", "));
+        checks.add_check(id, places.is_empty(), places.join(", "));
     }
-    let log = ground.git(&repository, &["log", "--format=%B"])?;
-    checks.add(
+    let log = ground.run_git(&repository, &["log", "--format=%B"])?;
+    checks.add_check(
         "CANARY-commit",
         ![key, password].iter().any(|secret| log.contains(secret)),
         "",
@@ -72,15 +72,15 @@ fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> 
 }
 
 /// Checks that a secret in a refused answer is not shown.
-fn check_answer(ground: &Ground, repository: &Path, checks: &mut Checks<'_>) -> Result<(), GateError> {
+fn check_answer(ground: &Ground, repository: &Path, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
     let token = compose_secret("ghp", "_0a1b");
     let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
-    let refused = ground.give(repository, &["apply", "-", "--json"], &adds)?;
+    let refused = ground.call_with_input(repository, &["apply", "-", "--json"], &adds)?;
     let is_shown = refused.stdout.contains(&token) || refused.stderr.contains(&token);
-    checks.add(
+    checks.add_check(
         "CANARY-answer",
         refused.code == Some(3) && !is_shown,
-        refused.text("message"),
+        refused.text_at("message"),
     );
     Ok(())
 }

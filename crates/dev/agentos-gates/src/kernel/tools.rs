@@ -8,9 +8,9 @@ use std::path::Path;
 use agentos_schema::{SchemaName, validate_value};
 use serde_json::Value;
 
-use super::Checks;
+use super::GateChecks;
 use super::ground::{FIX, Ground};
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 
 /// An address on loopback where no server listens: port 9 is reserved for the discard protocol.
@@ -19,8 +19,8 @@ const NO_SERVER: &str = "http://127.0.0.1:9/v1";
 const CHOICES: &str = "--fallback --auto --cheapest --best --route --compare";
 
 /// Checks that `output_kind` is `diff` exactly if the result contains a diff.
-pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let repository = ground.repository()?;
+pub(super) fn output_kinds(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let repository = ground.make_repository()?;
     let stale = FIX.replace("    a - b", "    a * b");
     for (id, answer, status, is_diff) in [
         ("OKIND-diff", FIX, "success", true),
@@ -29,36 +29,39 @@ pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
         ("OKIND-junk", "--- hi\n+++ there\n", "failed", false),
         ("OKIND-empty", "", "failed", false),
     ] {
-        let file = ground.put_scratch("answer.md", answer)?;
+        let file = ground.write_scratch("answer.md", answer)?;
         let run = ["tool", "run", "-p", "replay", "--replay", &file, "x", "--json"];
         let ended = ground.call(&repository, &run)?;
         let problems = find_contradictions(&ended, status, is_diff);
-        let said = format!("{}; {}", ended.short(), problems.join("; "));
-        checks.add(id, problems.is_empty(), said);
+        let said = format!("{}; {}", ended.describe_end(), problems.join("; "));
+        checks.add_check(id, problems.is_empty(), said);
     }
     Ok(())
 }
 
 /// Returns the contradictions between the fields of a result.
-fn find_contradictions(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
+fn find_contradictions(ended: &FinishedCall, status: &str, is_diff: bool) -> Vec<String> {
     let json = &ended.json;
     let violations = validate_value(SchemaName::ToolResult, json)
         .err()
         .unwrap_or_default();
     let mut problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
     let valid = json.pointer("/diff_validation/is_valid").and_then(Value::as_bool) == Some(true);
-    let failed = ended.text("status") == "failed";
+    let failed = ended.text_at("status") == "failed";
     let rules = [
         (
-            (ended.text("output_kind") == "diff") == is_diff,
+            (ended.text_at("output_kind") == "diff") == is_diff,
             "`output_kind` does not match the answer",
         ),
         (
-            ended.text("diff").is_empty() != is_diff,
+            ended.text_at("diff").is_empty() != is_diff,
             "there is an unexpected diff, or an expected diff is missing",
         ),
         (valid == is_diff, "`diff_validation` does not match the answer"),
-        (ended.text("status") == status, "`status` is not the expected one"),
+        (
+            ended.text_at("status") == status,
+            "`status` is not the expected one",
+        ),
         (
             failed == json.get("error_category").is_some(),
             "`error_category` does not match the status",
@@ -74,11 +77,11 @@ fn find_contradictions(ended: &Ended, status: &str, is_diff: bool) -> Vec<String
 }
 
 /// Tests each capability that a provider declares, if its server can be reached.
-pub(super) fn check_capabilities(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let repository = ground.repository()?;
+pub(super) fn check_capabilities(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let repository = ground.make_repository()?;
     let list = ground.call(&repository, &["tool", "list", "--json"])?;
-    let names = list.texts("tools", "/provider");
-    checks.add("CAP-list", names.len() > 1, names.join(", "));
+    let names = list.texts_at("tools", "/provider");
+    checks.add_check("CAP-list", names.len() > 1, names.join(", "));
     names
         .iter()
         .try_for_each(|provider| check_provider(ground, &repository, provider, checks))
@@ -88,7 +91,7 @@ fn check_provider(
     ground: &Ground,
     repository: &Path,
     provider: &str,
-    checks: &mut Checks<'_>,
+    checks: &mut GateChecks<'_>,
 ) -> Result<(), GateError> {
     let profile = ground.call(repository, &["profile", "show", provider, "--json"])?;
     let declares = |ability: &str| {
@@ -102,12 +105,16 @@ fn check_provider(
         value == Some("yes")
     };
     let health = ground.call(repository, &["tool", "health", "-p", provider, "--json"])?;
-    let connected = health.text("tools/0/status") == "connected";
+    let connected = health.text_at("tools/0/status") == "connected";
     let id = format!("CAP-{provider}-health");
     if declares("supports_health_check") {
         let fits = validate_value(SchemaName::ToolHealth, &health.json).is_ok()
-            && health.text("tools/0/provider") == provider;
-        checks.add(&id, fits && connected == (health.code == Some(0)), health.short());
+            && health.text_at("tools/0/provider") == provider;
+        checks.add_check(
+            &id,
+            fits && connected == (health.code == Some(0)),
+            health.describe_end(),
+        );
     } else {
         checks.skip_check(&id, "not declared");
     }
@@ -126,24 +133,24 @@ fn check_provider(
             checks.skip_check(&id, "no server can be reached");
         } else {
             let ended = ground.call(repository, args)?;
-            let details = ended.text("tool_calls/0/details");
-            let said = format!("{} {details}", ended.short());
-            checks.add(&id, ended.text(path) == wanted, said);
+            let details = ended.text_at("tool_calls/0/details");
+            let said = format!("{} {details}", ended.describe_end());
+            checks.add_check(&id, ended.text_at(path) == wanted, said);
         }
     }
     Ok(())
 }
 
 /// Checks that only the named provider is used: no automatic choice, no fallback, no comparison of cost.
-pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
-    let repository = ground.repository()?;
+pub(super) fn no_selection(ground: &Ground, checks: &mut GateChecks<'_>) -> Result<(), GateError> {
+    let repository = ground.make_repository()?;
     let at_no_server = ["--base-url", NO_SERVER, "fix add", "--json"];
     let task = [&["run", "-p", "lmstudio"], &at_no_server[..]].concat();
     let (ended, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
-    checks.add(
+    checks.add_check(
         "SEL-A",
         ended.code == Some(5) && changed.is_empty(),
-        ended.short(),
+        ended.describe_end(),
     );
 
     let show = ground.call(&repository, &["evidence", "show", "--json"])?;
@@ -151,16 +158,17 @@ pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
     tools_in(&show.json, &mut asked);
     asked.sort_unstable();
     asked.dedup();
-    checks.add("SEL-B", asked == ["lmstudio"], asked.join(", "));
+    checks.add_check("SEL-B", asked == ["lmstudio"], asked.join(", "));
 
     let unknown = ["run", "-p", "lmstudioo", "fix add"];
+    // A missing name and a misspelt one: guessing the provider in either case would be a selection.
     for (id, args) in [("SEL-C", &["run", "fix add"][..]), ("SEL-D", &unknown)] {
         let ended = ground.call(&repository, args)?;
-        checks.add(id, ended.code == Some(2), ended.short());
+        checks.add_check(id, ended.code == Some(2), ended.describe_end());
     }
     let help = ground.call(&repository, &["run", "--help"])?.stdout;
     let offers: Vec<&str> = CHOICES.split(' ').filter(|flag| help.contains(flag)).collect();
-    checks.add("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
+    checks.add_check("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
     Ok(())
 }
 

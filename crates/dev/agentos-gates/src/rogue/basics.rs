@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 
 /// Name of a user's profile that allows the rogue one host.
@@ -17,7 +17,7 @@ pub(super) const DIRECT: &str = "rogue-acp";
 pub(super) const AGENT: &str = "rogue-survivor";
 
 /// Writes a file.
-pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
+pub(super) fn write_file(path: &Path, text: &str) -> Result<(), GateError> {
     std::fs::write(path, text).map_err(GateError::file(path))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
 /// # Errors
 /// When it cannot be started or fails.
 pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
-    let ended = Ended::run(command, "", None)?;
+    let ended = FinishedCall::run(command, "", None)?;
     let program = command.get_program().display();
     match ended.code {
         Some(0) => Ok(()),

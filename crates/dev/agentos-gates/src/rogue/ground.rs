@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::basics::{AGENT, DIRECT, PROXIED, put, run_quietly};
+use super::basics::{AGENT, DIRECT, PROXIED, run_quietly, write_file};
 use super::listeners::Listeners;
 use super::past;
 use super::suite::{self, AttemptRow};
@@ -29,6 +29,8 @@ const KEY: u32 = 0x526f_6700;
 
 /// Finds Python in the folders that every sandbox shows; `None` if it is not there.
 pub(super) fn find_python() -> Option<PathBuf> {
+    // The sandbox shows system folders only, so a Python of the user's home or of a virtual environment would
+    // not start there.
     let places = ["/usr/bin/python3", "/bin/python3", "/usr/local/bin/python3"];
     places.iter().map(PathBuf::from).find(|place| place.is_file())
 }
@@ -37,8 +39,10 @@ pub(super) fn find_python() -> Option<PathBuf> {
 ///
 /// # Errors
 /// When no temporary file can be created, whose owner that user is.
-pub(super) fn starter() -> Result<u32, GateError> {
+pub(super) fn gate_user() -> Result<u32, GateError> {
     let failed = || GateError::file("a temporary file");
+    // The owner of a new file is the effective user id; asking the system for it would need `unsafe` or another
+    // crate.
     let file = tempfile::NamedTempFile::new().map_err(failed())?;
     Ok(file.as_file().metadata().map_err(failed())?.uid())
 }
@@ -75,9 +79,11 @@ impl Ground {
         let table = suite::read_table(python, &repository)?;
         lay_out(&top, &table, &marker)?;
         let listeners = Listeners::open(&top.join("outside"), &top.join("shown"), &token)?;
-        let owner = match (user, starter()?) {
+        let owner = match (user, gate_user()?) {
+            // If root starts the product, its tools run as another user, and files of root would be protected
+            // by ordinary permissions.
             (None, 0) => TOOL_USER,
-            (None, starter) => starter,
+            (None, user) => user,
             (Some(user), _) => user,
         };
         let mut started = started_as("sleep", &["600"], owner)?;
@@ -96,9 +102,9 @@ impl Ground {
             neighbour,
             user,
         };
-        let objects = past::write(&ground.repository, &ground.marker)?;
+        let objects = past::write_history(&ground.repository, &ground.marker)?;
         // The product keeps nothing in a cache whose parent folder another user can write to.
-        give(ground.caches(), ground.owner_id()?)?;
+        change_owner(ground.caches(), ground.owner_id()?)?;
         set_mode(ground.caches(), 0o755)?;
         ground.make_cache(MAIN_CACHE)?;
         ground.write_configuration(python, &numbers, &objects)?;
@@ -115,12 +121,12 @@ impl Ground {
             "tcp": tcp, "udp": udp, "allowed": allowed, "host": "localhost", "unix": self.outside().join("socket"),
             "key": KEY, "msg": numbers["msg"], "shm": numbers["shm"], "objects": objects,
         });
-        put(&self.repository.join("rogue.json"), &config.to_string())?;
-        put(&self.repository.join(".gitignore"), "target/\n*.log\n")?;
+        write_file(&self.repository.join("rogue.json"), &config.to_string())?;
+        write_file(&self.repository.join(".gitignore"), "target/\n*.log\n")?;
         set_mode(&self.repository.join("by_path.sh"), 0o755)?;
         witness::commit_all(&self.repository, "the rogue and its configuration")?;
         for name in [".env", "private.log"] {
-            put(&self.repository.join(name), &self.marker)?;
+            write_file(&self.repository.join(name), &self.marker)?;
         }
         fill_shared(&self.repository.join("target"), &self.outside())?;
         let profiles = self.home().join(".config/agentos/profiles");
@@ -136,7 +142,7 @@ impl Ground {
                 "provider": name, "name": name, "adapter": adapter, "timeout_seconds": 120,
                 "program": {"command": python, "args": args, "hosts": hosts},
             });
-            put(&profiles.join(format!("{name}.json")), &profile.to_string())?;
+            write_file(&profiles.join(format!("{name}.json")), &profile.to_string())?;
         }
         Ok(())
     }
@@ -160,7 +166,7 @@ impl Ground {
 
     /// Returns the user who starts the product.
     pub(super) fn owner_id(&self) -> Result<u32, GateError> {
-        self.user.map_or_else(starter, Ok)
+        self.user.map_or_else(gate_user, Ok)
     }
 
     /// Creates a cache that only the user can read, like one in a home.
@@ -168,7 +174,7 @@ impl Ground {
         let cache = self.caches().join(name);
         make_folders(&cache)?;
         set_mode(&cache, 0o700)?;
-        give(&cache, self.owner_id()?)?;
+        change_owner(&cache, self.owner_id()?)?;
         Ok(cache)
     }
 
@@ -290,7 +296,7 @@ fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateErr
         make_folders(&top.join(folder))?;
     }
     for name in table.iter().map(|row| row.attempt.as_str()).chain(["inherited"]) {
-        put(&top.join(format!("outside/canary-{name}")), "canary\n")?;
+        write_file(&top.join(format!("outside/canary-{name}")), "canary\n")?;
     }
     let secret = format!("{marker}\n");
     for (path, text) in [
@@ -303,7 +309,7 @@ fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateErr
         ("neighbour.py", suite::NEIGHBOUR),
         ("speaker.py", suite::SPEAKER),
     ] {
-        put(&top.join(path), text)?;
+        write_file(&top.join(path), text)?;
     }
     fill_shared(&top.join("shown"), &top.join("outside"))?;
     run_quietly(Command::new("mkfifo").arg(top.join("shown/gate")))?;
@@ -319,7 +325,7 @@ pub(super) fn make_folders(folder: &Path) -> Result<(), GateError> {
 fn fill_shared(folder: &Path, outside: &Path) -> Result<(), GateError> {
     make_folders(folder)?;
     for name in ["file", "spare", "movable"] {
-        put(&folder.join(name), "canary\n")?;
+        write_file(&folder.join(name), "canary\n")?;
     }
     make_link(outside, &folder.join("link-outside"))
 }
@@ -333,7 +339,7 @@ pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
 fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<Command, GateError> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
-    if starter()? == 0 {
+    if gate_user()? == 0 {
         command.uid(owner).gid(owner);
     }
     Ok(command)
@@ -364,7 +370,7 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
 
 /// Gives everything below a folder to `owner`, if that is permitted, and opens it to every user.
 fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
-    give(folder, owner)?;
+    change_owner(folder, owner)?;
     set_mode(folder, 0o777)?;
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
         let path = entry.map_err(GateError::file(folder))?.path();
@@ -374,11 +380,11 @@ fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
             continue;
         }
         if path.ends_with(".config") {
-            give_below(&path, owner)?;
+            change_owner_below(&path, owner)?;
         } else if about.is_dir() {
             open_below(&path, owner)?;
         } else if !about.is_symlink() {
-            give(&path, owner)?;
+            change_owner(&path, owner)?;
             let executable = about.permissions().mode() & 0o111;
             set_mode(&path, 0o666 | executable)?;
         }
@@ -387,18 +393,18 @@ fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
 }
 
 /// Gives everything below a folder to `owner` and follows no link.
-pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
-    give(path, owner)?;
+pub(super) fn change_owner_below(path: &Path, owner: u32) -> Result<(), GateError> {
+    change_owner(path, owner)?;
     if path.is_dir() && !path.is_symlink() {
         for entry in std::fs::read_dir(path).map_err(GateError::file(path))? {
-            give_below(&entry.map_err(GateError::file(path))?.path(), owner)?;
+            change_owner_below(&entry.map_err(GateError::file(path))?.path(), owner)?;
         }
     }
     Ok(())
 }
 
 /// Gives a file to `owner`. It is not an error that only root may do that.
-fn give(path: &Path, owner: u32) -> Result<(), GateError> {
+fn change_owner(path: &Path, owner: u32) -> Result<(), GateError> {
     match std::os::unix::fs::lchown(path, Some(owner), Some(owner)) {
         Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {
             Err(GateError::file(path)(error))

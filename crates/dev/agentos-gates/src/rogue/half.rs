@@ -10,7 +10,7 @@ use agentos_verdict::{Check, GateTape};
 use serde_json::json;
 
 use super::ground::Ground;
-use super::runs::{AttemptReport, AttemptVerdict, Program, Seen};
+use super::runs::{AttemptReport, AttemptVerdict, ProductRunner, RunFinding};
 use super::table;
 use crate::error::GateError;
 use crate::now;
@@ -37,7 +37,7 @@ impl SuiteHalf {
         tape: &mut GateTape,
     ) -> Result<Result<Vec<Check>, String>, GateError> {
         let ground = Ground::prepare(python, self.user)?;
-        let program = Program {
+        let program = ProductRunner {
             agentos,
             python,
             cache: ground.cache(),
@@ -46,6 +46,8 @@ impl SuiteHalf {
         if let Some(why) = program.cannot_confine()? {
             return Ok(Err(why));
         }
+        // The first run has created files of the product; they must be open as well before the state is
+        // measured.
         ground.open()?;
         let before = ground.measure()?;
         let mut checks = Vec::new();
@@ -67,9 +69,10 @@ impl SuiteHalf {
             checks.push(self.check(&id, name, made.is_ok(), said));
         }
         self.judge_runs(&program, tape, &mut checks)?;
-        for (id, name, held, said) in ground.differences(&before)? {
+        for (id, name, held, said) in ground.find_differences(&before)? {
             checks.push(self.check(id, name, held, said));
         }
+        // After all runs: refused calls and killed tools must leave a tape that verifies, too.
         let (held, said) = program.evidence_is_whole()?;
         checks.push(self.check("evidence", "the evidence verifies", held, said));
         // At the end, because it changes the files that the product keeps.
@@ -81,12 +84,13 @@ impl SuiteHalf {
     /// Makes the runs that consist of more than one attempt.
     fn judge_runs(
         &self,
-        program: &Program<'_>,
+        program: &ProductRunner<'_>,
         tape: &mut GateTape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
         for group in table::run_groups()? {
-            let all: Result<Vec<Seen>, _> = group.runs.iter().map(|row| program.make_run(row)).collect();
+            let all: Result<Vec<RunFinding>, _> =
+                group.runs.iter().map(|row| program.make_run(row)).collect();
             checks.extend(self.record_runs(tape, &group.name, all?)?);
         }
         let answers = program.other_answers()?;
@@ -102,7 +106,12 @@ impl SuiteHalf {
     }
 
     /// Records runs and returns a check for each.
-    fn record_runs(&self, tape: &mut GateTape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
+    fn record_runs(
+        &self,
+        tape: &mut GateTape,
+        name: &str,
+        all: Vec<RunFinding>,
+    ) -> Result<Vec<Check>, GateError> {
         let mut checks = Vec::new();
         for (id, held, said) in all {
             let body = json!({"half": self.name, "run": id, "held": held, "said": said});
@@ -129,6 +138,7 @@ fn judge_scene(
     let rows = ground.table.iter().filter(|row| row.scene == scene);
     let judged = rows.map(|row| {
         let report = reports.get(row.attempt.as_str());
+        // Silence must not count as success of the sandbox: a rogue that crashed early would pass otherwise.
         let unmade = || (true, "the attempt was not made".to_owned());
         let (succeeded, said) = report.map_or_else(unmade, |report| judge_report(ground, report, changed));
         AttemptVerdict {
@@ -153,8 +163,8 @@ fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) ->
         return (true, format!("seen from outside: {place}"));
     }
     let listeners = &ground.listeners;
-    if listeners.allowed.heard(&format!("attacker-{name}."))
-        || listeners.forbidden.heard(&format!("{name}\n"))
+    if listeners.allowed.has_heard(&format!("attacker-{name}."))
+        || listeners.forbidden.has_heard(&format!("{name}\n"))
     {
         return (true, "heard outside".to_owned());
     }

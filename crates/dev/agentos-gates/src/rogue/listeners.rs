@@ -14,6 +14,7 @@ use crate::error::GateError;
 /// Time without data after which a message is considered complete.
 const SILENCE: Duration = Duration::from_millis(300);
 /// Largest number of recorded bytes of one connection.
+// A tool could send without end, and the gate keeps what it reads in memory.
 const MOST: u64 = 64 << 10;
 
 /// All sockets outside one sandbox.
@@ -23,6 +24,8 @@ pub(super) struct Listeners {
     /// The port that a profile allows.
     pub(super) allowed: RecordedPort,
     udp: UdpSocket,
+    // No thread for these: a connection stays in the socket's queue until it is accepted, so the gate can ask
+    // afterwards.
     unix: Vec<(&'static str, UnixListener)>,
 }
 
@@ -57,7 +60,7 @@ impl Listeners {
     }
 
     /// Names the sockets that a connection or a packet reached since the last call.
-    pub(super) fn heard(&self) -> Vec<String> {
+    pub(super) fn take_heard(&self) -> Vec<String> {
         let mut heard = Vec::new();
         if !self.forbidden.bytes().is_empty() {
             heard.push("TCP".to_owned());
@@ -94,7 +97,7 @@ impl RecordedPort {
     }
 
     /// Returns true if this text arrived at the port.
-    pub(super) fn heard(&self, text: &str) -> bool {
+    pub(super) fn has_heard(&self, text: &str) -> bool {
         self.bytes()
             .windows(text.len())
             .any(|window| window == text.as_bytes())

@@ -13,7 +13,7 @@ use super::basics::PROXIED;
 use super::ground::Ground;
 use super::suite::AttemptRow;
 use super::table::RunRow;
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
 
@@ -29,15 +29,15 @@ const NOT_LANDED: [&str; 5] = ["consent-needed", "denied", "refused", "nothing-t
 const SCENE_SECONDS: &str = "400";
 
 /// Observation of one run: its id, whether the sandbox held, and a description.
-pub(super) type Seen = (String, bool, String);
+pub(super) type RunFinding = (String, bool, String);
 
 /// Creates the observation of a run.
-pub(super) fn seen(id: &str, held: bool, said: impl Into<String>) -> Seen {
+pub(super) fn run_finding(id: &str, held: bool, said: impl Into<String>) -> RunFinding {
     (id.to_owned(), held, said.into())
 }
 
 /// The product and the surroundings in which it runs.
-pub(super) struct Program<'a> {
+pub(super) struct ProductRunner<'a> {
     pub(super) agentos: &'a Path,
     pub(super) python: &'a Path,
     pub(super) ground: &'a Ground,
@@ -69,25 +69,29 @@ pub(super) struct AttemptVerdict {
     pub(super) said: String,
 }
 
-impl Ended {
+impl FinishedCall {
     /// Returns the lines that the answer adds.
-    pub(super) fn added(&self) -> Vec<&str> {
+    pub(super) fn added_lines(&self) -> Vec<&str> {
         let lines = self
-            .text("diff")
+            .text_at("diff")
             .lines()
             .filter_map(|line| line.strip_prefix('+'));
         lines.filter(|line| !line.starts_with("++ ")).collect()
     }
 
     /// Returns the files in the answer; null if there is none.
-    pub(super) fn touched(&self) -> Value {
+    pub(super) fn touched_files(&self) -> Value {
         self.json.get("files_touched").cloned().unwrap_or_default()
     }
 
     /// Describes the end in one line.
-    pub(super) fn summary(&self) -> String {
-        let end = [self.text("status"), self.text("outcome")].concat();
-        let (code, message, touched) = (self.text("code"), self.text("error_message"), self.touched());
+    pub(super) fn summarize_end(&self) -> String {
+        let end = [self.text_at("status"), self.text_at("outcome")].concat();
+        let (code, message, touched) = (
+            self.text_at("code"),
+            self.text_at("error_message"),
+            self.touched_files(),
+        );
         format!(
             "ended as `{end}` {code}, exit code {:?} {message}, files in the answer: {touched}",
             self.code
@@ -95,12 +99,12 @@ impl Ended {
     }
 }
 
-impl<'a> Program<'a> {
+impl<'a> ProductRunner<'a> {
     /// Returns the reason why this machine cannot confine a tool, or `None` if it can. This first run also creates the
     /// product's own files, before anything is measured.
     pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
-        let ended = self.tool(&[], &HARMLESS)?;
-        let message = ended.text("error_message");
+        let ended = self.run_tool(&[], &HARMLESS)?;
+        let message = ended.text_at("error_message");
         if message.contains("could not be confined") {
             return Ok(Some(format!("this machine cannot confine a tool: {message}")));
         }
@@ -114,12 +118,12 @@ impl<'a> Program<'a> {
         let ended = if scene == "proxy" {
             self.call(&[&["tool", "run", "-p", PROXIED, "--json"], &flags[..], &["try"]].concat())?
         } else {
-            self.rogue(&flags, None)?
+            self.run_rogue(&flags, None)?
         };
         let rows = self.ground.table.iter().filter(|row| row.scene == scene);
         let names: BTreeSet<&str> = rows.map(|row| row.attempt.as_str()).collect();
         // If the product noticed that the tool wrote outside, it withholds the diff; the evidence contains the answer.
-        let diff = match ended.text("diff") {
+        let diff = match ended.text_at("diff") {
             "" => self.recorded_answer()?.unwrap_or_default(),
             diff => diff.to_owned(),
         };
@@ -131,7 +135,7 @@ impl<'a> Program<'a> {
             Ok(all) if all.iter().any(|report| names.contains(report.attempt.as_str())) => Ok(all),
             Ok(_) => Err(format!(
                 "the rogue left no lines: {} {}",
-                ended.summary(),
+                ended.summarize_end(),
                 ended.stderr
             )),
             Err(error) => Err(error.to_string()),
@@ -139,7 +143,7 @@ impl<'a> Program<'a> {
     }
 
     /// Makes a run of the table.
-    pub(super) fn make_run(&self, row: &RunRow) -> Result<Seen, GateError> {
+    pub(super) fn make_run(&self, row: &RunRow) -> Result<RunFinding, GateError> {
         let mode = row.mode.as_ref().unwrap_or(&row.id);
         let repository = self.ground.repository().display().to_string();
         let words: Vec<String> = match &row.program {
@@ -154,27 +158,32 @@ impl<'a> Program<'a> {
         let verb = if row.lands { &LANDING[..] } else { &TOOL };
         let ended = self.call(&[verb, &flags, &["--"], &words].concat())?;
         let is = |wanted: &Option<String>, field: &str| {
-            wanted.as_ref().is_none_or(|wanted| ended.text(field) == wanted)
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| ended.text_at(field) == wanted)
         };
         let touches = row
             .touched
             .as_ref()
-            .is_none_or(|touched| ended.touched() == json!(touched));
-        let adds = row.added.as_ref().is_none_or(|lines| ended.added() == *lines);
+            .is_none_or(|touched| ended.touched_files() == json!(touched));
+        let adds = row
+            .added
+            .as_ref()
+            .is_none_or(|lines| ended.added_lines() == *lines);
         // Control characters of a file name must be escaped in the result, because a terminal would interpret them.
         let is_raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
-        let is_refused = NOT_LANDED.contains(&ended.text("outcome")) && ended.code != Some(0) && !is_raw;
+        let is_refused = NOT_LANDED.contains(&ended.text_at("outcome")) && ended.code != Some(0) && !is_raw;
         let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
         let held = is_end && touches && adds && (is_refused || !row.refused);
-        let (lines, summary) = (ended.added().join(" / "), ended.summary());
+        let (lines, summary) = (ended.added_lines().join(" / "), ended.summarize_end());
         let said = format!("{summary}, adds: {lines} {}", ended.stderr);
-        Ok(seen(&row.id, held, said))
+        Ok(run_finding(&row.id, held, said))
     }
 
     /// Returns the last answer in the product's evidence, or `None` if it contains none.
     fn recorded_answer(&self) -> Result<Option<String>, GateError> {
         let ended = self.call(&["evidence", "show", "--json"])?;
-        let answers = ended.texts("records", "/body/answer_sha256");
+        let answers = ended.texts_at("records", "/body/answer_sha256");
         let name = answers.last().and_then(|name| name.strip_prefix("sha256:"));
         let blobs = self.ground.blob_folder();
         Ok(name.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok()))
@@ -204,35 +213,39 @@ impl<'a> Program<'a> {
     }
 
     /// Runs the rogue with one of its modes, or with the attempts of the scene `alone` if there is none.
-    pub(super) fn rogue(&self, flags: &[&str], mode: Option<&str>) -> Result<Ended, GateError> {
-        self.rogue_with(None, flags, mode)
+    pub(super) fn run_rogue(&self, flags: &[&str], mode: Option<&str>) -> Result<FinishedCall, GateError> {
+        self.run_rogue_with(None, flags, mode)
     }
 
     /// Runs the rogue with a limit on open files; with `None`, the gate's limit.
-    pub(super) fn rogue_with(
+    pub(super) fn run_rogue_with(
         &self,
         open_files: Option<u32>,
         flags: &[&str],
         mode: Option<&str>,
-    ) -> Result<Ended, GateError> {
+    ) -> Result<FinishedCall, GateError> {
         let args = self.rogue_args(flags, mode);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         self.call_with(open_files, &args)
     }
 
     /// Runs a program as the tool, without landing its answer.
-    pub(super) fn tool(&self, flags: &[&str], command: &[&str]) -> Result<Ended, GateError> {
+    pub(super) fn run_tool(&self, flags: &[&str], command: &[&str]) -> Result<FinishedCall, GateError> {
         self.call(&[&TOOL, flags, &["--"], command].concat())
     }
 
     /// Runs the product to its end.
-    pub(super) fn call(&self, args: &[&str]) -> Result<Ended, GateError> {
+    pub(super) fn call(&self, args: &[&str]) -> Result<FinishedCall, GateError> {
         self.call_with(None, args)
     }
 
     /// Runs the product with a limit on open files; with `None`, the gate's limit.
-    pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<Ended, GateError> {
-        Ended::run(&mut self.command(open_files, args), "", None)
+    pub(super) fn call_with(
+        &self,
+        open_files: Option<u32>,
+        args: &[&str],
+    ) -> Result<FinishedCall, GateError> {
+        FinishedCall::run(&mut self.command(open_files, args), "", None)
     }
 
     /// Returns the command that starts the product as the chosen user.
@@ -263,7 +276,7 @@ impl<'a> Program<'a> {
     }
 
     /// Returns the product with another cache.
-    pub(super) fn with_cache(&self, cache: PathBuf) -> Program<'a> {
-        Program { cache, ..*self }
+    pub(super) fn with_cache(&self, cache: PathBuf) -> ProductRunner<'a> {
+        ProductRunner { cache, ..*self }
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::basics::run_quietly;
-use crate::child::Ended;
+use crate::child::FinishedCall;
 use crate::error::GateError;
 
 /// Folder of the rogue's files. The gates run in the source tree in which they were built.
@@ -38,6 +38,7 @@ pub(super) struct AttemptRow {
 
 /// Copies the files that the tool needs into a folder.
 pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
+    // By `cp` and not from compiled-in texts, so that a new file of attempts needs no change here.
     let copy = "cp by_path.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
     run_quietly(
         Command::new("sh")
@@ -51,7 +52,7 @@ pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
 pub(super) fn read_table(python: &Path, folder: &Path) -> Result<Vec<AttemptRow>, GateError> {
     let mut list = Command::new(python);
     list.args(["rogue.py", "--list"]).current_dir(folder);
-    let ended = Ended::run(&mut list, "", None)?;
+    let ended = FinishedCall::run(&mut list, "", None)?;
     let rows: Result<Vec<AttemptRow>, _> = ended.stdout.lines().map(serde_json::from_str).collect();
     match rows {
         Ok(rows) if ended.code == Some(0) && !rows.is_empty() => Ok(rows),

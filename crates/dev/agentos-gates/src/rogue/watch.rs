@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ground::Ground;
-use super::whole::entries;
+use super::whole::list_entries;
 use crate::error::GateError;
 use crate::witness::{self, FileMap, RepoState};
 
@@ -27,17 +27,17 @@ impl Ground {
     pub(super) fn measure(&self) -> Result<OutsideState, GateError> {
         Ok(OutsideState {
             repository: RepoState::measure(self.repository())?,
-            files: self.files()?,
+            files: self.list_outside()?,
         })
     }
 
     /// Lists every file outside, except those of the repository.
-    fn files(&self) -> Result<FileMap, GateError> {
+    fn list_outside(&self) -> Result<FileMap, GateError> {
         let mut files = FileMap::new();
         for folder in [self.outside(), self.spare_folder(), self.home(), self.shown()] {
             let own = |path: &Path| OWN.iter().any(|name| path.starts_with(name));
             let mut found = FileMap::new();
-            witness::list(&folder, &folder, &own, &mut found)?;
+            witness::list_files(&folder, &folder, &own, &mut found)?;
             files.extend(found.into_iter().map(|(path, seen)| (folder.join(path), seen)));
         }
         Ok(files)
@@ -45,13 +45,13 @@ impl Ground {
 
     /// Returns the paths outside that changed.
     pub(super) fn changed_paths(&self, before: &OutsideState) -> Result<Vec<PathBuf>, GateError> {
-        Ok(witness::changed_paths(&before.files, &self.files()?))
+        Ok(witness::changed_paths(&before.files, &self.list_outside()?))
     }
 
     /// Compares everything outside with the state before.
-    pub(super) fn differences(&self, before: &OutsideState) -> Result<Vec<OutsideFinding>, GateError> {
+    pub(super) fn find_differences(&self, before: &OutsideState) -> Result<Vec<OutsideFinding>, GateError> {
         let repository = match RepoState::measure(self.repository()) {
-            Ok(after) => before.repository.differences(&after),
+            Ok(after) => before.repository.list_differences(&after),
             Err(error) => vec![format!("it cannot be read any more: {error}")],
         };
         let memory = Path::new("/dev/shm").join(self.run_token());
@@ -89,7 +89,7 @@ impl Ground {
             finding(
                 "silence",
                 "no socket outside heard anything",
-                self.listeners.heard(),
+                self.listeners.take_heard(),
             ),
             finding(
                 "processes-left",
@@ -134,7 +134,7 @@ impl Ground {
             let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
             is_ours.then(|| (number, format!("process {number}: {}", line.trim_end())))
         };
-        entries(Path::new("/proc"))
+        list_entries(Path::new("/proc"))
             .into_iter()
             .filter_map(process)
             .collect()
