@@ -92,7 +92,7 @@ impl KeyWatch<'_> {
         let Some(forms) = self.forms else {
             return Ok(piece.to_owned());
         };
-        let clear = forms.pass(&mut self.stream, piece.as_bytes(), MARK);
+        let clear = forms.pass_bytes(&mut self.stream, piece.as_bytes(), MARK);
         self.check_text(clear)
     }
 
@@ -101,7 +101,9 @@ impl KeyWatch<'_> {
     /// # Errors
     /// [`Reason::KeyInAnswer`] if the answer ends with the key or a part of it.
     pub(crate) fn take_rest(&mut self) -> Result<String, Fault> {
-        let clear = self.forms.map(|forms| forms.end(&mut self.stream, MARK));
+        let clear = self
+            .forms
+            .map(|forms| forms.finish_stream(&mut self.stream, MARK));
         self.check_text(clear.unwrap_or_default())
     }
 

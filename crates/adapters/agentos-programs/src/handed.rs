@@ -200,11 +200,11 @@ impl SecretValues {
     }
 
     fn redact_part(&self, stream: &mut SecretStream, bytes: &[u8]) -> Vec<u8> {
-        self.0.pass(stream, bytes, REDACTED)
+        self.0.pass_bytes(stream, bytes, REDACTED)
     }
 
     fn redact_rest(&self, stream: &mut SecretStream) -> Vec<u8> {
-        self.0.end(stream, REDACTED)
+        self.0.finish_stream(stream, REDACTED)
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn measure_boundary(
     let state = before.state();
     // The usual case. Accounting for landings locks the repository, so it is left for a real difference.
     if state == after.state() {
-        return Ok(Boundary::between(confinement, state, after.state(), &[]));
+        return Ok(Boundary::compare_states(confinement, state, after.state(), &[]));
     }
     let is_confined = match confinement.enforcement {
         Enforcement::Kernel => true,
@@ -33,5 +33,10 @@ pub(crate) fn measure_boundary(
         return Ok(Boundary::with_landings(confinement, state, after, runs));
     }
     let paths = before.changed_paths(after.as_ref(), 20);
-    Ok(Boundary::between(confinement, state, after.state(), &paths))
+    Ok(Boundary::compare_states(
+        confinement,
+        state,
+        after.state(),
+        &paths,
+    ))
 }

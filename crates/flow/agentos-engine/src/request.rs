@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use agentos_policy::ToolFacts;
-use agentos_tool::{Adapter, EditFormat, Price, RunId, TaskLimits, Timestamp};
+use agentos_tool::{Adapter, EditFormat, RunId, TaskLimits, Timestamp, TokenPrices};
 
 use crate::ports::{Cancel, Check};
 
@@ -32,7 +32,7 @@ pub struct Request<'a> {
     /// Most calls of the tool; at least 1.
     pub attempts: u32,
     /// Price of tokens.
-    pub price: Price,
+    pub price: TokenPrices,
     /// The reason why the answer is not a model's. `None` if it is.
     pub mock: Option<String>,
     /// The tool gives the same answer to every call, so it is called once.

@@ -384,7 +384,7 @@ fn find_unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> 
         outcome
     };
     // First, whatever else went wrong: a repository that changed must be reported even if the call failed too.
-    if !result.boundary.held() {
+    if !result.boundary.is_intact() {
         let message = result.error_message.clone().unwrap_or_default();
         let mut outcome = failed(
             Cause::Policy,

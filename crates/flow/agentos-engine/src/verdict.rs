@@ -4,8 +4,8 @@
 
 use agentos_landing::{HunkStatus, LandingReport, RefusalCode};
 use agentos_tool::{
-    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
-    RunId, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
+    Timestamp, TokenPrices, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 /// The result of placing an answer, as far as the verdict needs it.
@@ -25,7 +25,7 @@ pub(crate) struct CallFacts<'a> {
     pub run: &'a RunId,
     pub attempt: u32,
     pub began: Timestamp,
-    pub price: Price,
+    pub price: TokenPrices,
     pub mock: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn judge_call(
     }
     // Last, so that it replaces every other result: a tool that wrote into the repository failed, however good its
     // answer is.
-    if !result.boundary.held() {
+    if !result.boundary.is_intact() {
         let what = result.boundary.violations.join(", ");
         mark_failed(
             &mut result,

@@ -11,7 +11,7 @@ use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
 use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
-use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
+use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
 
 use crate::error::usage;
 use crate::host::Host;
@@ -400,7 +400,7 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
     Tool {
         adapter,
         model: None,
-        price: Price::default(),
+        price: TokenPrices::default(),
         timeout_seconds: TIMEOUT,
         edit_format: EditFormat::default(),
         constrain: Constrain::Off,

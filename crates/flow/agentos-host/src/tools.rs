@@ -12,7 +12,7 @@ use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
 use agentos_net::Names;
 use agentos_profile::{Flags, Layers, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve};
-use agentos_tool::{Adapter, Constrain, EditFormat, Price};
+use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
 use crate::environment::Environment;
 use crate::error::usage;
@@ -35,7 +35,7 @@ pub struct Tool {
     /// The configured model. `None` if there is none.
     pub model: Option<String>,
     /// Price of tokens.
-    pub price: Price,
+    pub price: TokenPrices,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
     /// The edit format in which the tool is asked to answer.
@@ -242,7 +242,7 @@ pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, Effect
     Ok(Tool {
         adapter: hosting.adapter(Names::System)?,
         model: profile.model.clone(),
-        price: Price {
+        price: TokenPrices {
             input: profile.price.input,
             cached: profile.price.cached,
             output: profile.price.output,
@@ -272,7 +272,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
     Ok(Tool {
         adapter: Box::new(Replay::new(recording)),
         model: Some("recorded".to_owned()),
-        price: Price::default(),
+        price: TokenPrices::default(),
         timeout_seconds: 60,
         edit_format: EditFormat::default(),
         constrain: Constrain::Off,

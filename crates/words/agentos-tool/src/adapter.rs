@@ -60,6 +60,7 @@ pub trait Adapter: Send + Sync {
 
     /// Returns how the tool is confined while it runs. An adapter that names layers must fail if a layer cannot be enabled.
     fn confinement(&self) -> Confinement {
+        // The weakest claim: an adapter that does not say how it confines its tool is treated as one that does not.
         Confinement::observed()
     }
 }

@@ -52,8 +52,10 @@ impl BaseUrl {
     /// # Errors
     /// Fails if the text is not a URL, its scheme is not http or https, or it contains a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, BaseUrlFault> {
+        // Pasted and piped addresses end with a line end.
         let mut url = Url::parse(text.trim()).map_err(|error| BaseUrlFault::NotUrl(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
+            // Without `http://`, the text before the first colon is the scheme, and it may be a long host name or a user name.
             return Err(BaseUrlFault::Scheme(url.scheme().chars().take(20).collect()));
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -103,6 +105,7 @@ impl BaseUrl {
         match self.0.host() {
             Some(Host::Ipv4(ip)) => ip.is_loopback(),
             Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            // Other names depend on a resolver, which a network can control, so only this one counts.
             Some(Host::Domain(name)) => name == "localhost",
             None => false,
         }
@@ -132,19 +135,23 @@ impl fmt::Display for BaseUrl {
 }
 
 fn is_own_v4(ip: Ipv4Addr) -> bool {
+    // A connection to 0.0.0.0 reaches this machine.
     ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }
 
 fn is_own_v6(ip: Ipv6Addr) -> bool {
     match ip.to_ipv4_mapped() {
+        // `::ffff:10.0.0.1` reaches the IPv4 host, so the rules of IPv4 decide.
         Some(v4) => is_own_v4(v4),
         None => ip.is_loopback() || ip.is_unspecified() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
 }
 
 fn is_own_name(name: &str) -> bool {
+    // A name with a dot at its end is the same name, fully qualified.
     let name = name.trim_end_matches('.');
     name == "localhost"
+        // RFC 6761 reserves `.localhost` for this machine, and RFC 6762 `.local` for the local link.
         || name.ends_with(".localhost")
         || name.ends_with(".local")
         || name == "host.docker.internal"

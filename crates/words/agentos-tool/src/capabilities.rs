@@ -96,6 +96,7 @@ impl ToolCapabilities {
             supports_diff: Ability::Yes,
             supports_patch: Ability::Yes,
             supports_health_check: Ability::Yes,
+            // Unknown and not `No`: a capability that was not measured is no promise, and no denial either.
             chat: Ability::Unknown,
             tools: Ability::Unknown,
             vision: Ability::Unknown,

@@ -42,6 +42,7 @@ pub struct SecretForms {
 
 impl std::fmt::Debug for SecretForms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Written by hand, because a derived `Debug` would print the patterns, and they are the secrets.
         f.write_str("SecretForms(***)")
     }
 }
@@ -110,6 +111,7 @@ impl SecretForms {
         let (mut exact, mut squeezed) = (Vec::new(), Vec::new());
         for secret in secrets {
             let is_covered = encode::add_forms(secret, &mut squeezed);
+            // The unencoded secret is not among its forms then: its letters and digits alone would occur in ordinary text.
             if !is_covered {
                 exact.push(secret.to_vec());
             }
@@ -124,7 +126,7 @@ impl SecretForms {
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         let mut stream = SecretStream::default();
-        self.pass(&mut stream, text.as_bytes(), "");
+        self.pass_bytes(&mut stream, text.as_bytes(), "");
         let seen = self.search_text(&stream.held, true);
         stream.has_found || !seen.places.is_empty()
     }
@@ -133,15 +135,16 @@ impl SecretForms {
     #[must_use]
     pub fn hide(&self, text: &str, mark: &str) -> String {
         let mut stream = SecretStream::default();
-        let mut clear = self.pass(&mut stream, text.as_bytes(), mark);
-        clear.extend(self.end(&mut stream, mark));
+        let mut clear = self.pass_bytes(&mut stream, text.as_bytes(), mark);
+        clear.extend(self.finish_stream(&mut stream, mark));
         String::from_utf8_lossy(&clear).into_owned()
     }
 
     /// Adds `bytes` to a stream and returns the part that can be shown now, with every secret replaced by `mark`. Bytes that
     /// may be the beginning of a secret stay in `stream` until more bytes arrive.
-    pub fn pass(&self, stream: &mut SecretStream, bytes: &[u8], mark: &str) -> Vec<u8> {
+    pub fn pass_bytes(&self, stream: &mut SecretStream, bytes: &[u8], mark: &str) -> Vec<u8> {
         let mut clear = Vec::with_capacity(bytes.len());
+        // Views hold a place for each byte, several times the size of the text, so a large text is searched block by block.
         for block in bytes.chunks(BLOCK) {
             stream.held.extend_from_slice(block);
             let seen = self.search_text(&stream.held, false);
@@ -151,9 +154,10 @@ impl SecretForms {
     }
 
     /// Returns the rest of a stream that has ended, with every secret replaced by `mark`.
-    pub fn end(&self, stream: &mut SecretStream, mark: &str) -> Vec<u8> {
+    pub fn finish_stream(&self, stream: &mut SecretStream, mark: &str) -> Vec<u8> {
         let mut clear = Vec::new();
         let mut seen = self.search_text(&stream.held, true);
+        // No more bytes will complete this beginning, but most of a key is already enough to recognise or guess it.
         if let (place, SHORTEST_BEGINNING..) = &seen.begun {
             seen.places.push(place.clone());
             seen.places = merge_places(seen.places);
@@ -173,6 +177,8 @@ impl SecretForms {
             return seen;
         }
         let plain = TextView::from_text(bytes);
+        // Two rounds of decoding, because a log of JSON is often JSON itself, and each layer escapes the text once. More
+        // rounds would cost another pass over every text for a form that nobody writes by accident.
         let mut next = plain.decode_escapes(is_end);
         self.search_view(&plain, &mut seen);
         for _ in 0..2 {
@@ -201,6 +207,7 @@ impl SecretForms {
                 }
             }
         }
+        // The next bytes decide which character an unfinished escape means, and it may be the first of a secret.
         seen.open = seen.open.min(view.unfinished_escape().unwrap_or(seen.open));
     }
 }
@@ -211,6 +218,7 @@ fn merge_places(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for place in places {
         match joined.last_mut() {
+            // Places that only touch stay apart: two secrets next to each other get two marks.
             Some(last) if place.start < last.end => last.end = last.end.max(place.end),
             _ => joined.push(place),
         }
@@ -231,6 +239,7 @@ pub struct SecretStream {
 
 impl std::fmt::Debug for SecretStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Written by hand, because the withheld bytes may be the beginning of a secret.
         f.write_str("SecretStream(***)")
     }
 }

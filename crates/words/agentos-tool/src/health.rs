@@ -58,6 +58,7 @@ impl HealthStatus {
     pub fn category(self) -> Option<ErrorCategory> {
         match self {
             Self::Connected => None,
+            // Every other state names a category: a report of a failure without one would say that nothing failed.
             Self::NotConfigured => Some(ErrorCategory::Config),
             Self::InvalidToken => Some(ErrorCategory::Auth),
             Self::Unreachable => Some(ErrorCategory::Network),

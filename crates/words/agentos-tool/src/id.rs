@@ -21,6 +21,7 @@ impl RunId {
         let digits: String = at
             .as_str()
             .chars()
+            // The 19 characters before the fraction: `2026-11-21T09:14:00`.
             .take(19)
             .filter(|c| !matches!(c, '-' | ':'))
             .collect();
@@ -30,6 +31,7 @@ impl RunId {
     /// Parses an id that a person typed or a record contains. `None` if it is not 1 to 64 ASCII letters, digits, `-`, `_` or `.`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        // A run id is a part of file names, so it must not contain a separator of paths.
         let fits = (1..=64).contains(&text.len())
             && text
                 .bytes()
@@ -82,6 +84,7 @@ impl Timestamp {
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         humantime::parse_rfc3339(text)
             .map(Self::from_system)
+            // The text may come from a damaged record of any length.
             .map_err(|_| TimestampError(text.chars().take(40).collect()))
     }
 

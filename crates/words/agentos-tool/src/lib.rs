@@ -28,7 +28,7 @@ pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use key_obstacle::KeyObstacle;
 pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
-pub use price::{Price, dollars};
+pub use price::{TokenPrices, format_dollars};
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, RefusedCall, ResultStatus,

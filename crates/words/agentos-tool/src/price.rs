@@ -6,7 +6,7 @@ use crate::Usage;
 
 /// Prices in US dollars per million tokens, which is the same number as millionths of a dollar per token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Price {
+pub struct TokenPrices {
     /// Price of the prompt. `None` if it is not known.
     pub input: Option<f64>,
     /// Price of the part of the prompt that is read from a cache. `None` if it is the same as `input`.
@@ -15,7 +15,7 @@ pub struct Price {
     pub output: Option<f64>,
 }
 
-impl Price {
+impl TokenPrices {
     /// Returns the cost of these tokens in millionths of a US dollar, rounded to the nearest. `None` if a required count or
     /// price is not known.
     #[must_use]
@@ -33,6 +33,7 @@ impl Price {
         let sum = of(input - cached, self.input)?
             + of(cached, self.cached.or(self.input))?
             + of(output, self.output)?;
+        // Prices come from a profile and may be negative, infinite or not a number. Below 1e15 a float still counts exactly.
         if !(0.0..1e15).contains(&sum) {
             return None;
         }
@@ -43,7 +44,8 @@ impl Price {
 
 /// Formats a cost for people, as in `$0.0123`. A cost that would round to zero is written as a bound instead.
 #[must_use]
-pub fn dollars(micro: u64) -> String {
+pub fn format_dollars(micro: u64) -> String {
+    // `$0.0000` would read as free.
     if micro > 0 && micro < 100 {
         return "less than $0.0001".to_owned();
     }
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn unknown_stays_unknown() {
-        let price = |input, cached, output| Price {
+        let price = |input, cached, output| TokenPrices {
             input,
             cached,
             output,
@@ -119,7 +121,7 @@ mod tests {
             (3_000_000, "$3.0000"),
         ];
         for (micro, text) in cases {
-            assert_eq!(dollars(micro), text);
+            assert_eq!(format_dollars(micro), text);
         }
     }
 }

@@ -28,6 +28,7 @@ pub fn user(task: &ToolTask) -> String {
         }
     }
     for file in &task.context {
+        // The content is untrusted: a file that could close its fence could speak with the user's voice after it.
         let fence = code_fence(&file.content);
         let end = if file.content.is_empty() || file.content.ends_with('\n') {
             ""
@@ -81,6 +82,7 @@ file and must occur exactly once in it. For a new file leave it empty."
 /// Returns a fence of backticks that is longer than any run of backticks in `content`, and at least three long.
 fn code_fence(content: &str) -> String {
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    // Markdown closes a fence only with a run that is at least as long as the opening one.
     "`".repeat(longest.max(2) + 1)
 }
 

@@ -160,7 +160,8 @@ impl Boundary {
         after: StateMeasurement,
         runs: Vec<String>,
     ) -> Self {
-        let untouched = Self::between(confinement, after.clone(), after, &[]);
+        // Compared with itself: the other runs explain every difference, so none of them counts against the tool.
+        let untouched = Self::compare_states(confinement, after.clone(), after, &[]);
         Self {
             before: Some(before),
             landed_meanwhile: runs,
@@ -170,7 +171,7 @@ impl Boundary {
 
     /// Compares two measurements. `paths` lists paths in the working tree that differ, as many as should be shown.
     #[must_use]
-    pub fn between(
+    pub fn compare_states(
         confinement: &Confinement,
         before: StateMeasurement,
         after: StateMeasurement,
@@ -191,6 +192,7 @@ impl Boundary {
         }
         if before.worktree != after.worktree {
             violations.extend(paths.iter().map(|path| format!("working tree: {path}")));
+            // The digest covers times and kinds too, so it can differ although no path was found to list.
             if paths.is_empty() {
                 violations.push("working tree".to_owned());
             }
@@ -201,6 +203,7 @@ impl Boundary {
             landlock_abi: confinement.landlock_abi,
             run_limits: confinement.run_limits.clone(),
             refused: confinement.refused.clone(),
+            // Git's own files count as written files: a hook or a changed configuration runs code at the user's next git command.
             wrote_files: before.worktree != after.worktree
                 || before.index != after.index
                 || before.git_files != after.git_files,
@@ -214,7 +217,7 @@ impl Boundary {
 
     /// Returns true if nothing changed.
     #[must_use]
-    pub fn held(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         !self.wrote_files && !self.committed
     }
 }
@@ -317,13 +320,13 @@ mod tests {
             (state("main2", "w"), false, false, true, "HEAD: main -> main2"),
         ];
         for (after, held, wrote, committed, first) in cases {
-            let boundary = Boundary::between(
+            let boundary = Boundary::compare_states(
                 &Confinement::observed(),
                 state("main", "w"),
                 after,
                 &["src/a.rs".to_owned()],
             );
-            assert_eq!(boundary.held(), held);
+            assert_eq!(boundary.is_intact(), held);
             assert_eq!(boundary.wrote_files, wrote);
             assert_eq!(boundary.committed, committed);
             assert_eq!(boundary.violations.first().map_or("", String::as_str), first);

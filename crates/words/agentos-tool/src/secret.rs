@@ -41,6 +41,7 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Written by hand, so that `{:?}` of any type that contains a key prints no key.
         f.write_str("***")
     }
 }

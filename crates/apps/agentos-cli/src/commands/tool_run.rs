@@ -80,7 +80,7 @@ fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
 
 fn exit_status(proposed: &Proposed) -> Exit {
     let result = &proposed.result;
-    if !result.boundary.held() {
+    if !result.boundary.is_intact() {
         return Exit::from(Cause::Policy);
     }
     if let Some(error) = &proposed.error {

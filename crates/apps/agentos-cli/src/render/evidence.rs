@@ -4,7 +4,7 @@
 
 use agentos_api::normalize_code;
 use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
-use agentos_tool::{Timestamp, dollars};
+use agentos_tool::{Timestamp, format_dollars};
 use serde_json::Value;
 
 use super::{count_noun, format_columns};
@@ -417,7 +417,7 @@ pub fn format_stats(providers: &[ProviderStats]) -> String {
             [] => percent(stats.health),
             _ => format!("{} ({})", percent(stats.health), escape::line(&failed.join(", "))),
         };
-        let cost = stats.cost_micro_usd.map(dollars);
+        let cost = stats.cost_micro_usd.map(format_dollars);
         let cost = match stats.calls == stats.priced_calls {
             true => cost,
             // Some calls have no price.

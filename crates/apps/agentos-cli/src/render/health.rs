@@ -2,7 +2,7 @@
 //!
 //! Owns: the table. Never: truncates a remedy.
 
-use agentos_tool::{HealthStatus, ToolHealth, Usage, dollars};
+use agentos_tool::{HealthStatus, ToolHealth, Usage, format_dollars};
 
 use crate::escape;
 use crate::printer::{paint, style};
@@ -122,7 +122,7 @@ fn format_usage(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u6
         .map(|tokens| format!(", {tokens} tokens"))
         .unwrap_or_default();
     let cost = cost_micro_usd
-        .map(|cost| format!(", {}", dollars(cost)))
+        .map(|cost| format!(", {}", format_dollars(cost)))
         .unwrap_or_default();
     format!("({latency_ms} ms{tokens}{cost})")
 }

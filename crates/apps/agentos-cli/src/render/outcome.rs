@@ -6,7 +6,7 @@ use agentos_api::unsaid_causes;
 use agentos_host::Withheld;
 use agentos_host::{Decision, Effect};
 use agentos_host::{Outcome, OutcomeKind, Tried};
-use agentos_tool::dollars;
+use agentos_tool::format_dollars;
 
 use super::report::format_report;
 use crate::escape;
@@ -52,7 +52,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
     if outcome.attempts > 1 {
         let cost = outcome
             .cost_micro_usd
-            .map(|cost| format!(", {} in all", dollars(cost)));
+            .map(|cost| format!(", {} in all", format_dollars(cost)));
         about.push_str(&format!(
             ", {} attempts{}",
             outcome.attempts,

@@ -2,7 +2,7 @@
 //!
 //! Owns: the layout. Never: shows the answer unescaped.
 
-use agentos_tool::{ResultStatus, ToolResult, Usage, dollars};
+use agentos_tool::{ResultStatus, ToolResult, Usage, format_dollars};
 
 use crate::escape;
 use crate::printer::{paint, style};
@@ -52,7 +52,7 @@ pub fn describe_call(result: &ToolResult) -> String {
         out.push_str(&format!(", {} ms", result.latency_ms));
     }
     if let Some(cost) = result.cost_micro_usd {
-        out.push_str(&format!(", {}", dollars(cost)));
+        out.push_str(&format!(", {}", format_dollars(cost)));
     }
     out
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use agentos_evidence::SyncFile;
-use agentos_tool::{BoxFuture, EditFormat, NoProgress, Price, RunId, TaskLimits};
+use agentos_tool::{BoxFuture, EditFormat, NoProgress, RunId, TaskLimits, TokenPrices};
 use serde_json::Value;
 
 use super::*;
@@ -130,7 +130,7 @@ fn run_checked(
         },
         partial: false,
         attempts: 1,
-        price: Price::default(),
+        price: TokenPrices::default(),
         mock: None,
         answers_once: true,
         check: Some(&check),

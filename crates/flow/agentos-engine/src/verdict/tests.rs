@@ -4,8 +4,8 @@ use agentos_landing::{
     Change, FileState, LandedChange, LandingReport, Refusal, RefusalCode, RepoPath, ResultFacts,
 };
 use agentos_tool::{
-    Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
-    RunId, StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
+    StateMeasurement, Timestamp, TokenPrices, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 use super::{CallFacts, PlacedAnswer, judge_call};
@@ -21,7 +21,7 @@ fn state(head: &str, worktree: &str) -> StateMeasurement {
 }
 
 fn boundary(after: StateMeasurement) -> Boundary {
-    Boundary::between(
+    Boundary::compare_states(
         &Confinement::observed(),
         state("main", "w"),
         after,
@@ -78,7 +78,7 @@ fn judge(
         run: &run,
         attempt: 2,
         began: Timestamp::from_unix_seconds(0),
-        price: Price::default(),
+        price: TokenPrices::default(),
         mock: None,
     };
     judge_call(&call, answer, judged, boundary)

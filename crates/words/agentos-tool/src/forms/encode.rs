@@ -25,6 +25,7 @@ pub(super) fn add_forms(secret: &[u8], all: &mut Vec<Vec<u8>>) -> bool {
     if is_covered {
         add_with_parts(keep_alphanumeric(secret), all);
     }
+    // Reversed and rotated words are no ordinary text any more, so these forms are searched for words too.
     let turned = [reverse_bytes(secret), rotate_letters(secret)].map(|form| keep_alphanumeric(&form));
     for form in turned.into_iter().chain(encode_bytes(secret)) {
         add_with_parts(form, all);
@@ -54,6 +55,7 @@ pub(super) fn add_forms(secret: &[u8], all: &mut Vec<Vec<u8>>) -> bool {
 
 /// Returns true if a value consists of words, like `sk-no-key-required`, and is not random: no digits, and only one case.
 fn is_words(secret: &[u8]) -> bool {
+    // Placeholders are words. Found among letters and digits only, they would match ordinary sentences about keys.
     let has = |fits: fn(&u8) -> bool| secret.iter().any(fits);
     let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     !has(u8::is_ascii_digit) && !is_mixed
@@ -65,9 +67,11 @@ fn encode_bytes(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![
         encode_each_byte(bytes, |byte| format!("{byte:02x}")),
         encode_each_byte(bytes, |byte| format!("0x{byte:02x}")),
+        // Arrays in C, Go and Rust write a small byte with one digit or with two.
         encode_each_byte(bytes, |byte| format!("0x{byte:x}")),
         encode_each_byte(bytes, |byte| format!("{byte}")),
         encode_each_byte(bytes, |byte| format!("{byte:03}")),
+        // `od` prints three octal digits, and `xxd -b` eight binary ones.
         encode_each_byte(bytes, |byte| format!("{byte:03o}")),
         encode_each_byte(bytes, |byte| format!("{byte:08b}")),
     ];
@@ -81,6 +85,7 @@ fn encode_bytes(bytes: &[u8]) -> Vec<Vec<u8>> {
 /// Adds a form, and parts of it, so that a part stays intact if the form is split in two.
 fn add_with_parts(form: Vec<u8>, all: &mut Vec<Vec<u8>>) {
     let half = form.len() / 2;
+    // Parts of at most half of the form: wherever one cut falls, one of the halves stays whole and contains a part.
     let size = SHORTEST_PART.max(form.len().div_ceil(4));
     if size <= half {
         let most = half - size + 1;

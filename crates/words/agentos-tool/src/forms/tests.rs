@@ -132,10 +132,10 @@ fn streamed(all: &SecretForms, text: &str, cuts: &[usize]) -> (String, bool) {
     cuts.sort_unstable();
     cuts.push(text.len());
     for cut in cuts {
-        out.extend(all.pass(&mut stream, &text.as_bytes()[from..cut], MARK));
+        out.extend(all.pass_bytes(&mut stream, &text.as_bytes()[from..cut], MARK));
         from = cut;
     }
-    out.extend(all.end(&mut stream, MARK));
+    out.extend(all.finish_stream(&mut stream, MARK));
     (String::from_utf8(out).unwrap(), stream.has_found())
 }
 
@@ -247,13 +247,13 @@ fn several_secrets_and_none() {
 fn what_cannot_be_a_secret_is_shown_at_once() {
     let all = forms(&[KEY]);
     let mut stream = SecretStream::default();
-    let shown = all.pass(&mut stream, "what is it? é (!)\n".as_bytes(), MARK);
+    let shown = all.pass_bytes(&mut stream, "what is it? é (!)\n".as_bytes(), MARK);
     assert!("what is it? é (!)\n".as_bytes().starts_with(&shown) && shown.len() > 8);
-    all.end(&mut stream, MARK);
+    all.finish_stream(&mut stream, MARK);
     // A gap without end is no reason to wait.
-    let begun = all.pass(&mut stream, b"sk-ant-api03-", MARK);
+    let begun = all.pass_bytes(&mut stream, b"sk-ant-api03-", MARK);
     assert_eq!(begun, b"");
-    let blank = all.pass(&mut stream, &[b' '; 1000], MARK);
+    let blank = all.pass_bytes(&mut stream, &[b' '; 1000], MARK);
     assert_eq!(blank.len(), 1013);
     // One that is cut off by the end.
     assert_eq!(all.hide("see sk-ant", MARK), "see sk-ant");

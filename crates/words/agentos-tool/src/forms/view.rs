@@ -200,8 +200,10 @@ fn decode_backslash(after: &[u8]) -> Option<(usize, u32)> {
         b'x' => fixed(2),
         b'u' => fixed(4),
         b'U' => fixed(8),
+        // At most three octal digits, as in C; Python and JavaScript do the same.
         b'0'..=b'7' => parse_number(after, 8, 1, 3),
         b'\\' => Some((1, u32::from(b'\\'))),
+        // No key contains a control character, so the exact one does not matter: a blank is dropped from the view like it.
         b'a' | b'b' | b'e' | b'f' | b'n' | b'r' | b't' | b'v' => Some((1, u32::from(b' '))),
         _ => None,
     }
@@ -233,6 +235,7 @@ fn decode_entity(after: &[u8]) -> Option<(usize, u32)> {
             return is_name.then_some((end + 1, u32::from(code)));
         }
     };
+    // Browsers accept a numeric reference without its semicolon.
     let end = usize::from(after.get(length) == Some(&b';'));
     Some((length + end, code))
 }
