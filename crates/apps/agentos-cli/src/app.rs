@@ -48,6 +48,7 @@ impl App {
 
     /// Shows the outcome of a verb that lands. If the outcome contains no next step, adds the default one for its code.
     pub fn show_outcome(&self, outcome: &Outcome) -> Done {
+        // The hint is filled in before the format is chosen, so that JSON and text always name the same next step.
         let outcome = &Outcome {
             hint: word_hint(outcome.hint.as_deref(), &outcome.next)
                 .or_else(|| default_hint(outcome.code.as_deref()?)),
@@ -107,6 +108,7 @@ impl App {
 
     /// Shows text. `--quiet` hides it only for a success: the reason for a refusal is always shown.
     fn show_text(&self, text: &str, done: bool) {
+        // With `--quiet` a refusal would otherwise end with an exit code and no reason.
         if done {
             self.printer.show_note(text);
         } else {
@@ -116,6 +118,8 @@ impl App {
 
     /// Shows a failure that happened before a run could begin. If it contains no next step, adds the default one for its code.
     pub fn show_failure(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
+        // Codes reach here from every layer, and only some of them come with a step. A failure without any step would
+        // leave the person alone with the message.
         let hint = word_hint(error.hint.as_deref(), &error.next).or_else(|| default_hint(&error.code));
         let error = &EffectError {
             hint,
@@ -124,6 +128,8 @@ impl App {
         if self.printer.json {
             // If standard output is closed, there is no other place for the document.
             let _ = match run {
+                // A verb that lands prints the same document for every end, so a script needs one schema and finds the
+                // id of the records.
                 Some(run) => self.printer.write_json(&Outcome::from_effect(run, error)),
                 None => self.printer.write_json(&FailureDocument::from_error(error)),
             };
@@ -133,8 +139,10 @@ impl App {
             "{} {} {}",
             paint(style::BAD, "error"),
             paint(style::DIM, &format!("[{}]", error.code)),
+            // Messages quote paths, servers and programs, whose text could contain terminal control sequences.
             escape::line(&error.message)
         );
+        // Most messages already contain their first cause. Repeating it would hide the causes that add something.
         for cause in unsaid_causes(&error.message, error.causes()) {
             text.push_str(&format!("\n  caused by: {}", escape::line(cause)));
         }

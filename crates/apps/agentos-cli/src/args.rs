@@ -48,6 +48,8 @@ impl Cli {
     /// # Errors
     /// Fails if the arguments do not form a valid command line.
     pub fn of_process() -> Result<Self, Box<BadUsage>> {
+        // People type `help VERB`. clap's own verb for it is disabled, so that help, completions and the reference list
+        // only verbs of this program.
         let typed = asked_for_help(std::env::args_os().collect());
         let parsed = |command: Command| {
             let found = command.try_get_matches_from(&typed)?;
@@ -72,6 +74,8 @@ impl Cli {
             let wrong = BadUsage::from_clap(&error, &words);
             // A group such as `agentos tool` without a verb shows help to a person, and an error to a program.
             let shows_help = is_help(&error) && !wrong.common.json;
+            // `--help` and `--version` are successes that clap prints to standard output; everything else is a failure
+            // of this program.
             if shows_help || !error.use_stderr() {
                 error.exit();
             }

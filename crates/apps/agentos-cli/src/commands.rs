@@ -39,6 +39,8 @@ use crate::exit::Exit;
 
 /// Runs a verb and shows its failure, if any.
 pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
+    // The id exists before the verb starts, so that a failure before the first record can name the same id as the
+    // records after it.
     let run = agentos_host::new_run();
     let Some(verb) = verb else {
         return status::show_status(app).unwrap_or_else(|error| app.show_failure(None, &error));

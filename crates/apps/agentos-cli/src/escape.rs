@@ -20,6 +20,8 @@ fn escape_text(text: &str, keep_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            // A carriage return is never kept: it moves the cursor back, so that the rest of the line overwrites what
+            // was shown.
             '\n' | '\t' if keep_lines => out.push(c),
             c if is_hidden(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
@@ -41,6 +43,8 @@ pub fn json(text: &str) -> String {
             // Line feeds between values are white space of the JSON text and must stay.
             '\n' | '\t' | '\r' => out.push(c),
             c if is_hidden(c) => {
+                // A JSON escape has four hexadecimal digits, so a character above U+FFFF needs its two UTF-16 units
+                // (RFC 8259, section 7).
                 for unit in c.encode_utf16(&mut units) {
                     // Writing into a string does not fail.
                     let _ = write!(out, "\\u{unit:04x}");

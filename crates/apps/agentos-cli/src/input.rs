@@ -15,10 +15,12 @@ use crate::app::App;
 /// Fails if standard input is a terminal, or if the input cannot be read or is too large.
 pub fn read_answer(app: &App, path: &Path) -> Result<Vec<u8>, EffectError> {
     if path == Path::new("-") {
+        // Reading would wait for the keyboard without a prompt, which looks like a program that hangs.
         if std::io::stdin().is_terminal() {
             return Err(usage("no file is named and standard input is a terminal")
                 .hint("try: agentos apply fix.patch"));
         }
+        // The input is untrusted and may be endless, such as a pipe from a program that never stops.
         return bounded(std::io::stdin().lock(), "standard input", LARGEST_ANSWER);
     }
     file(app.host.environment(), path, LARGEST_ANSWER)

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
     }
     keep_freed_memory();
     let environment = Environment::read();
+    // A shell sends the unfinished command line, which the parser of the whole program would refuse, so completions are
+    // answered before anything is parsed.
     if let Ok(environment) = &environment
         && environment.get(complete::VARIABLE).is_some()
     {
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
     let read = Cli::of_process();
     let common = match &read {
         Ok(cli) => cli.common.clone(),
+        // A caller that requests JSON gets JSON for a wrong command line too, so the flags are taken from it as far as
+        // they were understood.
         Err(wrong) => wrong.common.clone(),
     };
     let printer = Printer {
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
     };
     let environment = match environment {
         Ok(environment) => environment,
+        // Only a current folder that was deleted or cannot be read leads here. Relative paths would then mean nothing.
         Err(error) => {
             printer.show_error(&format!("error: cannot read the current folder: {error}"));
             return Exit::Usage.into();
@@ -93,12 +98,15 @@ fn answer_shell(environment: &Environment) -> ExitCode {
 fn start_log(environment: &Environment, verbose: u8) {
     let filter = match (environment.get("AGENTOS_LOG"), verbose) {
         (Some(filter), _) => filter.to_owned(),
+        // One `-v` adds details to the output of a verb. Only two of them start the log.
         (None, 0 | 1) => return,
         (None, _) => "agentos=debug".to_owned(),
     };
+    // A mistyped filter must not stop the command that it was meant to observe, so it falls back to the default.
     let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_default();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // Standard output belongs to data: a log line in it would break a pipe or a JSON document.
         .with_writer(std::io::stderr)
         .init();
 }

@@ -19,6 +19,7 @@ impl HostObserver for PrintedNotices {
 
 /// Prints a notice, unless `--quiet` is set.
 pub fn print_notice(printer: Printer, notice: &Notice) {
+    // A recovery changed the repository, so it must stand out from remarks that need no action.
     let word = match notice.code.as_str() {
         Notice::RECOVERED => "recovered",
         _ => "note",

@@ -44,6 +44,8 @@ impl Printer {
     /// # Errors
     /// Fails if standard output cannot be written for another reason, such as a full disk.
     pub fn write_data(&self, text: &str) -> io::Result<()> {
+        // The stream decides about color when it is written to: callers always paint, and a pipe, `NO_COLOR` or a
+        // terminal without color gets plain text.
         let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
@@ -53,6 +55,8 @@ impl Printer {
     /// # Errors
     /// Fails like [`Printer::write_data`].
     pub fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        // `AutoStream` would remove bytes that look like color codes, but these bytes must stay exact: `git apply`
+        // reads them.
         let mut out = io::stdout().lock();
         forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
     }
@@ -85,6 +89,8 @@ impl Printer {
 
 fn forgive_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
+        // A reader such as `head` closes the pipe when it has enough. Rust ignores SIGPIPE, so the closed pipe arrives
+        // as an error of the write.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

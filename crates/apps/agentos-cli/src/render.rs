@@ -29,6 +29,7 @@ pub fn count_noun(count: u64, noun: &str) -> String {
 /// Formats a table. Each column is as wide as its widest cell; the last one is not padded.
 pub fn format_columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    // Cells are measured in characters, so they must not contain color codes, which have no width on the screen.
     let widths: Vec<usize> = (0..count)
         .map(|column| {
             rows.iter()
@@ -48,6 +49,7 @@ pub fn format_columns(rows: &[Vec<String>]) -> String {
                 width.saturating_sub(cell.chars().count()) + 2,
             ));
         }
+        // Blanks at line ends would be copied with the text and make diffs of saved output differ.
         out.push_str(line.trim_end());
         out.push('\n');
     }

@@ -324,6 +324,7 @@ fn add_examples(command: Command, path: &str) -> Command {
     let command = match found {
         Some((_, calls)) => {
             let lines: String = calls.iter().map(|call| format!("\n  {call}")).collect();
+            // A verb may have notes of its own at the end of its help, and setting the text replaces them.
             let before = command.get_after_help().map(|text| format!("{text}\n\n"));
             let before = before.unwrap_or_default();
             command.after_help(format!("{before}Examples:{lines}"))

@@ -94,6 +94,7 @@ pub struct HealthArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "2",
+        // A probe may cost money, so it must not be repeated without being requested each time.
         conflicts_with_all = ["probe", "probe_tools"],
         value_parser = clap::value_parser!(u64).range(1..=3600)
     )]
@@ -123,6 +124,7 @@ pub struct ConformArgs {
     /// Program and its arguments
     #[arg(
         required = true,
+        // The flags after the program are its own. Without these two settings clap would look for them among ours.
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "COMMAND"

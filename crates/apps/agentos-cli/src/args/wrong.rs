@@ -46,6 +46,7 @@ fn clap_message(error: &clap::Error, path: &[String]) -> String {
         return format!("`{}` needs a verb", path.join(" "));
     }
     let text = error.render().to_string();
+    // clap adds its own tip and usage after the first paragraph. This program words the next step itself, in `hint`.
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
     let line = words.join(" ");
@@ -70,6 +71,8 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
         if missing.contains("--provider") {
             return format!("`agentos tool list` names the providers; {help}");
         }
+        // The task may be omitted only if a program is given, so with these providers a missing TASK means a missing
+        // program.
         let programs = [ProviderKind::AnyProgram, ProviderKind::ToolProgram];
         let program = programs.iter().find(|kind| flags.contains(&kind.name()));
         if let (Some(kind), true) = (program, missing.contains("<TASK>")) {
@@ -90,6 +93,7 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word),
+        // clap sorts its suggestions by rising similarity, so the last one is the closest.
         Some(ContextValue::Strings(words)) => words.last().map(String::as_str),
         Some(_) | None => None,
     }
@@ -121,6 +125,7 @@ fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
     let other = MEANT
         .iter()
         .find(|(said, meant)| *said == unknown && names.contains(meant));
+    // A group is searched before the whole program: a verb next to the typed one is more likely to be meant.
     let found = other
         .map(|(_, meant)| *meant)
         .or_else(|| nearest(unknown, names.iter().copied()));

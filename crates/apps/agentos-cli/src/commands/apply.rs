@@ -15,6 +15,8 @@ use crate::terminal::follow::{consent_mode, follow_run};
 /// Runs the verb.
 pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     let answer = input::read_answer(app, &args.file)?;
+    // An empty pipe usually means that the program before it failed. The engine only sees an answer without a diff, so
+    // the cause is named here.
     let is_empty_pipe = answer.is_empty() && args.file == Path::new("-");
     let what = describe_answer(&args.file);
     let message = args.target.message.clone();
@@ -26,10 +28,13 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         partial: args.target.partial,
     });
     let session = SessionOptions {
+        // An explanation must work in any state of the repository, such as during a merge. With `--dry-run` it covers
+        // the real target too, and then that state matters.
         look_only: args.explain && !args.target.dry_run,
         ..(&args.target).into()
     };
     let consent = match consent_mode(app, args.target.yes) {
+        // An explanation lands nothing, so nobody must be asked to consent to it.
         ConsentMode::Person if args.explain => ConsentMode::Nobody,
         mode => mode,
     };

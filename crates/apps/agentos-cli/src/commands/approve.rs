@@ -22,6 +22,8 @@ pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
 
 fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
     let session = SessionOptions {
+        // The consent is bound to the policy that asked. Without the files of the first run, the policy differs and the
+        // consent is void.
         policies: args.policy.clone(),
         ..SessionOptions::default()
     };
@@ -42,6 +44,7 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
 
 fn show_request(app: &App, id: &str) -> Done {
     let (_, diff) = app.host.open_request(id)?;
+    // A pipe is given the exact bytes that were judged, so that they can be compared or applied elsewhere.
     let shown = if app.streams.stdout_is_terminal {
         app.print_paged(&app.format_diff(&diff, None))
     } else {

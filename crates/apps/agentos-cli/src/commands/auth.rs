@@ -28,9 +28,12 @@ struct KeyChange<'a> {
 
 /// Stores a key.
 pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
+    // A wrong name is refused before the key is read, so that nobody types a secret for nothing.
     app.host.check_key_owner(&args.provider)?;
     let key = match &args.api_key {
         Some(key) => Secret::new(key),
+        // A piped key is read without the flag too: password managers print to a pipe, and a prompt would wait for
+        // nobody.
         None if args.stdin || !std::io::stdin().is_terminal() => piped_key()?,
         None => typed_key(&args.provider)?,
     };
@@ -53,6 +56,7 @@ pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
 /// Shows the source of each provider's key.
 pub fn show_keys(app: &App) -> Done {
     let mut report = app.host.key_status()?;
+    // Both formats show the sentence in `withheld`, and the host names its next step as data only.
     for status in report.keys.values_mut() {
         let next = word_hint(None, &status.next);
         if let (Some(withheld), Some(next)) = (&mut status.withheld, next) {
@@ -101,6 +105,7 @@ fn format_keys(report: &AuthStatus) -> String {
 
 fn format_check(check: &KeyCheck) -> String {
     let word = if check.accepted { "accepted" } else { "refused" };
+    // RFC 3339 up to the minute. The seconds of a check help nobody and widen the table.
     let at = check.at.get(..16).unwrap_or(&check.at);
     escape::line(&format!("{word} by {} {at}", check.endpoint))
 }
@@ -135,6 +140,7 @@ fn piped_key() -> Result<Secret, agentos_host::EffectError> {
     let mut key = String::new();
     std::io::stdin()
         .lock()
+        // One byte more than allowed is read, because a key cut at the limit would look like one that just fits.
         .take(LONGEST_KEY + 1)
         .read_to_string(&mut key)
         .map_err(|error| usage(format!("cannot read the key: {error}")))?;

@@ -39,6 +39,8 @@ pub fn run_demo(app: &App, args: &DemoArgs) -> Done {
     let good = demo.send_recorded()?;
     let mut truthful = good.is_done();
     for (number, (what, answer)) in (2..).zip(HOSTILE) {
+        // Every attack is tried even after a surprise, so that the screen shows all of them; the exit status reports
+        // the surprise.
         truthful &= !demo.send_hostile(number, what, answer)?.is_done();
     }
     truthful &= demo.check_evidence()?;
@@ -117,6 +119,8 @@ impl Demo<'_> {
     }
 
     fn print_next_steps(&self, dir: &Path) -> Result<(), EffectError> {
+        // The demo is often run from a build folder that is not on `PATH`, so its commands repeat the name that was
+        // typed.
         let program = std::env::args().next().unwrap_or_else(|| "agentos".to_owned());
         let dir = dir.display();
         self.print_step("Try next", "")?;
@@ -153,6 +157,7 @@ fn enter_repository(app: &App, dir: &Path) -> App {
     let mut environment = app.host.environment().clone();
     environment.with_identity(SAMPLE_NAME, SAMPLE_EMAIL);
     app.host = Host::new(environment).with_repository(Some(dir.to_owned()));
+    // `--json` promises one document, and every step of the demo would print its own.
     app.printer.json = false;
     app
 }
@@ -163,6 +168,8 @@ fn choose_dir(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
         Some(dir) => app.host.environment().cwd.join(dir),
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
+    // `exists()` follows links and calls a dangling one free. Creating the repository through it would write somewhere
+    // else.
     if std::fs::symlink_metadata(&dir).is_ok() {
         return Err(
             usage(format!("`{}` already exists", app.host.environment().shown(&dir)))

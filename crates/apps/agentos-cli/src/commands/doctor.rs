@@ -23,6 +23,7 @@ pub fn run_checks(app: &App, args: &DoctorArgs) -> Done {
         app.printer.write_data(&render::doctor::format_doctor(&report))
     }
     .map_err(|error| output_failed(&error))?;
+    // The help promises the exit code of the first problem.
     let first = report.checks.iter().find_map(|check| check.cause);
     Ok(first.map_or(Exit::Done, Exit::from))
 }

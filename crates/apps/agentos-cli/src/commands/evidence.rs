@@ -13,9 +13,11 @@ use crate::terminal::working::WorkDisplay;
 /// Lists the runs.
 pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
     let mut runs = app.host.runs()?;
+    // An empty repository and a filter without a match need different advice, and after filtering they look the same.
     let any = !runs.is_empty();
     let since = args.since.as_deref().map(parse_since).transpose()?;
     runs.retain(|run| passes_filters(run, args, since.as_deref()));
+    // The list is oldest first, and the limit keeps the newest runs.
     runs.drain(..runs.len().saturating_sub(args.limit as usize));
     if app.printer.json {
         app.printer
@@ -46,10 +48,13 @@ fn passes_filters(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>
     });
     let below = |path: &String, wanted: &str| {
         let rest = path.strip_prefix(wanted.trim_end_matches('/'));
+        // Without this check, `src` would match `src-old/a.rs`.
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     (args.provider.is_none() || args.provider == run.provider)
         && (said.is_none() || said == run.decision.as_deref())
+        // Records write UTC times as RFC 3339 with a fixed width, so comparing the text compares the times, also for a
+        // date alone.
         && since.is_none_or(|since| run.began.as_str() >= since)
         && args
             .path
@@ -97,6 +102,7 @@ pub fn show_stats(app: &App) -> Done {
 
 /// Converts the typed time of `--since` to the form that records use.
 fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
+    // A duration such as `2days` starts with a digit too, but never contains a hyphen.
     let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
     if date {
         return Ok(typed.to_owned());
@@ -124,6 +130,8 @@ pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
             .write_json(&report)
             .map_err(|error| output_failed(&error))?;
     } else {
+        // An exported folder has no repository to recover, so the advice about the tape is only given for the
+        // repository's own evidence.
         let text = render::evidence::format_verification(&report, args.dir.is_none());
         app.print_paged(&text).map_err(|error| output_failed(&error))?;
     }

@@ -16,6 +16,7 @@ use crate::terminal::working::WorkDisplay;
 /// Runs the verb.
 pub fn check_health(app: &App, args: &HealthArgs) -> Done {
     let over = &args.over;
+    // With several providers, `--base-url` and `--send-key` would send the keys of all of them to one address.
     let overrides =
         over.base_url.is_some() || over.model.is_some() || over.timeout.is_some() || over.send_key;
     if overrides && args.providers.len() != 1 {
@@ -97,7 +98,10 @@ fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Du
                 pause.as_secs(),
                 render::health::format_health(&seen.tools)
             );
+            // Text of earlier commands is removed once; after that, the table overwrites itself.
             let begin = if first { CLEAR } else { "" };
+            // Each line is overwritten and its rest cleared. Clearing the whole screen on every check makes a terminal
+            // flicker.
             let lines = text.replace('\n', &format!("{CLEAR_LINE}\n"));
             app.printer
                 .write_data(&format!("{begin}{HOME}{lines}{CLEAR_BELOW}"))

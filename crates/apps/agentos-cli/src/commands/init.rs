@@ -30,6 +30,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
             .map_err(|error| output_failed(&error))?;
     }
     let exit;
+    // A program that reads JSON cannot answer a question, even if its user has a terminal.
     let nobody = !args.yes && (!app.streams.can_ask || app.printer.json);
     if args.print || report.files.is_empty() {
         exit = Exit::Done;
@@ -47,6 +48,8 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
         exit = Exit::from(outcome.cause);
         if !app.printer.json {
             app.show_outcome(&outcome)?;
+            // The files land without a commit, because a policy judges changes only after its author has reviewed and
+            // committed it.
             if outcome.is_done() {
                 app.printer
                     .show_note("  next: review and adapt these files, and commit them; a policy becomes active when it is committed");

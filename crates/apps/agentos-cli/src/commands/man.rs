@@ -22,6 +22,8 @@ struct PageList {
 /// Runs the verb.
 pub fn print_manual(app: &App, args: &ManArgs) -> Done {
     let mut program = full_command();
+    // clap fills in inherited flags and full names of verbs only when the command is built, and a page without them
+    // would be incomplete.
     program.build();
     if args.reference {
         let page = render::reference::render_reference(program);

@@ -22,6 +22,7 @@ pub fn check_change(app: &App, args: &JudgeArgs) -> Done {
             .write_json(&judged.to_check())
             .map_err(|error| output_failed(&error))?;
     } else {
+        // Without a diff, commit or path there is nothing to judge. Loading the rules has then already checked them.
         let text = match &judged.explanation {
             Some(explained) => render::policy::format_decision(&explained.decision),
             None => render::policy::format_usable(&judged.set),
@@ -160,6 +161,7 @@ fn judge_change(app: &App, args: &JudgeArgs) -> Result<Judgement, agentos_host::
 fn exit_status(judged: &Judgement) -> Exit {
     let explained = judged.explanation.as_ref();
     match explained.map(|explained| explained.decision.effect()) {
+        // The numbers are those of a landing, so a script may use `policy check` to predict what `apply` would do.
         None | Some(Effect::Allow) => Exit::Done,
         Some(Effect::Ask) => Exit::ConsentNeeded,
         Some(Effect::Deny) => Exit::Denied,

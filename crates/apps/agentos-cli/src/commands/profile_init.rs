@@ -24,6 +24,7 @@ struct CreatedProfile<'a> {
 pub fn create_profile(app: &App, args: &ProfileInitArgs) -> Done {
     let provider = &args.provider;
     let path = app.host.new_profile_path(provider, args.force || args.print)?;
+    // Everything is composed before anything is written, so that a wrong value leaves no file.
     let text = app.host.compose_profile(&collect_values(app, args)?)?;
     if args.print {
         app.printer
@@ -77,6 +78,7 @@ fn ask_value(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String
     }
     let usual = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
     let failed = |error: std::io::Error| usage(format!("cannot read the answer: {error}"));
+    // The question goes to standard error, because with `--print` standard output is the file.
     let mut out = anstream::stderr().lock();
     write!(out, "{what}{usual}: ")
         .and_then(|()| out.flush())

@@ -33,6 +33,7 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
         program: (&args.program).into(),
         files: args.files.clone(),
         context: match args.context {
+            // `show` must select the files as `auto` would, or it would describe another run.
             Some(ContextArg::Auto | ContextArg::Show) => Some(ContextMode::Auto),
             Some(ContextArg::None) => Some(ContextMode::Named),
             None => None,

@@ -30,6 +30,8 @@ pub fn show_status(app: &App) -> Done {
     }
     if app.printer.json {
         app.printer.write_json(&report)
+    // Outside a repository there is no state to show, and a person who types only the name wants to know what the
+    // program does.
     } else if report.repository.is_none() {
         app.printer
             .write_data(&full_command().render_help().ansi().to_string())

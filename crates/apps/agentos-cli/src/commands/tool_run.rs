@@ -33,6 +33,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
             show_result(app, &proposed)?;
             Ok(exit_status(&proposed))
         }
+        // A question ends with an outcome only if it was refused before the tool was called.
         RunEnd::Outcome(ended) => app.show_outcome(&ended.outcome),
     }
 }
@@ -40,6 +41,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
 fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     if !proposed.context.withheld.is_empty() {
         let left_out = render::outcome::format_withheld(&proposed.context.withheld);
+        // Withheld files change the answer, so they are reported even with `--quiet`.
         app.printer.show_error(left_out.trim_end());
     }
     if app.printer.json {
@@ -80,6 +82,8 @@ fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
 
 fn exit_status(proposed: &Proposed) -> Exit {
     let result = &proposed.result;
+    // A tool that wrote to the repository failed the run, however good its answer is, so this comes before the answer
+    // is judged.
     if !result.boundary.is_intact() {
         return Exit::from(Cause::Policy);
     }

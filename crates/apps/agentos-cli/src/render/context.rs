@@ -28,6 +28,8 @@ pub fn format_context(report: &ContextReport) -> String {
     if report.files.is_empty() {
         out.push_str("no file of the repository seems to belong to this task; name one with `--file`\n");
     }
+    // A large repository is ranked within a time limit. Files that were not read in time can only be ranked by their
+    // paths.
     let unread = report.ranked - report.read.min(report.ranked);
     let cut = match unread {
         0 => String::new(),

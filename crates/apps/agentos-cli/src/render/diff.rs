@@ -53,6 +53,7 @@ impl<'a> RowPainter<'a> {
             DiffRow::Line(line) => line.old.max(line.new),
             DiffRow::File(_) | DiffRow::Hunk(_) | DiffRow::About(_) => None,
         });
+        // At least three digits, so that most diffs have columns of the same width.
         let most = numbers.max().unwrap_or(0).to_string().len().max(3);
         Self {
             digits: (width >= NARROW).then_some(most),

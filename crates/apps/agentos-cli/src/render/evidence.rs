@@ -23,6 +23,7 @@ pub fn format_runs(runs: &[RunSummary], now: &Timestamp) -> String {
     for run in runs {
         rows.push(vec![
             escape::line(&run.run),
+            // RFC 3339 without fractions and zone: the evidence always uses UTC.
             escape::line(run.began.get(..19).unwrap_or(&run.began)),
             run.records.to_string(),
             escape::line(run.provider.as_deref().unwrap_or("-")),
@@ -61,6 +62,7 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
 pub fn format_records(records: &[Record]) -> String {
     let mut out = String::new();
     for record in records {
+        // Only the time of day: the records of one run are seconds apart, and the list of runs shows the date.
         let time = record.ts.get(11..23).unwrap_or(&record.ts);
         let (mark, words) = describe_record(record);
         out.push_str(&format!(
@@ -96,6 +98,7 @@ pub fn describe_record(record: &Record) -> (&'static str, String) {
     };
     let short = |pointer: &str| {
         text(pointer)
+            // Ten digits identify an object within a repository and fit on the line; the JSON has all of them.
             .trim_start_matches("sha256:")
             .chars()
             .take(10)
@@ -214,6 +217,7 @@ fn describe_call(body: &Value) -> String {
 
 fn describe_landing(body: &Value) -> (&'static str, String) {
     match body.pointer("/report/refusal") {
+        // Earlier versions recorded codes with underscores, which `normalize_code` translates.
         Some(refusal) if !refusal.is_null() => {
             let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
             (
@@ -234,6 +238,8 @@ fn describe_landing(body: &Value) -> (&'static str, String) {
                 .filter_map(|file| file.get("hunks").and_then(Value::as_array))
                 .flatten()
                 .filter_map(|hunk| hunk.get("rung").and_then(Value::as_str))
+                // A large change has hundreds of hunks. The first rungs show whether edits were exact; the report has
+                // them all.
                 .take(6)
                 .map(str::to_owned)
                 .collect();
@@ -295,6 +301,8 @@ fn describe_receipt(body: &Value) -> String {
 /// Returns the result of a verification.
 pub fn format_verification(report: &VerifyReport, own: bool) -> String {
     let mut out = String::new();
+    // A clone brings the commits of landed runs but not their evidence. That is not tampering, so it has a text of its
+    // own.
     let only_commits = report
         .findings
         .iter()
@@ -320,6 +328,7 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
             count_noun(report.findings.len() as u64 + report.more_findings, "thing"),
             count_noun(report.records, "record"),
         ));
+        // A damaged tape can have a finding for every record. The count above covers all of them.
         for finding in report.findings.iter().take(20) {
             let line = finding
                 .line

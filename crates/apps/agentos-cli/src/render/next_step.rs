@@ -12,6 +12,7 @@ use agentos_tool::ToolHealth;
 pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     match (hint, word_steps(steps)) {
         (Some(hint), Some(words)) => {
+            // A step that only shows something does not solve the problem, so "or" would offer it as a remedy.
             let joiner = if steps.first().is_some_and(is_look) {
                 "; "
             } else {
@@ -49,6 +50,8 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos evidence show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
+        // The other steps need a value that only the user knows, or advise to change something, so there is no command
+        // to copy.
         _ => return None,
     })
 }
@@ -172,6 +175,8 @@ fn word_key(provider: Option<&str>, in_file: bool) -> String {
 }
 
 fn word_program(provider: &str) -> String {
+    // The provider `tool` passes a task to its program; the provider `command` has no task, because the program is the
+    // task.
     let task = if provider == "tool" {
         " \"fix the typo\" -- python3 my_tool.py"
     } else {

@@ -24,6 +24,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
     {
         out.push_str(&format_report(landing));
     } else {
+        // More would push the outcome itself off the screen. `--verbose` and JSON list every file.
         for file in outcome.files.iter().take(20) {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
@@ -102,6 +103,7 @@ fn format_check(tried: &Tried) -> String {
         paint(style::BAD, "failed"),
         paint(style::DIM, &seconds)
     );
+    // Test runners print their summary last, so the end of the output says what failed.
     let lines: Vec<&str> = tried.said.lines().collect();
     for line in lines.iter().skip(lines.len().saturating_sub(CHECK_LINES)) {
         out.push_str(&format!(
@@ -210,6 +212,8 @@ pub fn format_groups(decision: &Decision) -> String {
         .filter(|group| group.effect != Effect::Allow)
     {
         let paths: Vec<String> = group.paths.iter().map(|path| escape::line(path)).collect();
+        // A group lists only its first paths, but its count covers all of them. A person must see how much a consent
+        // covers.
         let more = group.count.saturating_sub(paths.len() as u64);
         let more = if more > 0 {
             format!(" and {more} more")

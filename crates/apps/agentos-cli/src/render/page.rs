@@ -72,6 +72,7 @@ fn render_verification(found: &VerifyReport) -> String {
     );
     if !found.findings.is_empty() || !found.notes.is_empty() {
         out.push_str("<ul>\n");
+        // People read this page, and a tape can have thousands of faults.
         for finding in found.findings.iter().take(100) {
             let line = finding
                 .line
@@ -102,6 +103,7 @@ fn render_run(run: &RunPage) -> String {
         .stations
         .iter()
         .rev()
+        // A checkpoint ends the records of a run and does not say how the run itself ended.
         .find(|station| station.kind != RecordKind::Checkpoint);
     let began = run
         .stations

@@ -59,6 +59,7 @@ fn write_file(out: &mut String, file: &FileReport, left: &mut usize) {
         if *left == 0 {
             return;
         }
+        // The limit covers all files together, because a change may have one hunk in each of a thousand files.
         *left -= 1;
         write_hunk(out, hunk);
     }
@@ -74,6 +75,7 @@ fn write_hunk(out: &mut String, hunk: &HunkReport) {
     write_repairs(out, "        ", &hunk.repairs);
     match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
         (false, false) => write_comparison(out, hunk),
+        // If one side is empty, two columns would only show blanks.
         (_, _) => {
             write_excerpt(out, "the answer expects", &hunk.expected);
             write_excerpt(out, "the file has", &hunk.actual);

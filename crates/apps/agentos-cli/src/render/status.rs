@@ -103,6 +103,7 @@ fn add_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, S
 }
 
 fn add_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
+    // Rules that cannot be loaded allow nothing, so their number and layers would be misleading.
     if let Some(obstacle) = &policy.obstacle {
         rows.push((
             "policy",

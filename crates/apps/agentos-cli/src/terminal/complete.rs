@@ -54,6 +54,7 @@ fn list_providers() -> Vec<CompletionCandidate> {
 /// Returns policy files: those of the repository and the user by name, and the files below the typed folder.
 fn list_policies(typed: &OsStr) -> Vec<CompletionCandidate> {
     let is_rules = |path: &Path| path.extension().is_some_and(|ending| ending == "toml");
+    // Folders are offered too, because the file that is meant may be below one.
     let mut found = PathCompleter::any()
         .filter(move |path| path.is_dir() || is_rules(path))
         .complete(typed);

@@ -45,11 +45,13 @@ impl ConsentScreen<'_> {
         loop {
             out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
             out.flush()?;
+            // The end of input is a closed terminal or an empty pipe, and neither is a person who agrees.
             let Some(word) = read_word(input)? else {
                 return Ok(false);
             };
             match word.as_str() {
                 "y" | "yes" => return Ok(true),
+                // An empty line is a no: a person who only presses Enter has not read the question.
                 "n" | "no" | "" => return Ok(false),
                 "s" | "show" => {
                     let diff = String::from_utf8_lossy(self.change.canonical_diff());
@@ -98,12 +100,15 @@ impl ConsentScreen<'_> {
     /// Shows text in the pager if it is longer than the screen, or page by page if there is no pager.
     fn show_pages(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
         let lines: Vec<&str> = text.lines().collect();
+        // One line of the screen is needed for the prompt.
         let screen = self.size.height.saturating_sub(1).max(1);
         let pager = self.pager.as_ref().filter(|_| lines.len() > screen);
         if let Some(pager) = pager {
             self.is_paging.store(true, Ordering::SeqCst);
             let shown = screen::show_in_pager(pager, text);
             self.is_paging.store(false, Ordering::SeqCst);
+            // A pager that cannot start must not keep the person from seeing the change, so the text is shown page by
+            // page below.
             if shown.is_ok() {
                 return Ok(());
             }

@@ -53,6 +53,8 @@ impl HostObserver for PipedRun {
 
     fn began(&self, activity: Activity) {
         match activity {
+            // A signing program may wait for a passphrase or a card, so from here on Ctrl-C must end the run in order
+            // and not this process alone.
             Activity::SigningCommit => {
                 let control = self.control.clone();
                 on_interrupt(move || control.cancel());
@@ -64,6 +66,7 @@ impl HostObserver for PipedRun {
 
 /// Returns the source of consent: `--yes`, a person at the terminal, or nobody.
 pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
+    // With `--json` the caller is a program, even if a terminal is attached.
     let can_ask = app.streams.can_ask && !app.printer.json;
     match (said_yes, can_ask) {
         (true, _) => ConsentMode::Beforehand {
@@ -82,7 +85,10 @@ async fn show_run(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> 
     let mut is_stopped = false;
     loop {
         let event = tokio::select! {
+            // The key is polled first: a tool that streams fast always has an event ready.
             biased;
+            // The run is asked to stop and followed to its end, because it still has to record the refusal and remove
+            // its copy.
             () = key.wait_pressed(), if !is_stopped => {
                 is_stopped = true;
                 control.cancel();
@@ -91,6 +97,8 @@ async fn show_run(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> 
             event = handle.events().next() => event,
         };
         let Some(event) = event else { break };
+        // Records are written while the search goes on. Any other event means that it has ended, so its status line is
+        // removed before the next text.
         searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
         match event {
             RunEvent::Began(Activity::SearchingContext) => {
@@ -107,6 +115,7 @@ async fn show_run(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> 
             RunEvent::Progress(progress) => display.show_progress(progress),
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
+                // The status line is redrawn by a timer and would overwrite the question.
                 display.finish_answer();
                 match put_question(app, requested, &mut key).await {
                     Some(answer) => control.answer(answer),

@@ -13,6 +13,8 @@ use agentos_host::block_on;
 /// Becomes ready when the user presses Ctrl-C, or never if the key cannot be watched. After the first call, Ctrl-C no longer
 /// ends the process by itself.
 pub async fn wait_interrupt() {
+    // An error means that no handler could be installed. Returning would look like a pressed key and stop every run at
+    // once.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -50,6 +52,7 @@ pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
 /// process by itself.
 pub fn on_interrupt(then: impl FnOnce() + Send + 'static) {
     let (ready, watching) = mpsc::channel();
+    // The calling thread does the work itself and cannot wait for a signal.
     thread::spawn(move || {
         block_on(async move {
             let mut pressed = pin!(wait_interrupt());

@@ -89,6 +89,7 @@ impl RunDisplay {
     /// Ends the display: shows the rest of the answer and removes the status line.
     pub fn finish_answer(&mut self) {
         if let Self::Terminal(view) = self {
+            // A bar that is not finished is drawn by `suspend`, even if no answer is expected.
             view.bar.finish_and_clear();
             view.bar.disable_steady_tick();
             let rest = std::mem::take(&mut view.lines.open);
@@ -126,6 +127,8 @@ impl AnswerView {
         if lines.is_empty() {
             return;
         }
+        // `suspend` clears the status line, prints, and draws it again. Printing without it would leave pieces of the
+        // line between the lines of the answer.
         self.bar.suspend(|| {
             for line in lines {
                 let shown: String = escape::block(&line).chars().take(LONGEST_LINE).collect();
@@ -150,6 +153,7 @@ impl LineSplitter {
 
     /// Returns the end of the unfinished line.
     fn unfinished_tail(&self) -> String {
+        // Escaping first keeps the limit true on the screen, because an escape is longer than its character.
         let line = escape::line(&self.open);
         let hidden = line.chars().count().saturating_sub(TAIL);
         line.chars().skip(hidden).collect()

@@ -40,6 +40,7 @@ pub fn screen_size(environment: &Environment) -> ScreenSize {
         (usize::from(width.0), usize::from(height.0))
     });
     ScreenSize {
+        // A size of 0 is possible in a report of the terminal, and `count_rows` divides by the width.
         height: told("LINES").unwrap_or(height).max(2),
         width: told("COLUMNS").unwrap_or(width).max(1),
     }
@@ -67,6 +68,7 @@ fn count_rows(text: &str, width: usize) -> usize {
 /// # Errors
 /// Fails if the pager that the user named does not exist.
 pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
+    // A pager waits for a key. A program, a script or `--quiet` has nobody to press it.
     if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
         return Ok(None);
     }
@@ -79,6 +81,8 @@ pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
         less: set("LESS"),
         path: set("PATH").unwrap_or_default(),
         home: home.as_deref(),
+        // Folders of `PATH` inside the repository are skipped, because a package could plant a `less` there (see
+        // `agentos-lookup`).
         repository: Some(&here),
     })
 }
@@ -114,6 +118,8 @@ impl App {
             Ok(true) => Ok(()),
             Ok(false) => self.printer.write_data(text),
             Err(error) => {
+                // The text is printed before the note, because the text was requested and the note must not scroll away
+                // above it.
                 let done = self.printer.write_data(text);
                 let error_text = escape::line(&error.to_string());
                 let hint = word_hint(Some(error.hint()), &error.next_steps()).unwrap_or_default();

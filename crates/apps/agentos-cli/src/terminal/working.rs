@@ -36,9 +36,11 @@ impl WorkDisplay {
             let text = || format_work(what, line.position(), line.elapsed());
             let terminal = ProgressDrawTarget::stderr();
             if terminal.is_hidden() {
+                // Without a terminal, lines cannot be redrawn, and a CI log needs only a sign that the work goes on.
                 while goes_on(LOGGED) {
                     printer.show_note(&text());
                 }
+            // Work that ends sooner draws nothing: a line that appears and vanishes at once only flickers.
             } else if goes_on(SHORT) {
                 line.set_draw_target(terminal);
                 line.set_style(style_of("{wide_msg:.dim}"));
@@ -64,6 +66,7 @@ impl WorkDisplay {
 impl Drop for WorkDisplay {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.shown.take() {
+            // The thread waits on the channel, so dropping the sender wakes it at once instead of after the next tick.
             drop(stop);
             // If the drawing thread panicked, there is nothing to remove.
             let _ = thread.join();

@@ -59,6 +59,8 @@ pub fn parse_rows(text: &str) -> Vec<DiffRow<'_>> {
 impl OpenHunk {
     fn read_row<'a>(&mut self, line: &'a str) -> DiffRow<'a> {
         let (mark, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
+        // A line `--- a/x` or `+++ b/x` can also be a removed or added line of a file. Only the counts of the hunk
+        // header tell them apart.
         let kind = match mark {
             "+" if self.new_left > 0 => Some(LineKind::Added),
             "-" if self.old_left > 0 => Some(LineKind::Removed),
@@ -104,6 +106,7 @@ fn parse_header(line: &str) -> Option<OpenHunk> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let pair = |text: &str| {
+        // A count of 1 may be omitted in a hunk header, as in `@@ -3 +3 @@`.
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
         Some((start.parse().ok()?, count.parse().ok()?))
     };

@@ -66,8 +66,11 @@ impl<'a> RungMargin<'a> {
             .hunks
             .iter()
             .filter(|hunk| hunk.status == HunkStatus::Landed);
+        // The report names the line at which a hunk was found, so a changed line belongs to the last hunk that begins
+        // at or above it. A new file has no line 0, but its hunk is found at 1.
         let above = landed.filter(|hunk| hunk.found_line.is_none_or(|found| found <= line.at.max(1)));
         let hunk = above.max_by_key(|hunk| hunk.found_line)?;
+        // The word stands at the first changed line only. Repeating it would make one hunk look like several.
         if self.shown.replace(hunk.index) == Some(hunk.index) {
             return None;
         }

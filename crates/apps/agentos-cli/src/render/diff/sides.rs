@@ -20,6 +20,8 @@ pub fn write_sides(out: &mut String, rows: &[DiffRow<'_>], width: usize, painter
     for row in rows {
         match row {
             DiffRow::Line(line) => match line.kind {
+                // A diff lists removed lines before the added lines that replace them. A removed line after added ones
+                // begins another pair of blocks.
                 LineKind::Removed if waiting.new.is_empty() => waiting.old.push(*line),
                 LineKind::Removed => {
                     waiting.flush(out, painter, digits, room);
@@ -123,6 +125,8 @@ fn wrap_side(
     let Some(line) = line else {
         return Vec::new();
     };
+    // A tab moves to a column of the terminal, which depends on what stands left of it. Four blanks keep the two sides
+    // apart.
     let wide = line.text.replace('\t', TAB);
     let (mark, own) = super::line_mark(line.kind);
     let mut cells = Vec::new();
