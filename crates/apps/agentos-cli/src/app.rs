@@ -217,4 +217,4 @@ pub fn output_failed(error: &std::io::Error) -> EffectError {
     )
 }
 
-pub use agentos_host::usage;
+pub use agentos_host::usage_error;

@@ -12,7 +12,7 @@ use crate::render::next_step::word_hint;
 pub struct PrintedNotices(pub Printer);
 
 impl HostObserver for PrintedNotices {
-    fn notice(&self, notice: Notice) {
+    fn on_notice(&self, notice: Notice) {
         print_notice(self.0, &notice);
     }
 }

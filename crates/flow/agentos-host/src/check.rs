@@ -32,7 +32,7 @@ impl Checker {
     ///
     /// # Errors
     /// If the kernel cannot confine it, or a folder cannot be shared with it.
-    pub fn asked(
+    pub fn prepare_check(
         host: &Host,
         asked: Option<&CheckOptions>,
         flags: &ProgramOptions,
@@ -47,7 +47,7 @@ impl Checker {
         else {
             return Ok(None);
         };
-        let (sandbox, held) = programs::sandbox(host)?;
+        let (sandbox, held) = programs::start_sandbox(host)?;
         let why = match held.get() {
             Ok(report) if report.is_whole() => None,
             Ok(report) => {
@@ -66,14 +66,15 @@ impl Checker {
             );
         }
         let mut program = Trial::program();
+        // Rules about reading can test both, so the check's copy lacks the same files as the tool's.
         program.provider = tool.adapter.provider().to_owned();
         program.mode = tool.adapter.supports().execution_mode;
-        program.readable = programs::readable(host, flags);
-        program.shared = programs::shared(host, flags, session)?;
+        program.readable = programs::readable_paths(host, flags);
+        program.shared = programs::shared_folders(host, flags, session)?;
         let copies = ExecutorCopies::new(session, &program, held.clone())?;
         let time = Duration::from_secs(*timeout_seconds);
         Ok(Some(Self {
-            trial: Trial::new(program, programs::places(host), sandbox, command, time),
+            trial: Trial::new(program, programs::program_places(host), sandbox, command, time),
             copies,
             command: command.clone(),
             run: run.to_owned(),
@@ -83,6 +84,7 @@ impl Checker {
     fn to_tried(&self, verdict: TrialResult) -> Tried {
         Tried {
             command: self.command.clone(),
+            // No code means that the command was killed at its limit, whatever its output says.
             passed: verdict.code == Some(0),
             code: verdict.code,
             said: verdict.said,
@@ -101,18 +103,21 @@ impl Check for Checker {
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<Tried, EffectError>> {
         let name = format!("{}.{attempt}.check", self.run);
-        let copies = Box::new(self.copies.at(target));
+        let copies = Box::new(self.copies.for_target(target));
         Box::pin(async move {
-            let verdict = self.trial.run(&name, copies, files(change), progress).await;
+            let verdict = self
+                .trial
+                .run(&name, copies, to_candidate_files(change), progress)
+                .await;
             verdict
                 .map(|verdict| self.to_tried(verdict))
-                .map_err(|error| failed(&error))
+                .map_err(|error| to_check_error(&error))
         })
     }
 }
 
 /// Returns the change as files, with the content after it at each of its paths.
-fn files(change: &Change) -> Vec<CandidateFile> {
+fn to_candidate_files(change: &Change) -> Vec<CandidateFile> {
     let written = |file: &agentos_landing::FileChange| {
         let new = file.new.as_ref();
         CandidateFile {
@@ -124,7 +129,7 @@ fn files(change: &Change) -> Vec<CandidateFile> {
     change.files().iter().map(written).collect()
 }
 
-fn failed(error: &ToolError) -> EffectError {
+fn to_check_error(error: &ToolError) -> EffectError {
     let cause = match error.failure {
         ToolFailure::Timeout => Cause::Limit,
         ToolFailure::Failed => Cause::Tool,

@@ -20,6 +20,7 @@ impl Clock for SystemClock {
     }
 
     fn start_timer(&self, limit: Duration) -> IsOver {
+        // Monotonic: a clock that is set back during a search must not prolong it.
         let deadline = Deadline::after(limit);
         Box::new(move || deadline.remaining().is_zero())
     }
@@ -33,6 +34,7 @@ pub fn now() -> Timestamp {
 
 /// Returns the time that lies `ago` in the past.
 pub fn before_now(ago: Duration) -> Timestamp {
+    // A span that reaches before the earliest representable time means all of the past.
     let now = SystemTime::now();
     Timestamp::from_system(now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))
 }

@@ -14,7 +14,7 @@ use agentos_signer::{SignError, SignatureFormat, SignatureRequest, Signer, Signi
 
 use crate::control::StopFlag;
 use crate::host::Host;
-use crate::repository::unusable;
+use crate::repository::repo_error;
 
 /// The result of reading the configuration for signed commits.
 #[derive(Default)]
@@ -33,22 +33,23 @@ impl Wish {
     }
 
     /// Returns the signer. `None` if commits are not to be signed.
-    pub fn signer(&self) -> Option<&dyn CommitSigner> {
+    pub fn commit_signer(&self) -> Option<&dyn CommitSigner> {
         self.signer.as_ref().map(|door| door as &dyn CommitSigner)
     }
 
     /// Returns why a commit is not signed although some configuration requests it. `None` if none does.
-    pub fn note(&self) -> Option<&'static str> {
+    pub fn unsigned_note(&self) -> Option<&'static str> {
         self.note
     }
 }
 
 /// Returns the surroundings in which a signing program would be started for this repository.
-pub fn surroundings(host: &Host, repo: &Repository) -> SigningEnvironment {
+pub fn signing_environment(host: &Host, repo: &Repository) -> SigningEnvironment {
     SigningEnvironment {
         vars: host.environment().vars().clone(),
-        home: host.environment().home(),
+        home: host.environment().home_dir(),
         repository: repo.work_dir().map(Path::to_owned),
+        // `user.signingKey` may contain an SSH key itself, and `ssh-keygen -Y sign` reads keys from files only.
         key_file: repo.state_dir().join("signing-key.pub"),
     }
 }
@@ -57,7 +58,7 @@ pub fn surroundings(host: &Host, repo: &Repository) -> SigningEnvironment {
 ///
 /// # Errors
 /// If commits are to be signed and cannot be: unknown format, no program, no key.
-pub fn wish(
+pub fn read_signing(
     repo: &Repository,
     identity: &Identity,
     surroundings: &SigningEnvironment,
@@ -68,7 +69,7 @@ pub fn wish(
             note: Some(note),
         })
     };
-    match repo.signing().map_err(|error| unusable(&error))? {
+    match repo.signing().map_err(|error| repo_error(&error))? {
         Signing::NotAsked => Ok(Wish::default()),
         // A repository may be somebody else's: its configuration alone must not start a program of the user's.
         Signing::AskedByRepositoryAlone => unsigned(
@@ -82,6 +83,7 @@ pub fn wish(
             let format = match format {
                 Signed::Ssh => SignatureFormat::Ssh,
                 Signed::X509 => SignatureFormat::X509,
+                // OpenPGP is git's own default (git-config, `gpg.format`).
                 Signed::Openpgp | Signed::No => SignatureFormat::Openpgp,
             };
             let request = SignatureRequest {
@@ -90,10 +92,12 @@ pub fn wish(
                 key,
                 committer: format!("{} <{}>", identity.name, identity.email),
             };
-            let signer = Signer::new(&request, surroundings).map_err(|error| cannot(&error))?;
+            let signer = Signer::new(&request, surroundings).map_err(|error| signing_error(&error))?;
             Ok(Wish {
                 signer: Some(ProgramSigner {
                     signer,
+                    // The run's own flag replaces it in `stop_by`. A caller that only reads the configuration has no run to
+                    // stop.
                     stopped: Arc::default(),
                 }),
                 note: None,
@@ -122,13 +126,14 @@ impl CommitSigner for ProgramSigner {
         self.signer
             .sign(commit.as_bytes(), &stopped)
             .map_err(|error| match error {
+                // The user's wish to stop is no fault of the signing program, and is reported as an interruption.
                 SignError::Stopped { .. } => NotSigned::Stopped,
                 other => NotSigned::Failed(other.to_string()),
             })
     }
 }
 
-fn cannot(error: &SignError) -> EffectError {
+fn signing_error(error: &SignError) -> EffectError {
     let message = format!("commits are to be signed, but cannot be: {error}");
     EffectError::from_source(Cause::Repository, "not-signed", message, error).hint(error.hint())
 }

@@ -19,16 +19,16 @@ impl Host {
     ///
     /// # Errors
     /// If there is no place for the program's folders, or the system refuses a runtime.
-    pub fn conform(
+    pub fn check_conformance(
         &self,
         program: &ProgramOptions,
         timeout_seconds: u64,
     ) -> Result<ToolConform, EffectError> {
-        let tool = programs::conforming(self, program)?;
+        let tool = programs::make_conforming(self, program)?;
         let mut checks = Vec::new();
-        for (name, task) in tasks(timeout_seconds) {
+        for (name, task) in make_tasks(timeout_seconds) {
             let done = runtime::block_on(tool.adapter.run(&task, &NoProgress))?;
-            checks.push(check(name, done));
+            checks.push(judge_answer(name, done));
         }
         Ok(ToolConform {
             version: 1,
@@ -39,7 +39,7 @@ impl Host {
     }
 }
 
-fn tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
+fn make_tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
     let file = |path: &str, content: &str| ContextFile {
         path: path.to_owned(),
         content: content.to_owned(),
@@ -58,6 +58,7 @@ fn tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
         attempt: 1,
         feedback: None,
     };
+    // Quotes and letters outside of ASCII find a program that does not read its input as JSON in UTF-8.
     let line = "a line of text, with “quotes” and ünusual letters\n";
     let large = line.repeat(LARGE / line.len());
     let again = ToolTask {
@@ -78,8 +79,9 @@ fn tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
     ]
 }
 
-fn check(name: &str, done: Result<ToolOutput, ToolError>) -> ConformCheck {
+fn judge_answer(name: &str, done: Result<ToolOutput, ToolError>) -> ConformCheck {
     let (passed, seen) = match done {
+        // A program that ends at once, without reading its task, must not pass.
         Ok(output) if output.text.trim().is_empty() => (false, "the answer is empty".to_owned()),
         Ok(output) => {
             let bytes = output.text.len();

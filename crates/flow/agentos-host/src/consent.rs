@@ -64,7 +64,7 @@ pub enum ConsentAnswer {
 
 impl ConsentAnswer {
     /// Returns the hashes that the answer is bound to.
-    fn hashes(&self) -> &ApprovalHashes {
+    fn bound_hashes(&self) -> &ApprovalHashes {
         match self {
             Self::Yes { hashes, .. } | Self::No { hashes } => hashes,
         }
@@ -91,7 +91,8 @@ impl ConsentPort for PersonAsker {
                 decision: question.decision.clone(),
                 hashes: question.hashes.clone(),
             });
-            if !self.events.send(RunEvent::ConsentRequested(requested)) {
+            if !self.events.send_event(RunEvent::ConsentRequested(requested)) {
+                // The caller dropped its events, so no person can see the question.
                 return Answer::Nobody;
             }
             loop {
@@ -101,7 +102,7 @@ impl ConsentPort for PersonAsker {
                     Some(answer) => answer,
                 };
                 // An answer to an earlier question, as when the change was placed again on a branch that moved.
-                if answer.hashes() != question.hashes {
+                if answer.bound_hashes() != question.hashes {
                     continue;
                 }
                 return match answer {

@@ -21,6 +21,7 @@ pub struct RunControl {
 impl RunControl {
     /// Asks the run to stop. It ends at its next safe point: a landing that has begun to write is finished.
     pub fn cancel(&self) {
+        // Two signals: a signing program is polled through the flag, and the flow awaits the channel.
         self.stop.0.store(true, Ordering::SeqCst);
         self.stopped.send_replace(true);
     }
@@ -57,7 +58,7 @@ impl Stopping {
 }
 
 /// Makes both sides of a run's control.
-pub(crate) fn channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
+pub(crate) fn control_channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
     let flag = StopFlag::default();
     let (stopped, receiver) = watch::channel(false);
     let (answers, answered) = mpsc::unbounded_channel();

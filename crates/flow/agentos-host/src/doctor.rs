@@ -15,13 +15,13 @@ impl Host {
     ///
     /// # Errors
     /// If a profile folder cannot be read, or the system refuses to wait for providers. What a check finds is in the report.
-    pub fn examine(&self, is_offline: bool) -> Result<DoctorReport, EffectError> {
+    pub fn check_setup(&self, is_offline: bool) -> Result<DoctorReport, EffectError> {
         let mut checks = Vec::new();
         let repo = repository::open(self, &mut checks);
         if let Some(repo) = &repo {
-            repository::checks(self, repo, &mut checks)?;
+            repository::add_repository_checks(self, repo, &mut checks)?;
         }
-        machine::checks(self, repo.as_ref(), is_offline, &mut checks)?;
+        machine::add_machine_checks(self, repo.as_ref(), is_offline, &mut checks)?;
         Ok(DoctorReport {
             version: 1,
             ok: checks.iter().all(|check| check.cause.is_none()),

@@ -62,7 +62,7 @@ impl Environment {
     }
 
     /// Returns the identities that git's variables name.
-    pub fn identity(&self) -> IdentityEnv {
+    pub fn git_identity(&self) -> IdentityEnv {
         let named = |name: &str| self.get(name).map(str::to_owned);
         IdentityEnv {
             author_name: named("GIT_AUTHOR_NAME"),
@@ -80,6 +80,7 @@ impl Environment {
             Some("") => Some(PathBuf::new()),
             Some(path) => Some(self.cwd.join(path)),
         };
+        // git reads this variable as a boolean, and these are its words for false (git-config, "Values").
         let is_on = |value: &str| !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
         // The same order as in libgit2, except that a relative path is refused below.
         let home = || self.get("HOME").map(|home| Path::new(home).join(".config"));
@@ -96,17 +97,17 @@ impl Environment {
 
     /// Shortens a path as a person would write it: relative to the current folder or to their home, else in full. Messages and
     /// evidence then reveal no more about the machine than they must.
-    pub fn shown(&self, place: &Path) -> String {
+    pub fn shorten_path(&self, place: &Path) -> String {
         match place.strip_prefix(&self.cwd) {
             Ok(below) if below != Path::new("") => below.display().to_string(),
-            Ok(_) | Err(_) => self.homely(place),
+            Ok(_) | Err(_) => self.shorten_below_home(place),
         }
     }
 
     /// Shortens a path relative to the user's home, else returns it in full. The result does not depend on the current folder.
-    pub fn homely(&self, place: &Path) -> String {
+    pub fn shorten_below_home(&self, place: &Path) -> String {
         let below = self
-            .home()
+            .home_dir()
             .and_then(|home| Some(place.strip_prefix(home).ok()?.to_owned()));
         match below {
             Some(below) if below != Path::new("") => format!("~/{}", below.display()),
@@ -115,8 +116,9 @@ impl Environment {
     }
 
     /// Returns the user's home folder. `None` if no variable names it.
-    pub fn home(&self) -> Option<PathBuf> {
+    pub fn home_dir(&self) -> Option<PathBuf> {
         self.get("HOME")
+            // Windows sets `USERPROFILE` and no `HOME`.
             .or_else(|| self.get("USERPROFILE"))
             .map(PathBuf::from)
     }
@@ -124,9 +126,10 @@ impl Environment {
     /// Returns the folder of the user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`. `None` without a home
     /// folder.
     pub fn config_dir(&self) -> Option<PathBuf> {
+        // The XDG Base Directory Specification: a relative path in these variables is invalid and must be ignored.
         let base = match self.get("XDG_CONFIG_HOME") {
             Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
-            Some(_) | None => self.home()?.join(".config"),
+            Some(_) | None => self.home_dir()?.join(".config"),
         };
         Some(base.join("agentos"))
     }
@@ -134,9 +137,10 @@ impl Environment {
     /// Returns the folder of files that may be deleted at any time: `$XDG_CACHE_HOME/agentos`, else `~/.cache/agentos`. `None`
     /// without a home folder.
     pub fn cache_dir(&self) -> Option<PathBuf> {
+        // A relative path is ignored, as in `config_dir`.
         let base = match self.get("XDG_CACHE_HOME") {
             Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
-            Some(_) | None => self.home()?.join(".cache"),
+            Some(_) | None => self.home_dir()?.join(".cache"),
         };
         Some(base.join("agentos"))
     }
@@ -146,12 +150,14 @@ impl Environment {
     #[cfg(target_os = "linux")]
     pub fn bus_socket(&self) -> Option<PathBuf> {
         use std::os::unix::fs::MetadataExt;
+        // Such an address can name a transport that is no socket in a folder, so its path is not guessed.
         if self.vars.contains_key("DBUS_SESSION_BUS_ADDRESS") {
             return None;
         }
         let folder = match self.vars.get("XDG_RUNTIME_DIR") {
             Some(dir) => PathBuf::from(dir),
             None => {
+                // The folder belongs to the process's effective user (proc(5)). The standard library cannot ask for the user id.
                 let user = std::fs::metadata("/proc/self").ok()?.uid();
                 PathBuf::from(format!("/run/user/{user}"))
             }
@@ -167,7 +173,7 @@ impl Environment {
 
     /// Returns the file in which keys are stored. `None` without a home folder.
     pub fn credentials_file(&self) -> Option<PathBuf> {
-        Some(self.home()?.join(".agentos").join("credentials.json"))
+        Some(self.home_dir()?.join(".agentos").join("credentials.json"))
     }
 
     /// Returns the folder of the machine's policy. A test may name another one.
@@ -187,7 +193,7 @@ impl Environment {
     /// # Errors
     /// If this program's own file cannot be found.
     #[cfg(debug_assertions)]
-    pub fn helper(&self) -> std::io::Result<PathBuf> {
+    pub fn helper_program(&self) -> std::io::Result<PathBuf> {
         match self.get("AGENTOS_TEST_HELPER") {
             Some(named) => Ok(named.into()),
             None => std::env::current_exe(),
@@ -199,7 +205,7 @@ impl Environment {
     /// # Errors
     /// If this program's own file cannot be found.
     #[cfg(not(debug_assertions))]
-    pub fn helper(&self) -> std::io::Result<PathBuf> {
+    pub fn helper_program(&self) -> std::io::Result<PathBuf> {
         std::env::current_exe()
     }
 
@@ -217,7 +223,8 @@ impl Environment {
     }
 
     /// Returns the name of the person at the terminal, for consent records.
-    pub fn user(&self) -> String {
+    pub fn user_name(&self) -> String {
+        // Login sets `USER` and `LOGNAME` on Unix, and `USERNAME` on Windows.
         self.get("USER")
             .or_else(|| self.get("LOGNAME"))
             .or_else(|| self.get("USERNAME"))

@@ -6,6 +6,6 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 
 /// Makes the error of a wrong call: a wrong name, path or combination of options.
-pub fn usage(message: impl Into<String>) -> EffectError {
+pub fn usage_error(message: impl Into<String>) -> EffectError {
     EffectError::new(Cause::Usage, "usage", message)
 }

@@ -12,15 +12,15 @@ use crate::events::RunEvent;
 impl RunEvent {
     /// Returns the event in its published form, as a service streams it.
     #[must_use]
-    pub fn report(&self, run: &RunId) -> EventReport {
+    pub fn to_report(&self, run: &RunId) -> EventReport {
         EventReport {
             version: 1,
             run: run.as_str().to_owned(),
-            event: self.body(),
+            event: self.to_body(),
         }
     }
 
-    fn body(&self) -> EventBody {
+    fn to_body(&self) -> EventBody {
         match self {
             Self::Began(activity) => EventBody::Began { activity: *activity },
             Self::Notice(notice) => EventBody::Notice {
@@ -38,7 +38,7 @@ impl RunEvent {
                 body: record.body.clone(),
             },
             Self::ConsentRequested(requested) => EventBody::ConsentRequested {
-                prompt: requested.prompt(),
+                prompt: requested.to_prompt(),
             },
         }
     }
@@ -47,10 +47,11 @@ impl RunEvent {
 impl ConsentRequested {
     /// Returns the question in its published form.
     #[must_use]
-    pub fn prompt(&self) -> ConsentPrompt {
+    pub fn to_prompt(&self) -> ConsentPrompt {
         let files = self.change.files().iter();
         ConsentPrompt {
             paths: files.map(|file| file.path.as_str().to_owned()).collect(),
+            // Only for display: the consent is bound to the hash of the exact bytes.
             diff: String::from_utf8_lossy(self.change.canonical_diff()).into_owned(),
             reasons: self.decision.deciding().map(publish_reason).collect(),
             binding: publish_hashes(&self.hashes),

@@ -60,23 +60,24 @@ pub(crate) struct EventSender {
 
 impl EventSender {
     /// Sends an event. Returns false if nobody listens any more.
-    pub(crate) fn send(&self, event: RunEvent) -> bool {
+    pub(crate) fn send_event(&self, event: RunEvent) -> bool {
         self.sender.send(event).is_ok()
     }
 }
 
 impl HostObserver for EventSender {
-    fn notice(&self, notice: Notice) {
-        self.send(RunEvent::Notice(notice));
+    fn on_notice(&self, notice: Notice) {
+        self.send_event(RunEvent::Notice(notice));
     }
 
-    fn began(&self, activity: Activity) {
-        self.send(RunEvent::Began(activity));
+    fn on_activity(&self, activity: Activity) {
+        self.send_event(RunEvent::Began(activity));
     }
 
-    fn record(&self, kind: RecordKind, at: &Timestamp, body: &serde_json::Value) {
+    fn on_record(&self, kind: RecordKind, at: &Timestamp, body: &serde_json::Value) {
+        // A body can be large, and a caller that only shows progress does not read it: it is copied on request only.
         if self.sends_records {
-            self.send(RunEvent::Record(Arc::new(RecordSeen {
+            self.send_event(RunEvent::Record(Arc::new(RecordSeen {
                 kind,
                 at: at.clone(),
                 body: body.clone(),
@@ -87,12 +88,12 @@ impl HostObserver for EventSender {
 
 impl ProgressSink for EventSender {
     fn progress(&self, progress: Progress) {
-        self.send(RunEvent::Progress(progress));
+        self.send_event(RunEvent::Progress(progress));
     }
 }
 
 /// Makes both sides of a run's events.
-pub(crate) fn channel(sends_records: bool) -> (EventSender, RunEvents) {
+pub(crate) fn event_channel(sends_records: bool) -> (EventSender, RunEvents) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sender = EventSender {
         sender,

@@ -15,10 +15,10 @@ use agentos_evidence::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
-use crate::tape::broken;
+use crate::tape::evidence_error;
 use crate::{evidence_key, files, repository};
 
 /// The output of `agentos evidence list --json`.
@@ -68,13 +68,14 @@ impl Host {
     ///
     /// # Errors
     /// If there is no repository, or its tape cannot be read.
-    pub fn runs(&self) -> Result<Vec<RunSummary>, EffectError> {
-        open_store(self)?.runs().map_err(|error| broken(&error))
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, EffectError> {
+        open_store(self)?.runs().map_err(|error| evidence_error(&error))
     }
 
     /// Lists the ids of the newest runs, the newest first. The list is empty if they cannot be read. Creates no folder.
     #[must_use]
     pub fn newest_runs(&self, most: usize) -> Vec<String> {
+        // Shell completion calls this, where an error would only disturb the line that is typed.
         let Ok(repo) = repository::open(self) else {
             return Vec::new();
         };
@@ -96,9 +97,9 @@ impl Host {
         let store = open_store(self)?;
         let run = match run {
             Some(run) => run.to_owned(),
-            None => newest(&store)?,
+            None => newest_run_id(&store)?,
         };
-        let records = store.run(&run).map_err(|error| broken(&error))?;
+        let records = store.run(&run).map_err(|error| evidence_error(&error))?;
         if records.is_empty() {
             return Err(unknown_run(&run));
         }
@@ -110,7 +111,7 @@ impl Host {
     /// # Errors
     /// If there is no repository, or its tape cannot be read.
     pub fn run_stats(&self) -> Result<Vec<ProviderStats>, EffectError> {
-        open_store(self)?.stats().map_err(|error| broken(&error))
+        open_store(self)?.stats().map_err(|error| evidence_error(&error))
     }
 
     /// Verifies the tape, its blobs, its signatures and the commits that name it. The report lists the faults of the evidence.
@@ -124,30 +125,31 @@ impl Host {
             (Some(_) | None, _, _) => Some(repository::open(self)?),
         };
         let history = match (&repo, &spec.commits) {
-            (Some(repo), Some(range)) => Some(History::of(repo, range)?),
+            (Some(repo), Some(range)) => Some(History::read_range(repo, range)?),
             (Some(repo), None) => Some(History::read(repo)?),
             (None, _) => None,
         };
         let dir = match (&spec.dir, &repo) {
-            (Some(dir), _) => exported(self, &self.environment().cwd.join(dir))?,
+            (Some(dir), _) => find_export(self, &self.environment().cwd.join(dir))?,
             (None, Some(repo)) => repo.state_dir(),
-            (None, None) => return Err(usage("there is no evidence to verify")),
+            (None, None) => return Err(usage_error("there is no evidence to verify")),
         };
-        let store = Store::open(&dir).map_err(|error| broken(&error))?;
+        let store = Store::open(&dir).map_err(|error| evidence_error(&error))?;
         let checks = VerifyChecks {
             history: history.as_ref().map(|history| history as &dyn CommitLookup),
-            keys: trusted(self, spec.keys.as_deref())?,
+            keys: read_trusted_keys(self, spec.keys.as_deref())?,
             require: spec.require,
             // An export may leave content out and has a signed end. The repository's own evidence has neither, and must not
             // pass as an export, or missing content would be accepted.
             export: spec.dir.is_some() && !is_own(&dir, repo.as_ref().map(|repo| repo.state_dir())),
         };
-        store.verify(&checks).map_err(|error| broken(&error))
+        store.verify(&checks).map_err(|error| evidence_error(&error))
     }
 }
 
 /// Returns true if a named folder is the evidence of a repository itself.
 fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
+    // Links and relative paths give one folder several names, so the resolved paths are compared.
     let same = |other: PathBuf| match (dir.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         (_, _) => false,
@@ -155,34 +157,36 @@ fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
     is_own_evidence(dir) || of_repository.is_some_and(same)
 }
 
-fn exported(host: &Host, dir: &Path) -> Result<PathBuf, EffectError> {
+fn find_export(host: &Host, dir: &Path) -> Result<PathBuf, EffectError> {
     if dir.is_dir() {
         return Ok(dir.to_owned());
     }
-    Err(
-        usage(format!("there is no folder `{}`", host.environment().shown(dir)))
-            .suggest_steps([NextStep::NameExport]),
-    )
+    Err(usage_error(format!(
+        "there is no folder `{}`",
+        host.environment().shorten_path(dir)
+    ))
+    .suggest_steps([NextStep::NameExport]))
 }
 
 /// Returns the keys whose signatures are trusted.
-fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
+fn read_trusted_keys(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
     let known = match file {
         Some(file) => {
             let file = host.environment().cwd.join(file);
-            let name = host.environment().shown(&file);
+            let name = host.environment().shorten_path(&file);
+            // A missing list counts as empty for `trusted_keys`. One that the user named must exist: a typo would trust nobody.
             if let Err(error) = std::fs::metadata(&file) {
-                return Err(files::unreadable(&name, &error));
+                return Err(files::unreadable_file(&name, &error));
             }
-            let known = trusted_keys(&file).map_err(|error| broken(&error))?;
+            let known = trusted_keys(&file).map_err(|error| evidence_error(&error))?;
             if known.is_empty() {
-                return Err(usage(format!("there is no Ed25519 key in `{name}`")).hint(
+                return Err(usage_error(format!("there is no Ed25519 key in `{name}`")).hint(
                     "write lines as `NAME ssh-ed25519 AAAA…`, as OpenSSH's `allowed_signers` has them",
                 ));
             }
             known
         }
-        None => evidence_key::trusted(host)?,
+        None => evidence_key::read_trusted_keys(host)?,
     };
     Ok(known.iter().map(|known| known.key).collect())
 }
@@ -193,15 +197,15 @@ fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectErr
 /// If there is no repository, or its evidence cannot be opened.
 pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
     let repo = repository::open(host)?;
-    Store::open(&repo.state_dir()).map_err(|error| broken(&error))
+    Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))
 }
 
 /// Returns the run that began last.
 ///
 /// # Errors
 /// If there is none, or the tape cannot be read.
-pub(crate) fn newest(store: &Store) -> Result<String, EffectError> {
-    let runs = store.runs().map_err(|error| broken(&error))?;
+pub(crate) fn newest_run_id(store: &Store) -> Result<String, EffectError> {
+    let runs = store.runs().map_err(|error| evidence_error(&error))?;
     runs.last().map(|run| run.run.clone()).ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
             .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }])

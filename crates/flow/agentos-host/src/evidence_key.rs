@@ -16,11 +16,11 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{PublicKey, SigningKey, TrustedKey, trust_key, trusted_keys};
 
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::files;
 use crate::host::Host;
 use crate::options::KeyStore;
-use crate::tape::broken;
+use crate::tape::evidence_error;
 
 /// The name of the key in either store.
 const NAME: &str = "evidence.signing_key";
@@ -48,7 +48,7 @@ pub enum UnsignedReason {
 
 impl UnsignedReason {
     /// Returns the reason in words, for the record.
-    pub fn words(&self) -> &str {
+    pub fn in_words(&self) -> &str {
         match self {
             Self::NoKey => "there is no keyring, and no key in a file",
             Self::Failed(why) => why,
@@ -60,12 +60,12 @@ impl UnsignedReason {
 ///
 /// # Errors
 /// If there is none, with the reason.
-pub fn signer(host: &Host) -> Result<StoredKey, UnsignedReason> {
-    match find(host).map_err(UnsignedReason::Failed)? {
+pub fn find_or_make_key(host: &Host) -> Result<StoredKey, UnsignedReason> {
+    match look_up_key(host).map_err(UnsignedReason::Failed)? {
         KeySearch::Key(kept) => Ok(*kept),
         KeySearch::Nothing(KeyStore::File) => Err(UnsignedReason::NoKey),
         KeySearch::Nothing(KeyStore::Keyring) => {
-            make(host, KeyStore::Keyring).map_err(|error| UnsignedReason::Failed(error.message))
+            make_key(host, KeyStore::Keyring).map_err(|error| UnsignedReason::Failed(error.message))
         }
     }
 }
@@ -74,8 +74,8 @@ pub fn signer(host: &Host) -> Result<StoredKey, UnsignedReason> {
 ///
 /// # Errors
 /// If it cannot be read, with the reason in words.
-pub fn existing(host: &Host) -> Result<Option<StoredKey>, String> {
-    Ok(match find(host)? {
+pub fn existing_key(host: &Host) -> Result<Option<StoredKey>, String> {
+    Ok(match look_up_key(host)? {
         KeySearch::Key(kept) => Some(*kept),
         KeySearch::Nothing(_) => None,
     })
@@ -85,16 +85,18 @@ pub fn existing(host: &Host) -> Result<Option<StoredKey>, String> {
 ///
 /// # Errors
 /// If it cannot be made or stored.
-pub fn rotate(host: &Host, store: Option<KeyStore>) -> Result<StoredKey, EffectError> {
+pub fn rotate_key(host: &Host, store: Option<KeyStore>) -> Result<StoredKey, EffectError> {
     let store = match store {
         Some(store) => store,
-        None => match find(host) {
+        // The new key goes where the old one is: the file is read first, and a key that stays there would be used.
+        None => match look_up_key(host) {
             Ok(KeySearch::Key(kept)) if kept.store == KEYRING => KeyStore::Keyring,
+            // A key in the file is replaced there. With a keyring that fails, the file is the only store left.
             Ok(KeySearch::Key(_)) | Err(_) => KeyStore::File,
             Ok(KeySearch::Nothing(store)) => store,
         },
     };
-    let kept = make(host, store)?;
+    let kept = make_key(host, store)?;
     if store == KeyStore::Keyring {
         // The file is read before the keyring, so an older key there would hide this one.
         let cleared = Store::File(key_file(host)?).clear(NAME);
@@ -115,7 +117,7 @@ enum KeySearch {
 }
 
 /// Looks the key up in the file, then in the keyring.
-fn find(host: &Host) -> Result<KeySearch, String> {
+fn look_up_key(host: &Host) -> Result<KeySearch, String> {
     // The file first: reading it takes no time, and a keyring may ask the user to unlock it.
     let file = Store::File(key_file(host).map_err(|error| error.message)?);
     if let Some(secret) = file.get(NAME).map_err(|error| error.to_string())? {
@@ -134,10 +136,10 @@ fn find(host: &Host) -> Result<KeySearch, String> {
 }
 
 /// Makes a key, trusts it and stores it.
-fn make(host: &Host, store: KeyStore) -> Result<StoredKey, EffectError> {
-    let (key, secret) = SigningKey::generate().map_err(|error| broken(&error))?;
+fn make_key(host: &Host, store: KeyStore) -> Result<StoredKey, EffectError> {
+    let (key, secret) = SigningKey::generate().map_err(|error| evidence_error(&error))?;
     // Trusted before it is stored: after a crash in between, no stored key may sign without being trusted.
-    trust_key(&trust_file(host)?, &owner(host), &key.public()).map_err(|error| broken(&error))?;
+    trust_key(&trust_file(host)?, &key_owner(host), &key.public()).map_err(|error| evidence_error(&error))?;
     let (store, name) = match store {
         KeyStore::Keyring => {
             let keyring = KeyringStore::system(STORING, host.environment().bus_socket());
@@ -180,9 +182,10 @@ pub fn trust_file(host: &Host) -> Result<PathBuf, EffectError> {
 ///
 /// # Errors
 /// If the list cannot be read.
-pub fn trusted(host: &Host) -> Result<Vec<TrustedKey>, EffectError> {
+pub fn read_trusted_keys(host: &Host) -> Result<Vec<TrustedKey>, EffectError> {
     match trust_file(host) {
-        Ok(path) => trusted_keys(&path).map_err(|error| broken(&error)),
+        Ok(path) => trusted_keys(&path).map_err(|error| evidence_error(&error)),
+        // Without a list of keys, the chain of the records can be verified all the same.
         Err(_) => Ok(Vec::new()),
     }
 }
@@ -191,14 +194,21 @@ pub fn trusted(host: &Host) -> Result<Vec<TrustedKey>, EffectError> {
 ///
 /// # Errors
 /// If the list cannot be written.
-pub fn trust(host: &Host, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
-    trust_key(&trust_file(host)?, name, key).map_err(|error| broken(&error))
+pub fn add_trusted_key(host: &Host, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
+    trust_key(&trust_file(host)?, name, key).map_err(|error| evidence_error(&error))
 }
 
 /// Returns the user's name with only the characters that the file of trusted keys allows.
-fn owner(host: &Host) -> String {
+fn key_owner(host: &Host) -> String {
+    // In OpenSSH's `allowed_signers`, a blank ends the names and a comma separates them (ssh-keygen(1)).
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    let name: String = host.environment().user().chars().filter(plain).take(60).collect();
+    let name: String = host
+        .environment()
+        .user_name()
+        .chars()
+        .filter(plain)
+        .take(60)
+        .collect();
     if name.is_empty() { "me".to_owned() } else { name }
 }
 
@@ -208,11 +218,11 @@ impl Host {
     /// # Errors
     /// If the key or the list cannot be read.
     pub fn evidence_keys(&self) -> Result<KeyReport, EffectError> {
-        let own = existing(self).map_err(|why| {
+        let own = existing_key(self).map_err(|why| {
             let message = format!("the key cannot be read: {why}");
             EffectError::new(Cause::Tool, "no-signing-key", message)
         })?;
-        report(self, own.as_ref())
+        make_report(self, own.as_ref())
     }
 
     /// Makes a new evidence key. Returns true with it if it is the first one. Signatures of older keys stay trusted.
@@ -220,9 +230,9 @@ impl Host {
     /// # Errors
     /// If it cannot be made or stored.
     pub fn rotate_evidence_key(&self, store: Option<KeyStore>) -> Result<(KeyReport, bool), EffectError> {
-        let is_first = trusted(self)?.is_empty();
-        let kept = rotate(self, store)?;
-        Ok((report(self, Some(&kept))?, is_first))
+        let is_first = read_trusted_keys(self)?.is_empty();
+        let kept = rotate_key(self, store)?;
+        Ok((make_report(self, Some(&kept))?, is_first))
     }
 
     /// Adds keys to the trusted ones, from a file with OpenSSH's lines or from such a line itself. Returns the id of each key,
@@ -233,19 +243,21 @@ impl Host {
     pub fn trust_evidence_keys(&self, name: &str, given: &str) -> Result<Vec<(String, bool)>, EffectError> {
         let text = match given.starts_with("ssh-ed25519 ") {
             true => given.to_owned(),
-            false => files::text_file(self.environment(), Path::new(given), 1 << 20)?,
+            false => files::read_text_file(self.environment(), Path::new(given), 1 << 20)?,
         };
         let keys: Vec<PublicKey> = text.lines().filter_map(PublicKey::from_line).collect();
         if keys.is_empty() {
-            return Err(usage("there is no Ed25519 key in what was given")
+            return Err(usage_error("there is no Ed25519 key in what was given")
                 .hint("give a file with lines as `ssh-ed25519 AAAA…`, or such a line itself"));
         }
-        let trusted = keys.iter().map(|key| Ok((key.id(), trust(self, name, key)?)));
+        let trusted = keys
+            .iter()
+            .map(|key| Ok((key.id(), add_trusted_key(self, name, key)?)));
         trusted.collect()
     }
 }
 
-fn report(host: &Host, own: Option<&StoredKey>) -> Result<KeyReport, EffectError> {
+fn make_report(host: &Host, own: Option<&StoredKey>) -> Result<KeyReport, EffectError> {
     Ok(KeyReport {
         version: 1,
         key: own.map(|kept| OwnKey {
@@ -253,11 +265,11 @@ fn report(host: &Host, own: Option<&StoredKey>) -> Result<KeyReport, EffectError
             public: kept.key.public().line(),
             store: kept.store.to_owned(),
         }),
-        trusted: trusted(host)?.iter().map(known).collect(),
+        trusted: read_trusted_keys(host)?.iter().map(to_known_key).collect(),
     })
 }
 
-fn known(key: &TrustedKey) -> KnownKey {
+fn to_known_key(key: &TrustedKey) -> KnownKey {
     KnownKey {
         name: key.name.clone(),
         id: key.key.id(),

@@ -10,10 +10,10 @@ use agentos_evidence::{Record, RecordKind, Store, TrustedKey, VerifyChecks, Veri
 use serde_json::Value;
 
 use crate::clock::SystemClock;
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
-use crate::tape::broken;
+use crate::tape::evidence_error;
 use crate::{evidence_key, repository};
 
 /// The parts that an export has.
@@ -54,6 +54,7 @@ fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
     };
     let check = CopyCheck {
         names_keys: parts.keys,
+        // Required signatures make every unsigned run a fault, so they are proposed only where each run is signed.
         requires_signatures: parts.signed && parts.keys && parts.unsigned_runs == 0,
     };
     let ours = (layout.check_command)(check);
@@ -69,7 +70,7 @@ fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
               and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
          -s export.json.sig < export.json",
     );
-    let proved = proved(parts);
+    let proved = explain_proof(parts);
     format!(
         "The evidence of AgentOS, copied for a reviewer.
 
@@ -87,7 +88,7 @@ Check it with AgentOS:      {ours}
 }
 
 /// Explains what a check without faults proves, and what it does not.
-fn proved(parts: &ExportParts) -> String {
+fn explain_proof(parts: &ExportParts) -> String {
     let mut text = "What that proves
     Each record is what was written: number, time, kind, run, content and the order. No record in between is missing.\n"
         .to_owned();
@@ -169,31 +170,36 @@ impl Host {
         layout: ExportLayout<'_>,
     ) -> Result<ExportReport, EffectError> {
         let repo = repository::open(self)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
         let out = self.environment().cwd.join(out);
         if std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
-            let shown = self.environment().shown(&out);
-            return Err(usage(format!("`{shown}` is not empty"))
+            let shown = self.environment().shorten_path(&out);
+            return Err(usage_error(format!("`{shown}` is not empty"))
                 .hint("name a folder that does not exist yet, or an empty one"));
         }
-        let trusted = evidence_key::trusted(self)?;
+        let trusted = evidence_key::read_trusted_keys(self)?;
         let history = History::read(&repo)?;
         let checks = VerifyChecks {
             history: Some(&history),
             keys: trusted.iter().map(|known| known.key).collect(),
             ..VerifyChecks::default()
         };
-        let found = store.verify(&checks).map_err(|error| broken(&error))?;
-        let copy = store.export(&out, redacts).map_err(|error| broken(&error))?;
-        let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));
-        add("allowed_signers", signers(&trusted).as_bytes())?;
-        let copied = Store::open(&out).map_err(|error| broken(&error))?;
+        let found = store.verify(&checks).map_err(|error| evidence_error(&error))?;
+        let copy = store
+            .export(&out, redacts)
+            .map_err(|error| evidence_error(&error))?;
+        let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| evidence_error(&error));
+        add("allowed_signers", write_signers(&trusted).as_bytes())?;
+        let copied = Store::open(&out).map_err(|error| evidence_error(&error))?;
         add(
             "index.html",
             (layout.page)(&found, &newest_runs(&copied, redacts)?).as_bytes(),
         )?;
         // Without a key, or if it cannot be read, the export is not signed and says so.
-        let key = evidence_key::existing(self).ok().flatten().map(|kept| kept.key);
+        let key = evidence_key::existing_key(self)
+            .ok()
+            .flatten()
+            .map(|kept| kept.key);
         let parts = ExportParts {
             attested: out.join("attestations").is_dir(),
             signed: key.is_some(),
@@ -202,8 +208,9 @@ impl Host {
             unsigned_runs: found.unsigned,
         };
         add("README.txt", read_me(&parts, layout).as_bytes())?;
+        // Last: the list that is sealed contains the digest of every file of the export.
         copy.seal(SystemClock.now().as_str(), key.as_ref())
-            .map_err(|error| broken(&error))?;
+            .map_err(|error| evidence_error(&error))?;
         if !found.ok {
             // Exported all the same: the damaged state is what a reviewer may have to see.
             let message = "the evidence is damaged; the copy contains what is there, and says so";
@@ -223,7 +230,7 @@ impl Host {
 }
 
 /// Writes the trusted keys in the form that OpenSSH reads.
-fn signers(trusted: &[TrustedKey]) -> String {
+fn write_signers(trusted: &[TrustedKey]) -> String {
     let line = |known: &TrustedKey| {
         let (name, key) = (&known.name, known.key.line());
         format!("{name} namespaces=\"agentos-evidence\" {key}\n")
@@ -240,11 +247,12 @@ fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, Effect
     // A damaged tape is shown as far as it can be read; the verification reports where the damage begins.
     for record in store
         .records()
-        .map_err(|error| broken(&error))?
+        .map_err(|error| evidence_error(&error))?
         .map_while(Result::ok)
     {
         let at = runs
             .iter()
+            // Records of runs at the same time alternate on the tape, so the run is searched from the newest on.
             .rposition(|known| known.run == record.run)
             .unwrap_or_else(|| {
                 if runs.len() == MOST_RUNS {
@@ -257,7 +265,7 @@ fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, Effect
                 runs.len() - 1
             });
         if let Some(run) = runs.get_mut(at) {
-            take(run, store, record);
+            add_record(run, store, record);
         }
     }
     runs.reverse();
@@ -265,12 +273,13 @@ fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, Effect
 }
 
 /// Adds a record to its run, with the beginning of its diff.
-fn take(run: &mut ExportedRun, store: &Store, record: Record) {
+fn add_record(run: &mut ExportedRun, store: &Store, record: Record) {
     let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
     if record.kind == RecordKind::Landing
         && let Some(Ok(diff)) = text("/diff_blob_sha256").map(|id| store.get_blob(id))
     {
         let shown = diff.get(..LONGEST_DIFF.min(diff.len())).unwrap_or_default();
+        // The cut can divide a character, whose rest is shown as a replacement character.
         run.diff = Some(String::from_utf8_lossy(shown).into_owned());
         run.is_diff_cut = shown.len() < diff.len();
     }

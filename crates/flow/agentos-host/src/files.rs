@@ -11,7 +11,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 
 use crate::environment::Environment;
-use crate::error::usage;
+use crate::error::usage_error;
 
 /// Largest answer that is read, in bytes. Landing has the finer limits.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
@@ -20,22 +20,22 @@ pub const LARGEST_ANSWER: u64 = 64 << 20;
 ///
 /// # Errors
 /// If it cannot be read or is larger.
-pub fn file(environment: &Environment, path: &Path, limit: u64) -> Result<Vec<u8>, EffectError> {
+pub fn read_file(environment: &Environment, path: &Path, limit: u64) -> Result<Vec<u8>, EffectError> {
     let path = environment.cwd.join(path);
-    let name = environment.shown(&path);
-    let open = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    bounded(open, &name, limit)
+    let name = environment.shorten_path(&path);
+    let open = File::open(path).map_err(|error| unreadable_file(&name, &error))?;
+    read_bounded(open, &name, limit)
 }
 
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
 /// As [`file`], and if it is not UTF-8.
-pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<String, EffectError> {
-    let bytes = file(environment, path, limit)?;
+pub fn read_text_file(environment: &Environment, path: &Path, limit: u64) -> Result<String, EffectError> {
+    let bytes = read_file(environment, path, limit)?;
     String::from_utf8(bytes).map_err(|_| {
-        let name = environment.shown(&environment.cwd.join(path));
-        usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8")
+        let name = environment.shorten_path(&environment.cwd.join(path));
+        usage_error(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8")
     })
 }
 
@@ -44,22 +44,22 @@ pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<S
 ///
 /// # Errors
 /// As [`text_file`], and if it is not a regular file, or a link that is refused.
-pub fn settings_file(
+pub fn read_settings_file(
     environment: &Environment,
     path: &Path,
     links: LinkRule,
     limit: u64,
 ) -> Result<String, EffectError> {
     let path = environment.cwd.join(path);
-    let name = environment.shown(&path);
-    let open = open_regular_file(&path, links).map_err(|error| unreadable(&name, &error))?;
-    let bytes = bounded(open, &name, limit)?;
+    let name = environment.shorten_path(&path);
+    let open = open_regular_file(&path, links).map_err(|error| unreadable_file(&name, &error))?;
+    let bytes = read_bounded(open, &name, limit)?;
     String::from_utf8(bytes)
-        .map_err(|_| usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
+        .map_err(|_| usage_error(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
 }
 
 /// Makes the error of a named file that cannot be read.
-pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
+pub fn unreadable_file(name: &str, error: &io::Error) -> EffectError {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "check the name; a relative path starts in the current folder",
         io::ErrorKind::PermissionDenied => "give your user the right to read it",
@@ -74,6 +74,7 @@ pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
 /// Returns the system's description of an error, without its number.
 pub fn describe_cause(error: &io::Error) -> String {
     let text = error.to_string();
+    // The standard library appends `(os error 2)` to the description, a number that helps no user.
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_owned(),
         None => text,
@@ -84,12 +85,12 @@ pub fn describe_cause(error: &io::Error) -> String {
 ///
 /// # Errors
 /// If it cannot be read or has more than `limit` bytes.
-pub fn bounded(from: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, EffectError> {
+pub fn read_bounded(from: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, EffectError> {
     let mut bytes = Vec::new();
     // One byte more than allowed, so that a longer file is noticed. Its stated size is not trusted: it may grow, or be a pipe.
     from.take(limit + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(name, &error))?;
+        .map_err(|error| unreadable_file(name, &error))?;
     if bytes.len() as u64 > limit {
         let message = format!("`{name}` is larger than {limit} bytes");
         return Err(EffectError::new(Cause::Landing, "too-large", message));

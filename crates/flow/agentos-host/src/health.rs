@@ -87,9 +87,9 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such provider, or a profile folder cannot be read.
-    pub fn health(&self, spec: HealthSpec) -> Result<HealthWatch, EffectError> {
-        let tools = tools(self)?;
-        let kinds = named(&tools, &spec.providers)?;
+    pub fn watch_health(&self, spec: HealthSpec) -> Result<HealthWatch, EffectError> {
+        let tools = read_tools(self)?;
+        let kinds = select_providers(&tools, &spec.providers)?;
         Ok(HealthWatch {
             host: self.clone(),
             tools,
@@ -105,60 +105,61 @@ impl HealthWatch {
     ///
     /// # Errors
     /// If an edit format was to be saved and cannot be.
-    pub async fn look(&self) -> Result<HealthReport, EffectError> {
-        look(&self.host, &self.spec, &self.tools, &self.kinds).await
+    pub async fn check_once(&self) -> Result<HealthReport, EffectError> {
+        check_with_probes(&self.host, &self.spec, &self.tools, &self.kinds).await
     }
 }
 
 /// Returns the providers of a check, each once.
-fn named(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectError> {
+fn select_providers(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectError> {
     let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in given {
-        tools.known(name)?;
+        tools.require_known(name)?;
         let kind = ProviderKind::from(name.as_str());
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
     if kinds.is_empty() {
-        kinds = tools.profiled().map(ProviderKind::from).collect();
+        kinds = tools.profiled_names().map(ProviderKind::from).collect();
     }
     Ok(kinds)
 }
 
 /// Checks the providers once, with the probes that the order names.
-async fn look(
+async fn check_with_probes(
     host: &Host,
     spec: &HealthSpec,
     tools: &Tools,
     kinds: &[ProviderKind],
 ) -> Result<HealthReport, EffectError> {
-    let ready = ready(host, tools, kinds, &spec.overrides);
+    let ready = make_tools(host, tools, kinds, &spec.overrides);
     let found: Vec<ToolHealth> = probe_all(kinds, &ready)
         .await
         .into_iter()
         .zip(&ready)
         .map(|(health, tool)| with_key_remarks(health, tool))
         .collect();
-    let found = where_to_keep(host, found);
+    let found = name_key_store(host, found);
     let answered = found.iter().zip(&ready);
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
         .collect();
     // Before the probes, which take long: the checks are saved even if a person stops those.
-    key_checks::remember(host, &answered);
+    key_checks::save_checks(host, &answered);
     let connected = answered.iter().filter(|(health, _)| health.is_connected());
     let mut probes = Vec::new();
     if spec.probes_edits {
         let edits = connected.clone();
-        let edits = edits.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe(tool)) });
-        probes = together(edits.collect()).await;
+        let edits = edits.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe_formats(tool)) });
+        probes = await_all(edits.collect()).await;
     }
     let mut calls = Vec::new();
     if spec.probes_tools {
-        let offers =
-            connected.map(|(_, tool)| -> BoxFuture<'_, ToolCallProbe> { Box::pin(tool_calls::probe(tool)) });
-        calls = together(offers.collect()).await;
+        let offers = connected.map(|(_, tool)| -> BoxFuture<'_, ToolCallProbe> {
+            Box::pin(tool_calls::probe_tool_calls(tool))
+        });
+        calls = await_all(offers.collect()).await;
     }
     if spec.saves {
         for probe in &mut probes {
@@ -180,24 +181,25 @@ async fn look(
 ///
 /// # Errors
 /// If the system refuses to wait for them.
-pub(crate) fn asked(
+pub(crate) fn check_providers(
     host: &Host,
     tools: &Tools,
     kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Result<Vec<ToolHealth>, EffectError> {
-    let ready = ready(host, tools, kinds, over);
+    let ready = make_tools(host, tools, kinds, over);
     let found = runtime::block_on(probe_all(kinds, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
-    Ok(where_to_keep(host, found.collect()))
+    Ok(name_key_store(host, found.collect()))
 }
 
 /// Changes proposals to store a key: without a keyring, they name the file store.
-fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
+fn name_key_store(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
     let is_proposal = |step: &NextStep| matches!(step, NextStep::SetKey { .. });
     let is_proposed = found.iter().any(|tool| tool.next.iter().any(is_proposal));
-    if !is_proposed || keys::keyring(host) != Keyring::None {
+    // A keyring can take seconds to answer, so it is asked only if a proposal depends on it.
+    if !is_proposed || keys::probe_keyring(host) != Keyring::None {
         return found;
     }
     for step in found.iter_mut().flat_map(|tool| &mut tool.next) {
@@ -209,14 +211,15 @@ fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
 }
 
 /// Reads the known tools, with the repository's profiles if there is one.
-pub(crate) fn tools(host: &Host) -> Result<Tools, EffectError> {
+pub(crate) fn read_tools(host: &Host) -> Result<Tools, EffectError> {
+    // Providers can be checked outside of a repository too: then only its profiles are missing.
     let repo = repository::open(host).ok();
     Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
 }
 
 /// Makes the tools of these providers, all at once. A keyring that does not answer then costs one timeout, not one for
 /// each provider.
-fn ready(
+fn make_tools(
     host: &Host,
     tools: &Tools,
     kinds: &[ProviderKind],
@@ -225,7 +228,7 @@ fn ready(
     std::thread::scope(|scope| {
         let lookups: Vec<_> = kinds
             .iter()
-            .map(|kind| scope.spawn(move || tools.probe(host, kind, over)))
+            .map(|kind| scope.spawn(move || tools.make_probed(host, kind, over)))
             .collect();
         let lost = || {
             EffectError::new(
@@ -236,6 +239,7 @@ fn ready(
         };
         lookups
             .into_iter()
+            // A lookup that panics costs its own provider's result, not the others'.
             .map(|lookup| lookup.join().unwrap_or_else(|_| Err(lost())))
             .collect()
     })
@@ -248,10 +252,10 @@ async fn probe_all(kinds: &[ProviderKind], ready: &[Result<Tool, EffectError>]) 
         .map(|(kind, tool)| -> BoxFuture<'_, ToolHealth> {
             match tool {
                 Ok(tool) => tool.adapter.health_check(SystemClock.now()),
-                Err(error) => Box::pin(std::future::ready(misconfigured(kind.name(), error))),
+                Err(error) => Box::pin(std::future::ready(misconfigured_health(kind.name(), error))),
             }
         });
-    together(probes.collect()).await
+    await_all(probes.collect()).await
 }
 
 /// Adds to a refused key that it came from an environment variable: a stored key would have no effect.
@@ -260,6 +264,7 @@ fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) ->
     let variable = key.and_then(|key| key.variable.as_ref());
     if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
         let variable = variable.clone();
+        // The adapter's advice is to store another key, which the variable would override.
         health.fix = None;
         health.next = vec![NextStep::SetKeyVariable { variable }];
     }
@@ -267,7 +272,7 @@ fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) ->
 }
 
 /// Makes the health of a provider whose tool cannot be made.
-fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
+fn misconfigured_health(provider: &str, error: &EffectError) -> ToolHealth {
     let health = ToolHealth::new(
         provider,
         HealthStatus::NotConfigured,
@@ -290,11 +295,13 @@ fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
 }
 
 /// Awaits all futures at once, on this thread. Returns the results in the given order.
-async fn together<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+async fn await_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    // Polled by hand: the standard library has no stable function that awaits many futures.
     let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {
         let mut waiting = false;
         for (future, slot) in futures.iter_mut().zip(&mut done) {
+            // A future that is ready must not be polled again.
             if slot.is_none() {
                 match future.as_mut().poll(context) {
                     Poll::Ready(value) => *slot = Some(value),

@@ -9,7 +9,7 @@ use agentos_engine::ports::EffectError;
 use agentos_evidence::{CommitInfo, CommitLookup, CommitStanding};
 use agentos_executor::{EVIDENCE_TRAILER, Repository};
 
-use crate::repository::unusable;
+use crate::repository::repo_error;
 
 /// The commits of a repository, for the verification of its evidence.
 pub struct History<'a> {
@@ -29,7 +29,9 @@ struct ReachedCommits {
 }
 
 /// Returns the properties that an amended or rebased commit shares with the original.
-fn marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
+fn commit_marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
+    // `git commit --amend` keeps the author with its time and the parents, and the tree if only the message changed.
+    // `git rebase` keeps the author with its time, and usually the subject.
     let (author, parents) = (&commit.author, commit.parents.join(" "));
     [
         format!("{} on {parents}", commit.tree),
@@ -49,7 +51,7 @@ impl<'a> History<'a> {
     pub fn read(repo: &'a Repository) -> Result<Self, EffectError> {
         let commits = repo
             .agentos_commits(MOST_COMMITS)
-            .map_err(|error| unusable(&error))?;
+            .map_err(|error| repo_error(&error))?;
         Ok(Self {
             repo,
             pinned: commits.into_iter().map(to_commit_info).collect(),
@@ -62,10 +64,10 @@ impl<'a> History<'a> {
     ///
     /// # Errors
     /// If the range names no commits, or the history cannot be read.
-    pub fn of(repo: &'a Repository, range: &str) -> Result<Self, EffectError> {
+    pub fn read_range(repo: &'a Repository, range: &str) -> Result<Self, EffectError> {
         let commits = repo
             .commits_in(range, MOST_COMMITS)
-            .map_err(|error| unusable(&error))?;
+            .map_err(|error| repo_error(&error))?;
         let (pinned, bare): (Vec<_>, Vec<_>) = commits
             .into_iter()
             .partition(|commit| commit.trailer(EVIDENCE_TRAILER).is_some());
@@ -77,13 +79,13 @@ impl<'a> History<'a> {
         })
     }
 
-    fn reached(&self) -> &ReachedCommits {
+    fn read_reached(&self) -> &ReachedCommits {
         self.reached.get_or_init(|| {
             let mut reached = ReachedCommits::default();
             // An unreadable history was already reported when it was read first.
             for commit in self.repo.all_commits(MOST_COMMITS).unwrap_or_default() {
                 if commit.trailer(EVIDENCE_TRAILER).is_none() {
-                    let marks = marks(&commit).map(|mark| (mark, commit.id.clone()));
+                    let marks = commit_marks(&commit).map(|mark| (mark, commit.id.clone()));
                     reached.bare.extend(marks);
                 }
                 reached.ids.insert(commit.id);
@@ -99,12 +101,16 @@ impl CommitLookup for History<'_> {
     }
 
     fn standing(&self, id: &str) -> CommitStanding {
-        let reached = self.reached();
+        let reached = self.read_reached();
         if reached.ids.contains(id) {
             return CommitStanding::Held;
         }
         let commit = self.repo.commit(id);
-        let other = commit.and_then(|commit| marks(&commit).iter().find_map(|mark| reached.bare.get(mark)));
+        let other = commit.and_then(|commit| {
+            commit_marks(&commit)
+                .iter()
+                .find_map(|mark| reached.bare.get(mark))
+        });
         match other {
             Some(other) => CommitStanding::Replaced(other.clone()),
             None => CommitStanding::Gone,

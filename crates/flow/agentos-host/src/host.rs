@@ -67,6 +67,7 @@ impl Host {
     #[must_use]
     pub fn repository_dir(&self) -> PathBuf {
         match &self.repository {
+            // `join` keeps an absolute path as it is.
             Some(dir) => self.environment.cwd.join(dir),
             None => self.environment.cwd.clone(),
         }
@@ -85,7 +86,7 @@ impl Host {
 
     /// Sends a notice to the observer.
     pub fn notify(&self, notice: Notice) {
-        self.observer.0.notice(notice);
+        self.observer.0.on_notice(notice);
     }
 
     /// Returns the observer of notices and records.

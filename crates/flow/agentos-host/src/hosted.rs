@@ -44,7 +44,7 @@ struct HostedJob {
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, EffectError> {
+pub fn confine_adapter(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, EffectError> {
     let Some(hosting) = tool.hosting.take() else {
         return Ok(tool);
     };
@@ -53,7 +53,8 @@ pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, 
         // Without an address nothing can be sent, and the adapter reports that itself.
         return Ok(tool);
     };
-    let (sandbox, held) = programs::sandbox(caller)?;
+    let (sandbox, held) = programs::start_sandbox(caller)?;
+    // Only a notice: a run can require confinement, and policy can test the enforcement.
     if let Err(why) = held.get() {
         let message = format!(
             "the kernel cannot confine this tool here ({why}): it runs in this process, and the boundary is observed"
@@ -101,7 +102,8 @@ fn write_job(hosting: &Hosting, task: &ToolTask, found: NameLookup) -> Result<Ve
 
 /// Runs as a hosted adapter if these arguments (without the program's name) say so, and returns the exit code. `None` if they
 /// do not.
-pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+pub fn run_as_child(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    // Exactly one argument: with more, this is no call of ours, and the ordinary program reports an unknown verb.
     if args.next()? != VERB || args.next().is_some() {
         return None;
     }
@@ -130,12 +132,13 @@ fn run_job() -> Result<HostedLine, String> {
         key: job.key.as_deref().map(Secret::new),
         key_obstacle: job.key_obstacle,
     };
+    // The sandbox has no network to look names up in. The adapter fails as its parent did, with the same message.
     let names = match job.found {
         NameLookup::Host => Names::Loopback,
         NameLookup::Nothing => Names::Unknown,
         NameLookup::Silence => Names::Silent,
     };
-    let adapter = hosting.adapter(names).map_err(|error| error.message)?;
+    let adapter = hosting.make_adapter(names).map_err(|error| error.message)?;
     let done = runtime::block_on(adapter.run(&job.task, &LineSink)).map_err(|error| error.message)?;
     Ok(match done {
         Ok(output) => HostedLine::Output { output },

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use agentos_api::{FoundKey, FoundServer, ProposedFile};
+use agentos_engine::Outcome;
 use agentos_engine::ports::EffectError;
-use agentos_engine::{Cause, Outcome};
 use agentos_executor::{Repository, TargetSpec};
 use agentos_landing::Base;
 use agentos_net::HttpUrl;
@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::policy::{self, POLICY_DIR};
 use crate::provider_kind::ProviderKind;
-use crate::repository::{self, unusable};
+use crate::repository::{self, repo_error, unreadable_base};
 use crate::rules::preset_file;
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::AnswerSpec;
@@ -66,7 +66,7 @@ impl Host {
     /// If there is no repository, or no such provider.
     pub fn propose_init(&self, spec: &InitSpec) -> Result<InitReport, EffectError> {
         let repo = repository::open(self)?;
-        propose(self, spec, &repo)
+        propose_files(self, spec, &repo)
     }
 }
 
@@ -92,22 +92,22 @@ pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
     }
 }
 
-fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport, EffectError> {
+fn propose_files(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport, EffectError> {
     let target = repo
         .resolve(&TargetSpec::AtHead)
-        .map_err(|error| unusable(&error))?;
-    let base = repo.base(&target).map_err(|error| unusable(&error))?;
+        .map_err(|error| repo_error(&error))?;
+    let base = repo.base(&target).map_err(|error| repo_error(&error))?;
     let there = ExistingFiles {
         base: &base,
         work_dir: repo.work_dir(),
     };
     let tools = Tools::read(host, repo.work_dir())?;
     if let Some(provider) = &spec.provider {
-        tools.known(provider)?;
+        tools.require_known(provider)?;
     }
     let servers = match spec.is_offline {
         true => Vec::new(),
-        false => servers(host, &tools)?,
+        false => find_servers(host, &tools)?,
     };
     let mut report = InitReport {
         version: 1,
@@ -122,9 +122,9 @@ fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport
     } else {
         report.files.push(preset_file(spec.preset));
     }
-    if let Some(provider) = chosen(spec, &report) {
+    if let Some(provider) = choose_provider(spec, &report) {
         let file = profile_file(host, &tools, &provider, &report.servers)?;
-        if there.has(&file.path)? {
+        if there.has_file(&file.path)? {
             report.kept.push(file.path);
         } else {
             report.files.push(file);
@@ -140,17 +140,21 @@ struct ExistingFiles<'a> {
 }
 
 impl ExistingFiles<'_> {
-    fn has(&self, path: &str) -> Result<bool, EffectError> {
+    fn has_file(&self, path: &str) -> Result<bool, EffectError> {
         let entry = self.base.entry(path);
-        let committed = entry.map_err(|error| unreadable(&error))?.is_some();
+        let committed = entry.map_err(|error| unreadable_base(&error))?.is_some();
         let in_work_tree = self
             .work_dir
+            // Does not follow links: a dangling one occupies the name as well.
             .is_some_and(|dir| std::fs::symlink_metadata(dir.join(path)).is_ok());
         Ok(committed || in_work_tree)
     }
 
     fn has_policy(&self, env: &Environment) -> Result<bool, EffectError> {
-        let committed = self.base.list(POLICY_DIR).map_err(|error| unreadable(&error))?;
+        let committed = self
+            .base
+            .list(POLICY_DIR)
+            .map_err(|error| unreadable_base(&error))?;
         let in_work_tree = match self.work_dir {
             Some(dir) => policy::rule_files(env, &dir.join(POLICY_DIR))?,
             None => None,
@@ -161,25 +165,25 @@ impl ExistingFiles<'_> {
     }
 }
 
-fn unreadable(error: &agentos_landing::BaseError) -> EffectError {
-    EffectError::from_error(Cause::Repository, "unreadable-base", error)
-}
-
 /// Finds the servers on this machine that answer. All are contacted at once, and each takes at most 5 seconds.
-fn servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
+fn find_servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
     // Only servers on this machine: a search must not send anything elsewhere.
     let local = |name: &&str| {
-        let resolved = tools.resolved(host, name, &ProviderOverrides::default());
+        let resolved = tools.resolve_profile(host, name, &ProviderOverrides::default());
         let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
         url.is_some_and(|url| HttpUrl::parse(url.as_str()).is_ok_and(|url| url.is_loopback()))
     };
-    let kinds: Vec<ProviderKind> = tools.profiled().filter(local).map(ProviderKind::from).collect();
-    let found = health::asked(host, tools, &kinds, &ProviderOverrides::default())?;
-    Ok(found.into_iter().filter_map(answering).collect())
+    let kinds: Vec<ProviderKind> = tools
+        .profiled_names()
+        .filter(local)
+        .map(ProviderKind::from)
+        .collect();
+    let found = health::check_providers(host, tools, &kinds, &ProviderOverrides::default())?;
+    Ok(found.into_iter().filter_map(to_found_server).collect())
 }
 
 /// Returns the server, if it lists models, whichever model its profile names. `None` if it does not answer.
-fn answering(tool: ToolHealth) -> Option<FoundServer> {
+fn to_found_server(tool: ToolHealth) -> Option<FoundServer> {
     let there = match tool.status {
         HealthStatus::Connected | HealthStatus::ModelMissing => true,
         HealthStatus::NotConfigured
@@ -202,17 +206,17 @@ fn answering(tool: ToolHealth) -> Option<FoundServer> {
 }
 
 fn keys_found(host: &Host, tools: &Tools) -> Vec<FoundKey> {
-    let found = tools.providers().filter_map(|provider| {
+    let found = tools.provider_names().filter_map(|provider| {
         Some(FoundKey {
             provider: provider.to_owned(),
-            variable: keys::variable(host, provider)?,
+            variable: keys::key_variable(host, provider)?,
         })
     });
     found.collect()
 }
 
 /// Returns the named provider, else the first local server, else the first provider with a key. `None` if there is none.
-fn chosen(spec: &InitSpec, report: &InitReport) -> Option<String> {
+fn choose_provider(spec: &InitSpec, report: &InitReport) -> Option<String> {
     let server = report.servers.first().map(|server| server.provider.clone());
     let key = report.keys.first().map(|key| key.provider.clone());
     spec.provider.clone().or(server).or(key)
@@ -234,14 +238,16 @@ fn profile_file(
     let server = servers.iter().find(|server| server.provider == provider);
     let listed = server.and_then(|server| server.models.first().cloned());
     let model = match listed {
+        // A model that the server lists exists there. The profile's is only a guess for a server that does not answer.
         Some(model) => Some(model),
         None => {
             tools
-                .resolved(host, provider, &ProviderOverrides::default())?
+                .resolve_profile(host, provider, &ProviderOverrides::default())?
                 .profile
                 .model
         }
     };
+    // No address: where tasks are sent is the user's decision, not the repository's.
     let text = serde_json::to_string_pretty(&NewProfile { provider, model }).unwrap_or_default();
     Ok(ProposedFile {
         path: format!("{PROFILE_DIR}/{provider}.json"),

@@ -26,11 +26,12 @@ struct KeyChecks {
 }
 
 /// Saves the results of these checks for keys. Errors are only logged: the file is a convenience for `auth status`.
-pub fn remember(host: &Host, found: &[(&ToolHealth, &Tool)]) {
+pub fn save_checks(host: &Host, found: &[(&ToolHealth, &Tool)]) {
     let news: Vec<(String, KeyCheck)> = found
         .iter()
-        .filter_map(|(health, tool)| check(health, tool))
+        .filter_map(|(health, tool)| to_key_check(health, tool))
         .collect();
+    // Without news, a file among the user's settings is not rewritten.
     let Some(path) = path(host).filter(|_| !news.is_empty()) else {
         return;
     };
@@ -46,16 +47,17 @@ pub fn remember(host: &Host, found: &[(&ToolHealth, &Tool)]) {
 }
 
 /// Returns the last check of a provider's key. `None` if there is none, or it was of another key.
-pub fn last(host: &Host, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
+pub fn last_check(host: &Host, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
     let mut checks = read(host);
     checks
         .keys
         .remove(provider)
+        // Another key may have been stored since the check.
         .filter(|check| check.ending.as_deref() == ending)
 }
 
 /// Returns the check of a key. `None` if the health says nothing about it.
-fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
+fn to_key_check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
     let key = tool.key.as_ref()?;
     let accepted = match health.status {
         HealthStatus::Connected | HealthStatus::ModelMissing => true,
@@ -75,17 +77,18 @@ fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
 }
 
 fn read(host: &Host) -> KeyChecks {
-    let text = path(host)
-        .filter(|path| path.exists())
-        .and_then(|path| files::settings_file(host.environment(), &path, LinkRule::Followed, LARGEST).ok());
+    let text = path(host).filter(|path| path.exists()).and_then(|path| {
+        files::read_settings_file(host.environment(), &path, LinkRule::Followed, LARGEST).ok()
+    });
     let checks = text.and_then(|text| serde_json::from_str::<KeyChecks>(&text).ok());
+    // A file in another form is replaced by the next check: nothing in it is lost for good.
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }
 
 fn path(host: &Host) -> Option<PathBuf> {
     Some(
         host.environment()
-            .home()?
+            .home_dir()?
             .join(".agentos")
             .join("key-checks.json"),
     )

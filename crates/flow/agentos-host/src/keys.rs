@@ -21,7 +21,7 @@ const LOOKING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(60);
 
 /// Returns the user's stores, in the order in which they are asked.
-fn stores(host: &Host) -> Vec<Store> {
+fn user_stores(host: &Host) -> Vec<Store> {
     let mut stores = vec![Store::Keyring(KeyringStore::system(
         LOOKING,
         host.environment().bus_socket(),
@@ -44,7 +44,8 @@ pub struct UsableKey {
 }
 
 /// Looks up the key that may be sent for this profile.
-pub fn usable(host: &Host, resolved: &Resolved) -> UsableKey {
+pub fn find_usable_key(host: &Host, resolved: &Resolved) -> UsableKey {
+    // Flag and environment before the stores: reading them takes no time, and a keyring can take seconds.
     if let Some(given) = resolved
         .given_keys
         .iter()
@@ -60,20 +61,26 @@ pub fn usable(host: &Host, resolved: &Resolved) -> UsableKey {
             ..UsableKey::default()
         };
     }
-    let kept_back = withheld(resolved).map(|obstacle| KeyObstacle {
+    let kept_back = withheld_reason(resolved).map(|obstacle| KeyObstacle {
         why: format!("no key is sent: {}", obstacle.why),
         ..obstacle
     });
+    // Not even read: a locked keyring would ask the user for its password, for a key that is not used.
     if !resolved.stored_key.is_allowed() {
         return UsableKey {
             obstacle: kept_back,
             ..UsableKey::default()
         };
     }
-    let lookup = find(&stores(host), &resolved.profile.api_key_ref);
+    let lookup = find(&user_stores(host), &resolved.profile.api_key_ref);
     let obstacle = match &lookup.found {
         Some(_) => None,
-        None => kept_back.or_else(|| problems(&lookup).into_iter().next().map(KeyObstacle::new)),
+        None => kept_back.or_else(|| {
+            describe_problems(&lookup)
+                .into_iter()
+                .next()
+                .map(KeyObstacle::new)
+        }),
     };
     UsableKey {
         key: lookup.found.map(|found| found.key),
@@ -83,7 +90,7 @@ pub fn usable(host: &Host, resolved: &Resolved) -> UsableKey {
 }
 
 /// Returns why a key is not sent, first a given one, then a stored one. `None` if both may be sent.
-fn withheld(resolved: &Resolved) -> Option<KeyObstacle> {
+fn withheld_reason(resolved: &Resolved) -> Option<KeyObstacle> {
     let given = resolved.given_keys.iter().map(|given| &given.key_use);
     given
         .chain([&resolved.stored_key])
@@ -95,7 +102,7 @@ fn withheld(resolved: &Resolved) -> Option<KeyObstacle> {
 
 /// Returns the problems of stores that may contain the key and could not be asked. A missing keyring is not among them: it is
 /// the usual state of a server.
-fn problems(lookup: &Lookup) -> Vec<String> {
+fn describe_problems(lookup: &Lookup) -> Vec<String> {
     let told = lookup
         .problems
         .iter()
@@ -108,13 +115,13 @@ fn is_no_keyring(problem: &CredentialError) -> bool {
 }
 
 /// Returns the environment variable that contains a provider's key. `None` if none does.
-pub fn variable(host: &Host, provider: &str) -> Option<String> {
+pub fn key_variable(host: &Host, provider: &str) -> Option<String> {
     let mut names = agentos_profile::env_names(provider).api_key.into_iter();
     names.find(|name| host.environment().get(name).is_some())
 }
 
 /// Returns the status of this profile's key, with nothing secret.
-pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
+pub fn key_status(host: &Host, resolved: &Resolved) -> KeyStatus {
     let given = &resolved.given_keys;
     let sent = given.iter().find(|given| given.key_use.is_allowed());
     if let Some(given) = sent {
@@ -124,8 +131,8 @@ pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
             ..KeyStatus::default()
         };
     }
-    let lookup = find(&stores(host), &resolved.profile.api_key_ref);
-    let problems = problems(&lookup);
+    let lookup = find(&user_stores(host), &resolved.profile.api_key_ref);
+    let problems = describe_problems(&lookup);
     // The same order as in `usable`: a stored key that may be sent is used before a variable that may not.
     let stored = lookup
         .found
@@ -136,14 +143,14 @@ pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
             source: Some(found.store.to_string()),
             hint: found.key.hint(),
             problems,
-            ..withheld_status(withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()))
+            ..withheld_status(withheld_reason(resolved).filter(|_| !resolved.stored_key.is_allowed()))
         };
     }
     KeyStatus {
         source: given.first().map(|given| given.origin.to_string()),
         hint: given.first().and_then(|given| given.key.hint()),
         problems,
-        ..withheld_status(given.first().and(withheld(resolved)))
+        ..withheld_status(given.first().and(withheld_reason(resolved)))
     }
 }
 
@@ -169,7 +176,7 @@ pub enum Keyring {
 }
 
 /// Checks the keyring by asking for a name under which nothing is stored.
-pub fn keyring(host: &Host) -> Keyring {
+pub fn probe_keyring(host: &Host) -> Keyring {
     match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get("agentos.doctor")
     {
         Ok(_) => Keyring::Usable,
@@ -182,7 +189,7 @@ pub fn keyring(host: &Host) -> Keyring {
 ///
 /// # Errors
 /// If the store cannot be used.
-pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
+pub fn store_key(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
     let store = match store {
         KeyStore::Keyring => Store::Keyring(KeyringStore::system(STORING, host.environment().bus_socket())),
         KeyStore::File => Store::File(FileStore::new(
@@ -200,9 +207,10 @@ pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<()
 ///
 /// # Errors
 /// If a store cannot be asked: the key may still be there. A missing keyring is no error: it contains nothing.
-pub fn forget(host: &Host, name: &str) -> Result<bool, EffectError> {
+pub fn clear_key(host: &Host, name: &str) -> Result<bool, EffectError> {
     let mut gone = false;
-    for store in stores(host) {
+    for store in user_stores(host) {
+        // Every store, because a key that is left in one of them would be used next time.
         match store.clear(name) {
             Ok(was_there) => gone |= was_there,
             Err(error) if !is_no_keyring(&error) => {

@@ -61,6 +61,8 @@ mod tools;
 mod undo;
 mod words;
 
+// A front end may depend on the host and on crates of words only (`xtask/rules.toml`), so the host passes on the types of other
+// crates that appear in its functions.
 pub use agentos_api::{
     Activity, AuthStatus, CheckStatus, ConformCheck, ConsentBinding, ConsentPrompt, ConsentReason,
     ConsentReply, ContextFileReport, ContextReport, Difference, DoctorCheck, DoctorReport, EventBody,
@@ -89,11 +91,11 @@ pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
 pub use environment::Environment;
-pub use error::usage;
+pub use error::usage_error;
 pub use events::{RecordSeen, RunEvent, RunEvents};
 pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
 pub use export::{CopyCheck, ExportLayout, ExportedRun};
-pub use files::{LARGEST_ANSWER, bounded, describe_cause, file, text_file, unreadable};
+pub use files::{LARGEST_ANSWER, describe_cause, read_bounded, read_file, read_text_file, unreadable_file};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
 pub use init::{InitReport, InitSpec, init_run};

@@ -2,33 +2,28 @@
 //!
 //! Owns: the commit in which an answer is placed. Never: writes anything, not even evidence.
 
-use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_landing::{LandError, LandOptions, LandedChange, LandingReport, land};
 
 use crate::host::Host;
-use crate::repository::{self, unusable};
+use crate::repository::{self, repo_error, unreadable_base};
 
 impl Host {
     /// Places an answer in a commit. The inner error is the report of an answer that does not land.
     ///
     /// # Errors
     /// If there is no repository or no such commit.
-    pub fn normalize(
+    pub fn normalize_answer(
         &self,
         answer: &[u8],
         base: &str,
     ) -> Result<Result<Box<LandedChange>, Box<LandingReport>>, EffectError> {
         let repo = repository::open(self)?;
-        let base = repo.base_at(base).map_err(|error| unusable(&error))?;
+        let base = repo.base_at(base).map_err(|error| repo_error(&error))?;
         match land(answer, &base, &LandOptions::default()) {
             Ok(found) => Ok(Ok(Box::new(found))),
             Err(LandError::Refused(report)) => Ok(Err(report)),
-            Err(LandError::Base(error)) => Err(EffectError::from_error(
-                Cause::Repository,
-                "unreadable-base",
-                &error,
-            )),
+            Err(LandError::Base(error)) => Err(unreadable_base(&error)),
         }
     }
 }

@@ -36,14 +36,14 @@ pub(crate) fn recovered_notice(recovered: &Recovered) -> Notice {
 /// Receives notices and events of the host. Its methods are called on the thread that does the work, and must not block.
 pub trait HostObserver: Send + Sync {
     /// Receives a notice.
-    fn notice(&self, notice: Notice);
+    fn on_notice(&self, notice: Notice);
 
     /// Receives the beginning of a longer activity.
-    fn began(&self, _activity: Activity) {}
+    fn on_activity(&self, _activity: Activity) {}
 
     /// Receives a record that goes on the tape, its body without secrets. The record is durable at the latest when its run has
     /// ended.
-    fn record(&self, _kind: RecordKind, _at: &Timestamp, _body: &serde_json::Value) {}
+    fn on_record(&self, _kind: RecordKind, _at: &Timestamp, _body: &serde_json::Value) {}
 }
 
 /// An observer that ignores everything.
@@ -51,7 +51,7 @@ pub trait HostObserver: Send + Sync {
 pub struct SilentObserver;
 
 impl HostObserver for SilentObserver {
-    fn notice(&self, _: Notice) {}
+    fn on_notice(&self, _: Notice) {}
 }
 
 /// A shared observer with a `Debug` output, which the trait object lacks.

@@ -27,7 +27,7 @@ pub struct SessionOptions {
 impl SessionOptions {
     /// Makes options under which nothing is written.
     #[must_use]
-    pub fn looking() -> Self {
+    pub fn writing_nothing() -> Self {
         Self {
             look_only: true,
             ..Self::default()
@@ -42,6 +42,7 @@ impl SessionOptions {
             (None, false) => TargetSpec::CurrentBranch,
         };
         match (self.look_only, self.dry_run) {
+            // First, because `AtHead` is the only target that does not require a state in which something can land.
             (true, _) => TargetSpec::AtHead,
             (false, true) => TargetSpec::DryRun(Box::new(real)),
             (false, false) => real,

@@ -6,44 +6,48 @@ use std::path::{Component, Path, PathBuf};
 
 use agentos_engine::ports::EffectError;
 
-use crate::error::usage;
+use crate::error::usage_error;
 
 /// Turns paths relative to `from` into paths relative to the working tree.
 ///
 /// # Errors
 /// If a path leaves the repository.
-pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<String>, EffectError> {
+pub fn paths_inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<String>, EffectError> {
     // The repository's path is resolved, but the current folder may be reached through a symbolic link.
     let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
-    typed.iter().map(|path| one(&from, work_dir, path)).collect()
+    typed
+        .iter()
+        .map(|path| path_inside(&from, work_dir, path))
+        .collect()
 }
 
 /// Turns one typed path into a path inside the repository.
-fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
+fn path_inside(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
     let outside = || {
-        usage(format!("`{typed}` is outside the repository"))
+        usage_error(format!("`{typed}` is outside the repository"))
             .hint("name a path inside it; a relative path starts in the current folder")
     };
-    let full = normal(&from.join(typed)).ok_or_else(outside)?;
+    let full = normalize_path(&from.join(typed)).ok_or_else(outside)?;
     let inside = full
-        .strip_prefix(normal(work_dir).ok_or_else(outside)?)
+        .strip_prefix(normalize_path(work_dir).ok_or_else(outside)?)
         .map_err(|_| outside())?;
     let parts: Option<Vec<&str>> = inside
         .components()
         .map(|part| part.as_os_str().to_str())
         .collect();
     let path = parts
-        .ok_or_else(|| usage(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8"))?
+        .ok_or_else(|| usage_error(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8"))?
         .join("/");
     if path.is_empty() {
-        Err(usage(format!("`{typed}` is a folder")).hint("name a file"))
+        Err(usage_error(format!("`{typed}` is a folder")).hint("name a file"))
     } else {
         Ok(path)
     }
 }
 
 /// Removes `.` and `..` without reading the disk. `None` if the path leads above the root.
-fn normal(path: &Path) -> Option<PathBuf> {
+fn normalize_path(path: &Path) -> Option<PathBuf> {
+    // Not `canonicalize`: a link inside the repository must keep its own name, and a file need not exist yet.
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -75,7 +79,7 @@ mod tests {
             ("/repo", ".", None),
         ];
         for (from, typed, expected) in cases {
-            let got = inside(Path::new(from), Path::new("/repo"), &[typed.to_owned()]).ok();
+            let got = paths_inside(Path::new(from), Path::new("/repo"), &[typed.to_owned()]).ok();
             assert_eq!(got, expected.map(|path| vec![path.to_owned()]), "{typed}");
         }
     }

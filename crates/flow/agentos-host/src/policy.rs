@@ -27,7 +27,7 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
     let mut layers = Vec::new();
     let machine = rule_files(host.environment(), &host.environment().machine_policy_dir())?;
     if let Some(files) = &machine {
-        trusted(&host.environment().machine_policy_dir(), files)?;
+        require_trusted(&host.environment().machine_policy_dir(), files)?;
     }
     let user = match host.environment().config_dir() {
         Some(dir) => rule_files(host.environment(), &dir.join("policy"))?,
@@ -43,7 +43,7 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
         (Layer::CommandLine, Some(given)),
     ] {
         for file in files.into_iter().flatten() {
-            layers.push(source(host.environment(), layer, &file)?);
+            layers.push(read_source(host.environment(), layer, &file)?);
         }
     }
     Ok(layers)
@@ -53,20 +53,25 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
 ///
 /// # Errors
 /// If it cannot be read, or is too large.
-pub fn source(environment: &Environment, layer: Layer, file: &Path) -> Result<PolicySource, EffectError> {
+pub fn read_source(
+    environment: &Environment,
+    layer: Layer,
+    file: &Path,
+) -> Result<PolicySource, EffectError> {
     Ok(PolicySource {
         layer,
         // The name is part of the evidence, and must not depend on the current folder.
-        name: environment.homely(file),
+        name: environment.shorten_below_home(file),
         text: match layer {
-            Layer::CommandLine => files::text_file(environment, file, LARGEST_POLICY)?,
-            _ => files::settings_file(environment, file, LinkRule::Followed, LARGEST_POLICY)?,
+            // A file that the call names may be a pipe, as in `<(...)`.
+            Layer::CommandLine => files::read_text_file(environment, file, LARGEST_POLICY)?,
+            _ => files::read_settings_file(environment, file, LinkRule::Followed, LARGEST_POLICY)?,
         },
     })
 }
 
 /// Makes the error of a policy that cannot be used.
-pub fn wrong(error: &PolicyError) -> EffectError {
+pub fn policy_error(error: &PolicyError) -> EffectError {
     let fix = "a policy that cannot be read allows nothing; correct the file or remove it";
     let hint = error.hint().map_or_else(
         || fix.to_owned(),
@@ -84,13 +89,13 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            return Err(files::unreadable(&environment.shown(dir), &error));
+            return Err(files::unreadable_file(&environment.shorten_path(dir), &error));
         }
     };
     let mut files = Vec::new();
     for entry in entries {
         // The entry that cannot be read may be a rule that denies, so it must not be skipped.
-        let entry = entry.map_err(|error| files::unreadable(&environment.shown(dir), &error))?;
+        let entry = entry.map_err(|error| files::unreadable_file(&environment.shorten_path(dir), &error))?;
         if entry
             .path()
             .extension()
@@ -99,6 +104,7 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
             files.push(entry.path());
         }
     }
+    // `read_dir` has no fixed order, and the evidence lists the sources in the order in which they were read.
     files.sort();
     Ok(Some(files))
 }
@@ -107,7 +113,8 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
 ///
 /// # Errors
 /// If a file, its folder or a folder above can be written by somebody else.
-fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
+fn require_trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
+    // Links are resolved: what matters is who can write the files that they lead to.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = real(dir);
     let mut checked: Vec<PathBuf> = dir.ancestors().map(Path::to_owned).collect();
@@ -124,7 +131,7 @@ fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
     checked.sort();
     checked.dedup();
     for path in checked {
-        if let Some(fault) = distrust(&path) {
+        if let Some(fault) = find_distrust(&path) {
             let message = format!(
                 "the machine's policy cannot be trusted: `{}` {fault}",
                 path.display()
@@ -138,23 +145,23 @@ fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
 }
 
 #[cfg(unix)]
-fn distrust(path: &Path) -> Option<String> {
+fn find_distrust(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
 
     match std::fs::symlink_metadata(path) {
-        Ok(metadata) => fault(metadata.uid(), metadata.mode()),
+        Ok(metadata) => permission_fault(metadata.uid(), metadata.mode()),
         Err(error) => Some(format!("cannot be examined: {error}")),
     }
 }
 
 #[cfg(not(unix))]
-fn distrust(_: &Path) -> Option<String> {
+fn find_distrust(_: &Path) -> Option<String> {
     Some("has an owner that cannot be determined on this system".to_owned())
 }
 
 /// Returns the fault of an owner and a mode. `None` if only root can write.
 #[cfg(unix)]
-fn fault(owner: u32, mode: u32) -> Option<String> {
+fn permission_fault(owner: u32, mode: u32) -> Option<String> {
     /// Write permission of the group or of everybody.
     const OTHERS_WRITE: u32 = 0o022;
     /// Sticky bit: in such a folder, nobody can replace a file of another user.
@@ -180,7 +187,11 @@ mod tests {
             (1000, 0o100_600, Some("belongs to user 1000, not to root")),
         ];
         for (owner, mode, expected) in cases {
-            assert_eq!(fault(owner, mode).as_deref(), expected, "{owner} {mode:o}");
+            assert_eq!(
+                permission_fault(owner, mode).as_deref(),
+                expected,
+                "{owner} {mode:o}"
+            );
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct FormatProbe {
 }
 
 /// Has the tool make the edit once in each edit format that its profile allows.
-pub async fn probe(tool: &Tool) -> Probe {
+pub async fn probe_formats(tool: &Tool) -> Probe {
     let all = [
         EditFormat::SearchReplace,
         EditFormat::UnifiedDiff,
@@ -75,11 +75,12 @@ pub async fn probe(tool: &Tool) -> Probe {
         if tool
             .constrain
             .edit_format()
+            // A server that constrains its answers can write no other format.
             .is_some_and(|held| held != edit_format)
         {
             continue;
         }
-        let found = once(tool, edit_format).await;
+        let found = probe_format(tool, edit_format).await;
         let gave_answer = found.is_ok();
         formats.push(found.unwrap_or_else(|failed| failed));
         // A call that failed would probably fail again, and each call may cost money.
@@ -87,6 +88,7 @@ pub async fn probe(tool: &Tool) -> Probe {
             break;
         }
     }
+    // Among formats that work equally well, the one with fewer tokens is better: answers in it cost less.
     formats.sort_by_key(|found| {
         let tokens = found.usage.and_then(|usage| usage.output_tokens);
         (
@@ -108,7 +110,7 @@ pub async fn probe(tool: &Tool) -> Probe {
 }
 
 /// Makes one generation. The error is the result of a call that gave no answer.
-async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, FormatProbe> {
+async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, FormatProbe> {
     let task = ToolTask {
         task_id: new_run(),
         instruction: INSTRUCTION.to_owned(),
@@ -121,6 +123,7 @@ async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, Forma
         forbidden_paths: Vec::new(),
         limits: TaskLimits {
             timeout_seconds: tool.timeout_seconds.min(MOST_SECONDS),
+            // The profile's limit can be large, and a model that does not stop would be paid for all of it.
             max_output_tokens: Some(MOST_TOKENS),
         },
         attempt: 1,
@@ -128,26 +131,27 @@ async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, Forma
     };
     match tool.adapter.run(&task, &NoProgress).await {
         Ok(output) => {
-            let mut found = judged(edit_format, &output);
+            let mut found = judge_output(edit_format, &output);
             found.cost_micro_usd = output.usage.and_then(|usage| tool.price.cost(&usage));
             Ok(found)
         }
         Err(error) => Err(FormatProbe {
             latency_ms: error.latency_ms,
-            ..unseen(edit_format, error.message)
+            ..without_result(edit_format, error.message)
         }),
     }
 }
 
 /// Places the answer and compares the change with the requested one.
-fn judged(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
+fn judge_output(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
     let mut found = FormatProbe {
         usage: output.usage,
         latency_ms: output.latency_ms,
-        ..unseen(edit_format, String::new())
+        ..without_result(edit_format, String::new())
     };
     match output.finish {
         FinishReason::Stop | FinishReason::Unknown => {}
+        // The beginning of an answer can have a place although the rest of it is missing.
         FinishReason::Length | FinishReason::ContentFilter | FinishReason::ToolCalls => {
             found.details = format!("the answer ends with `{}`", output.finish.as_str());
             return found;
@@ -174,7 +178,7 @@ fn judged(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
     found
 }
 
-fn unseen(edit_format: EditFormat, details: String) -> FormatProbe {
+fn without_result(edit_format: EditFormat, details: String) -> FormatProbe {
     FormatProbe {
         edit_format,
         obeyed: false,
@@ -202,6 +206,7 @@ fn is_form(dialect: Dialect, edit_format: EditFormat) -> bool {
         Dialect::SearchReplace => edit_format == EditFormat::SearchReplace,
         Dialect::WholeFile => edit_format == EditFormat::WholeFile,
         Dialect::JsonEdits => edit_format == EditFormat::JsonEdits,
+        // Models write the envelope by habit; no edit format requests it.
         Dialect::PatchEnvelope => false,
     }
 }
@@ -224,7 +229,7 @@ fn is_clean(landed: &LandedChange) -> bool {
 struct OneFile;
 
 impl OneFile {
-    fn file() -> BaseEntry {
+    fn file_entry() -> BaseEntry {
         BaseEntry {
             kind: EntryKind::File(FileMode::Regular),
             id: BLOB.to_owned(),
@@ -234,7 +239,7 @@ impl OneFile {
 
 impl Base for OneFile {
     fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
-        Ok((path == PATH).then(Self::file))
+        Ok((path == PATH).then(Self::file_entry))
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
@@ -248,12 +253,13 @@ impl Base for OneFile {
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
         let root = dir.is_empty().then(|| DirEntry {
             name: PATH.as_bytes().to_vec(),
-            entry: Self::file(),
+            entry: Self::file_entry(),
         });
         Ok(root.into_iter().collect())
     }
 
     fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
+        // The `index` line of a git diff names a blob by the beginning of its id.
         let is_it = BLOB.starts_with(prefix);
         Ok(is_it.then(|| (BLOB.to_owned(), Arc::from(BEFORE.as_bytes()))))
     }
@@ -296,7 +302,7 @@ mod tests {
                 latency_ms: 0,
                 warnings: Vec::new(),
             };
-            let found = judged(edit_format, &output);
+            let found = judge_output(edit_format, &output);
             assert_eq!(
                 (found.obeyed, found.lands, found.clean),
                 (obeyed, lands, clean),

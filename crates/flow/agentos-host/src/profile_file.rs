@@ -11,9 +11,9 @@ use agentos_engine::ports::EffectError;
 use agentos_profile::{AdapterKind, Layers, ProfileFile, builtin, resolve};
 use agentos_tool::BaseUrl;
 
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::host::Host;
-use crate::schema_text::{generate, printed};
+use crate::schema_text::{format_schema, generate_schema};
 use crate::tools::bad_profile;
 
 /// File name of the schema next to the profiles, for editors.
@@ -64,7 +64,7 @@ impl Host {
     pub fn new_profile_path(&self, provider: &str, may_replace: bool) -> Result<PathBuf, EffectError> {
         let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         if provider.is_empty() || !provider.bytes().all(is_name) {
-            return Err(usage(format!("`{provider}` cannot name a provider"))
+            return Err(usage_error(format!("`{provider}` cannot name a provider"))
                 .hint("use small letters, digits and `-`"));
         }
         let folder = self.environment().config_dir().ok_or_else(|| {
@@ -72,9 +72,10 @@ impl Host {
                 .hint("set `HOME`")
         })?;
         let path = folder.join("profiles").join(format!("{provider}.json"));
+        // A profile may contain settings that this program did not write.
         if path.exists() && !may_replace {
-            let shown = self.environment().shown(&path);
-            return Err(usage(format!("there is a profile already: `{shown}`"))
+            let shown = self.environment().shorten_path(&path);
+            return Err(usage_error(format!("there is a profile already: `{shown}`"))
                 .hint("edit it")
                 .suggest_steps([NextStep::ReplaceProfile]));
         }
@@ -89,7 +90,7 @@ impl Host {
         let usual = self.profile_defaults(&new.provider)?;
         if new.base_url.is_none() && usual.base_url.is_none() {
             let example = Some("http://localhost:8000/v1".to_owned());
-            return Err(usage(format!("`{}` needs an address", new.provider))
+            return Err(usage_error(format!("`{}` needs an address", new.provider))
                 .suggest_steps([NextStep::NameBaseUrl { example }]));
         }
         let is_new = !builtin()
@@ -100,6 +101,7 @@ impl Host {
             .as_deref()
             .and_then(|url| own_key_name(&new.provider, url, usual.base_url.as_deref()));
         let profile = ProfileFile {
+            // The profile is in `profiles/`, one folder below the schema.
             schema: Some(format!("../{SCHEMA}")),
             provider: new.provider.clone(),
             adapter: new.adapter.or_else(|| is_new.then_some(AdapterKind::Openai)),
@@ -112,6 +114,7 @@ impl Host {
             user: Some(profile.clone()),
             ..Layers::default()
         };
+        // Resolved with the built-in values: some values are valid only together with others.
         resolve(&new.provider, &layers).map_err(|error| bad_profile(&error))?;
         Ok(serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n")
     }
@@ -122,7 +125,7 @@ impl Host {
     /// If it cannot be written.
     pub fn save_profile(&self, path: &Path, text: &str) -> Result<(), EffectError> {
         if let Some(folder) = self.environment().config_dir() {
-            let schema = printed(&generate::<ProfileFile>());
+            let schema = format_schema(&generate_schema::<ProfileFile>());
             write(&folder.join(SCHEMA), &schema)?;
         }
         write(path, text)
@@ -139,7 +142,7 @@ pub(crate) fn save_edit_format(
     let folder = host
         .environment()
         .config_dir()
-        .ok_or_else(|| usage("there is no home folder for settings"))?;
+        .ok_or_else(|| usage_error("there is no home folder for settings"))?;
     let path = folder.join("profiles").join(format!("{provider}.json"));
     let profile = ProfileFile {
         provider: provider.to_owned(),

@@ -13,7 +13,7 @@ use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
 
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::ProgramOptions;
 use crate::provider_kind::ProviderKind;
@@ -44,9 +44,9 @@ pub fn make_any_program(
     timeout_seconds: Option<u64>,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    let mut program = typed(host, &ProviderKind::AnyProgram, flags)?;
-    program.shared = shared(host, flags, session)?;
-    let tool = in_copy(host, program, session)?;
+    let mut program = program_from_flags(host, &ProviderKind::AnyProgram, flags)?;
+    program.shared = shared_folders(host, flags, session)?;
+    let tool = make_in_copy(host, program, session)?;
     Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
@@ -60,10 +60,10 @@ pub fn make_tool_program(
     timeout_seconds: Option<u64>,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    let mut program = typed(host, &ProviderKind::ToolProgram, flags)?;
+    let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
     name_files(host, &mut program);
     let folder = session.open_copies()?.path().to_owned();
-    let tool = speaker(host, program, folder)?;
+    let tool = make_speaker(host, program, folder)?;
     Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
@@ -77,14 +77,14 @@ pub fn make_profiled(
     flags: &ProgramOptions,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    let (mut program, tool) = profiled(host, resolved)?;
-    program.readable = readable(host, flags);
+    let (mut program, tool) = program_from_profile(host, resolved)?;
+    program.readable = readable_paths(host, flags);
     if resolved.profile.adapter == AdapterKind::Tool {
-        let made = speaker(host, program, session.open_copies()?.path().to_owned())?;
+        let made = make_speaker(host, program, session.open_copies()?.path().to_owned())?;
         return Ok(with_settings(made, tool));
     }
-    program.shared = shared(host, flags, session)?;
-    let made = in_copy(host, program, session)?;
+    program.shared = shared_folders(host, flags, session)?;
+    let made = make_in_copy(host, program, session)?;
     Ok(with_settings(made, tool))
 }
 
@@ -96,7 +96,7 @@ pub fn refuse_command(flags: &ProgramOptions) -> Result<(), EffectError> {
     if flags.command.is_empty() {
         return Ok(());
     }
-    Err(usage(
+    Err(usage_error(
         "a command after `--` belongs to the providers `command` and `tool`",
     ))
 }
@@ -111,7 +111,7 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
     }
     let option = RunOption::Reading;
     Err(
-        usage("only a program or a check can be given files and folders of this machine")
+        usage_error("only a program or a check can be given files and folders of this machine")
             .suggest_steps([NextStep::LeaveOut { option }]),
     )
 }
@@ -120,58 +120,62 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
 ///
 /// # Errors
 /// If the profile is wrong.
-pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
-    let (program, tool) = profiled(host, resolved)?;
-    let (places, sandbox) = (places(host), helper(host)?);
+pub fn make_probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+    let (program, tool) = program_from_profile(host, resolved)?;
+    let (places, sandbox) = (program_places(host), make_sandbox(host)?);
     // The probe of the sandbox starts a process, which is not worth it for a program that is not installed.
     let held = match program.installed(&places) {
         Some(_) => sandbox.start_probe(),
         None => SandboxProbe::known(Err("it is not installed".to_owned())),
     };
     let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
-    Ok(with_settings(bare(Box::new(agent), false), tool))
+    Ok(with_settings(default_tool(Box::new(agent), false), tool))
 }
 
 /// Makes the tool of the providers `command` and `tool` without a program, to report how one would be confined.
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn any_program(host: &Host, provider: &ProviderKind) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox(host)?;
+pub fn make_unnamed(host: &Host, provider: &ProviderKind) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(host)?;
     // Any installed program will do, and `sh` is installed wherever a program can be confined.
     let program = Program::new(provider.name(), "sh", &[]);
-    let agent = Agent::new(program, places(host), sandbox, held, Box::new(NoCopies));
-    Ok(bare(Box::new(agent), false))
+    let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(NoCopies));
+    Ok(default_tool(Box::new(agent), false))
 }
 
 /// Makes the tool of `tool conform`, which needs no repository.
 ///
 /// # Errors
 /// If this program's own file cannot be found, or there is no place for the tool's folders.
-pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
-    let mut program = typed(host, &ProviderKind::ToolProgram, flags)?;
+pub fn make_conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
+    let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
     name_files(host, &mut program);
     let cache = host
         .environment()
         .cache_dir()
-        .ok_or_else(|| usage("there is no home folder to run the tool in").hint("set `HOME`"))?;
-    speaker(host, program, cache.join("tools"))
+        .ok_or_else(|| usage_error("there is no home folder to run the tool in").hint("set `HOME`"))?;
+    make_speaker(host, program, cache.join("tools"))
 }
 
 /// Makes the program that the command line names.
-fn typed(host: &Host, provider: &ProviderKind, flags: &ProgramOptions) -> Result<Program, EffectError> {
+fn program_from_flags(
+    host: &Host,
+    provider: &ProviderKind,
+    flags: &ProgramOptions,
+) -> Result<Program, EffectError> {
     let Some((name, args)) = flags.command.split_first() else {
         let provider = provider.name().to_owned();
-        return Err(usage(format!("the provider `{provider}` needs a program"))
+        return Err(usage_error(format!("the provider `{provider}` needs a program"))
             .suggest_steps([NextStep::NameProgram { provider }]));
     };
     let mut program = Program::new(provider.name(), name, args);
-    program.readable = readable(host, flags);
+    program.readable = readable_paths(host, flags);
     Ok(program)
 }
 
 /// Returns the files and folders that a program may read, as absolute paths.
-pub(crate) fn readable(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
+pub(crate) fn readable_paths(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
     flags
         .readable
         .iter()
@@ -184,6 +188,7 @@ fn name_files(host: &Host, program: &mut Program) {
     let mut named = Vec::new();
     for word in program.args.iter_mut().chain([&mut program.name]) {
         let place = host.environment().cwd.join(&*word);
+        // A plain word that names a program on the search path means the program, not a file of the same name here.
         if place.is_file() && (word.contains('/') || !is_on_path(host, word)) {
             *word = place.display().to_string();
             named.push(place);
@@ -193,11 +198,11 @@ fn name_files(host: &Host, program: &mut Program) {
 }
 
 fn is_on_path(host: &Host, word: &str) -> bool {
-    places(host).find(word).is_some()
+    program_places(host).find(word).is_some()
 }
 
 /// Returns the folders that are shown read-only: their path, and their name in the working tree.
-pub(crate) fn shared(
+pub(crate) fn shared_folders(
     host: &Host,
     flags: &ProgramOptions,
     session: &Session,
@@ -205,13 +210,15 @@ pub(crate) fn shared(
     let mut all = Vec::new();
     for path in &flags.shared {
         let typed = [path.display().to_string()];
-        let names = paths::inside(&host.repository_dir(), session.work_dir(), &typed)?;
+        let names = paths::paths_inside(&host.repository_dir(), session.work_dir(), &typed)?;
         for name in names {
             let place = session.work_dir().join(&name);
             // The link itself is examined: a link could lead out of the repository.
             if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                return Err(usage(format!("`{name}` is not a folder that can be shared"))
-                    .hint("name one that git ignores, such as `target`"));
+                return Err(
+                    usage_error(format!("`{name}` is not a folder that can be shared"))
+                        .hint("name one that git ignores, such as `target`"),
+                );
             }
             all.push((place, name));
         }
@@ -220,15 +227,15 @@ pub(crate) fn shared(
 }
 
 /// Makes the program of a profile, and the tool's other settings.
-fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSettings), EffectError> {
+fn program_from_profile(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSettings), EffectError> {
     let profile = &resolved.profile;
     let file = profile
         .program
         .as_ref()
-        .ok_or_else(|| usage("the profile names no program"))?;
-    let usable = keys::usable(host, resolved);
+        .ok_or_else(|| usage_error("the profile names no program"))?;
+    let usable = keys::find_usable_key(host, resolved);
     let mut program = Program::new(&profile.provider, &file.command, &[]);
-    program.args = arguments(file, profile.model.as_deref());
+    program.args = fill_arguments(file, profile.model.as_deref());
     program.version_args.clone_from(&file.version_args);
     program.model.clone_from(&profile.model);
     if profile.adapter == AdapterKind::Acp {
@@ -249,7 +256,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSetting
         }
         // A server of the user's own: the program gets none of the vendor's sign-in files, and reaches no other host.
         Some(url) => {
-            let inside = reach(&mut program, &url.to_string())?;
+            let inside = allow_server(&mut program, &url.to_string())?;
             let model = profile.model.as_deref().unwrap_or_default();
             let filled = |value: &String| value.replace(BASE_URL, &inside).replace(MODEL, model);
             let told = file.base_url_env.iter();
@@ -268,7 +275,7 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSetting
     let settings = ProgramSettings {
         model: profile.model.clone(),
         timeout_seconds: profile.timeout_seconds,
-        notices: tool_notices::notices(resolved, &usable),
+        notices: tool_notices::collect_notices(resolved, &usable),
         key: usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),
             ending: key.hint(),
@@ -278,15 +285,17 @@ fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSetting
 }
 
 /// Gives a program access to one server, and returns the server's address as the program sees it.
-fn reach(program: &mut Program, text: &str) -> Result<String, EffectError> {
-    let wrong = |_| usage(format!("`{text}` is not the address of a server"));
+fn allow_server(program: &mut Program, text: &str) -> Result<String, EffectError> {
+    let wrong = |_| usage_error(format!("`{text}` is not the address of a server"));
     let url = HttpUrl::parse(text).map_err(wrong)?;
     let (host, port) = (url.host(), url.port());
+    // The server's certificate fits only its own name, so the program keeps it and connects through the proxy.
     if url.is_tls() {
         program.hosts = vec![(host.to_owned(), port)];
         return Ok(text.to_owned());
     }
     // Without TLS, the program talks to a port of its own loopback, which leads to the server.
+    // A URL writes an IPv6 address in brackets (RFC 3986), a socket address has none.
     program.server = Some((host.trim_matches(['[', ']']).to_owned(), port));
     let (_, place) = text.split_once("://").unwrap_or_default();
     let path = place.split_once('/').map(|(_, path)| format!("/{path}"));
@@ -294,7 +303,7 @@ fn reach(program: &mut Program, text: &str) -> Result<String, EffectError> {
 }
 
 /// Returns a program's arguments, with the model in its place. Without a model, they are left out.
-fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
+fn fill_arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
     let mut all = Vec::new();
     for arg in &file.args {
         if arg != MODEL {
@@ -335,7 +344,7 @@ fn with_timeout(tool: Tool, timeout_seconds: u64) -> Tool {
 ///
 /// # Errors
 /// If the kernel does not confine it.
-pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
+pub fn require_confined(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
     if !flags.require_sandbox || tool.adapter.confinement().enforcement == Enforcement::Kernel {
         return Ok(());
     }
@@ -351,7 +360,7 @@ pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
 }
 
 /// Returns the task in words: the user's own, or the command line.
-pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
+pub fn describe_task(words: Option<&str>, flags: &ProgramOptions) -> String {
     match words {
         Some(words) => words.to_owned(),
         None => flags.command.join(" "),
@@ -363,8 +372,8 @@ pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
-    let sandbox = helper(host)?;
+pub fn start_sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
+    let sandbox = make_sandbox(host)?;
     // At the same time as the probe. If nothing can be confined, the prepared helper ends when `sandbox` is dropped.
     sandbox.prepare();
     let held = sandbox.start_probe();
@@ -372,8 +381,8 @@ pub fn sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
 }
 
 /// Makes a sandbox whose helper is this program.
-fn helper(host: &Host) -> Result<Sandbox, EffectError> {
-    let helper = host.environment().helper().map_err(|error| {
+fn make_sandbox(host: &Host) -> Result<Sandbox, EffectError> {
+    let helper = host.environment().helper_program().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
         EffectError::from_source(Cause::Internal, "helper", message, &error)
     })?;
@@ -381,22 +390,22 @@ fn helper(host: &Host) -> Result<Sandbox, EffectError> {
 }
 
 /// Makes a tool of a program that works in a copy.
-fn in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox(host)?;
+fn make_in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(host)?;
     let copies = ExecutorCopies::new(session, &program, held.clone())?;
-    let agent = Agent::new(program, places(host), sandbox, held, Box::new(copies));
-    Ok(bare(Box::new(agent), true))
+    let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(copies));
+    Ok(default_tool(Box::new(agent), true))
 }
 
 /// Makes a tool of a program that speaks the tool protocol. `folder` is where its runs may have folders of their own.
-fn speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox(host)?;
-    let speaker = Speaker::new(program, places(host), sandbox, held, folder);
-    Ok(bare(Box::new(speaker), false))
+fn make_speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(host)?;
+    let speaker = Speaker::new(program, program_places(host), sandbox, held, folder);
+    Ok(default_tool(Box::new(speaker), false))
 }
 
 /// Makes a tool with default settings.
-fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
+fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
     Tool {
         adapter,
         model: None,
@@ -412,7 +421,7 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
 }
 
 /// Returns the folders in which programs are found, according to the user's environment.
-pub(crate) fn places(host: &Host) -> Places {
+pub(crate) fn program_places(host: &Host) -> Places {
     let path = host.environment().get("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
     let from = host.repository_dir();
@@ -423,7 +432,7 @@ pub(crate) fn places(host: &Host) -> Places {
         repository: top.map(Path::to_owned),
         // A relative folder would mean another program in every folder, as one that a repository provides.
         path: folders.filter(|folder| folder.is_absolute()).collect(),
-        home: host.environment().home(),
+        home: host.environment().home_dir(),
         rustup_home: host.environment().get("RUSTUP_HOME").map(PathBuf::from),
         system_root: host
             .environment()

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::usage;
-use crate::health::tools;
+use crate::error::usage_error;
+use crate::health::read_tools;
 use crate::host::Host;
 use crate::options::{KeyStore, ProviderOverrides};
 use crate::tool_notices::ignored_program;
@@ -54,9 +54,11 @@ impl Host {
     ///
     /// # Errors
     /// If a profile folder cannot be read.
-    pub fn providers(&self) -> Result<ToolList, EffectError> {
-        let tools = tools(self)?;
-        let listed = tools.providers().map(|provider| listed(self, &tools, provider));
+    pub fn list_providers(&self) -> Result<ToolList, EffectError> {
+        let tools = read_tools(self)?;
+        let listed = tools
+            .provider_names()
+            .map(|provider| describe_provider(self, &tools, provider));
         Ok(ToolList {
             version: 1,
             tools: listed.collect(),
@@ -68,7 +70,7 @@ impl Host {
     /// # Errors
     /// If a profile folder cannot be read.
     pub fn provider_names(&self) -> Result<Vec<String>, EffectError> {
-        Ok(tools(self)?.providers().map(str::to_owned).collect())
+        Ok(read_tools(self)?.provider_names().map(str::to_owned).collect())
     }
 
     /// Returns the source of each provider's key.
@@ -76,18 +78,19 @@ impl Host {
     /// # Errors
     /// If a profile folder cannot be read.
     pub fn key_status(&self) -> Result<AuthStatus, EffectError> {
-        let tools = tools(self)?;
+        let tools = read_tools(self)?;
         let mut report = AuthStatus {
             version: 1,
             keys: BTreeMap::new(),
         };
-        for provider in tools.profiled() {
-            let status = match tools.resolved(self, provider, &ProviderOverrides::default()) {
+        for provider in tools.profiled_names() {
+            let status = match tools.resolve_profile(self, provider, &ProviderOverrides::default()) {
                 Ok(resolved) => {
-                    let mut status = keys::status(self, &resolved);
+                    let mut status = keys::key_status(self, &resolved);
+                    // Without a key, there is nothing that the last check could be about.
                     let has_key = status.source.is_some();
                     status.last_check =
-                        key_checks::last(self, provider, status.hint.as_deref()).filter(|_| has_key);
+                        key_checks::last_check(self, provider, status.hint.as_deref()).filter(|_| has_key);
                     status
                 }
                 Err(error) => KeyStatus {
@@ -105,7 +108,7 @@ impl Host {
     /// # Errors
     /// If there is no such provider, or it has no profile.
     pub fn check_key_owner(&self, provider: &str) -> Result<(), EffectError> {
-        key_name(self, &tools(self)?, provider).map(drop)
+        key_name(self, &read_tools(self)?, provider).map(drop)
     }
 
     /// Stores a provider's key. Returns the store, in words.
@@ -113,11 +116,11 @@ impl Host {
     /// # Errors
     /// If there is no such provider, the key is empty, or the store cannot be used.
     pub fn set_key(&self, provider: &str, key: &Secret, store: KeyStore) -> Result<String, EffectError> {
-        let name = key_name(self, &tools(self)?, provider)?;
+        let name = key_name(self, &read_tools(self)?, provider)?;
         if key.is_empty() {
-            return Err(usage("the key is empty").hint("pipe it in, or type it when asked"));
+            return Err(usage_error("the key is empty").hint("pipe it in, or type it when asked"));
         }
-        keys::keep(self, store, &name, key)?;
+        keys::store_key(self, store, &name, key)?;
         Ok(match store {
             KeyStore::Keyring => "the system's keyring".to_owned(),
             KeyStore::File => self
@@ -133,8 +136,8 @@ impl Host {
     /// # Errors
     /// If there is no such provider, or a store cannot be asked.
     pub fn clear_key(&self, provider: &str) -> Result<bool, EffectError> {
-        let name = key_name(self, &tools(self)?, provider)?;
-        keys::forget(self, &name)
+        let name = key_name(self, &read_tools(self)?, provider)?;
+        keys::clear_key(self, &name)
     }
 
     /// Shows every value of a provider's profile with its origin.
@@ -142,11 +145,11 @@ impl Host {
     /// # Errors
     /// If there is no such provider, or a layer of its profile is invalid.
     pub fn show_profile(&self, provider: &str) -> Result<ProfileReport, EffectError> {
-        let resolved = tools(self)?.resolved(self, provider, &ProviderOverrides::default())?;
+        let resolved = read_tools(self)?.resolve_profile(self, provider, &ProviderOverrides::default())?;
         if let Some(notice) = ignored_program(&resolved) {
             self.notify(Notice::new("profile", notice));
         }
-        Ok(shown(provider, &resolved))
+        Ok(describe_profile(provider, &resolved))
     }
 
     /// Checks a profile: a file, or all layers of a provider. Returns the provider's name, and true if it was a file.
@@ -156,11 +159,12 @@ impl Host {
     pub fn validate_profile(&self, file: &Path) -> Result<(String, bool), EffectError> {
         let name = file.display().to_string();
         let is_there = self.environment().cwd.join(file).exists();
-        if !is_there && tools(self)?.has_profile(&name) {
-            tools(self)?.resolved(self, &name, &ProviderOverrides::default())?;
+        if !is_there && read_tools(self)?.has_profile(&name) {
+            read_tools(self)?.resolve_profile(self, &name, &ProviderOverrides::default())?;
             return Ok((name, false));
         }
-        let text = files::text_file(self.environment(), file, 1 << 20)?;
+        let text = files::read_text_file(self.environment(), file, 1 << 20)?;
+        // Only parsed: a file that is not in a profile folder has no other layers to be merged with.
         let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
         Ok((profile.provider, true))
     }
@@ -174,17 +178,17 @@ pub fn key_variables(provider: &str) -> Vec<String> {
 
 /// Returns the name under which a provider's key is stored.
 fn key_name(host: &Host, tools: &Tools, provider: &str) -> Result<String, EffectError> {
-    tools.known(provider)?;
+    tools.require_known(provider)?;
     if !tools.has_profile(provider) {
-        return Err(usage(format!("`{provider}` has no profile and no key")));
+        return Err(usage_error(format!("`{provider}` has no profile and no key")));
     }
     Ok(tools
-        .resolved(host, provider, &ProviderOverrides::default())?
+        .resolve_profile(host, provider, &ProviderOverrides::default())?
         .profile
         .api_key_ref)
 }
 
-fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
+fn describe_provider(host: &Host, tools: &Tools, provider: &str) -> Listed {
     let mut listed = Listed {
         provider: provider.to_owned(),
         execution_mode: None,
@@ -195,10 +199,11 @@ fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
         problem: None,
     };
     if !tools.has_profile(provider) {
+        // Programs and recordings are on this machine.
         listed.execution_mode = Some(ExecutionMode::Local);
         return listed;
     }
-    match tools.resolved(host, provider, &ProviderOverrides::default()) {
+    match tools.resolve_profile(host, provider, &ProviderOverrides::default()) {
         Ok(resolved) => {
             listed.execution_mode = Some(resolved.profile.execution_mode());
             listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
@@ -208,14 +213,14 @@ fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
                 .as_ref()
                 .map(|program| program.command.clone());
             listed.model.clone_from(&resolved.profile.model);
-            listed.key = keys::status(host, &resolved).describe_source();
+            listed.key = keys::key_status(host, &resolved).describe_source();
         }
         Err(error) => listed.problem = Some(error.message),
     }
     listed
 }
 
-fn shown(provider: &str, resolved: &Resolved) -> ProfileReport {
+fn describe_profile(provider: &str, resolved: &Resolved) -> ProfileReport {
     let profile = &resolved.profile;
     let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
     let mut values = BTreeMap::new();

@@ -9,10 +9,10 @@ use agentos_evidence::Store;
 use agentos_executor::Repository;
 use agentos_landing::{Base, Change};
 
-use crate::evidence::{newest, open_store};
+use crate::evidence::{newest_run_id, open_store};
 use crate::host::Host;
-use crate::repository::{self, failed, unusable};
-use crate::tape::{TapeReader, broken};
+use crate::repository::{self, exec_error, repo_error};
+use crate::tape::{TapeReader, evidence_error};
 
 impl Host {
     /// Derives landing, decision and tree of recorded runs again. `None` replays all runs; `on_run` is called after each.
@@ -21,7 +21,7 @@ impl Host {
     /// If there is no such run, or the tape cannot be read.
     pub fn replay_runs(&self, run: Option<&str>, on_run: &dyn Fn()) -> Result<ReplayReport, EffectError> {
         let repo = repository::open(self)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
         evidence_replay::replay_runs(&TapeReader(&store), &RepositoryObjects(&repo), run, on_run)
     }
 
@@ -30,7 +30,7 @@ impl Host {
     /// # Errors
     /// If there is none, or the tape cannot be read.
     pub fn newest_run(&self) -> Result<String, EffectError> {
-        newest(&open_store(self)?)
+        newest_run_id(&open_store(self)?)
     }
 }
 
@@ -39,8 +39,8 @@ struct RepositoryObjects<'a>(&'a Repository);
 
 impl ReplayObjects for RepositoryObjects<'_> {
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
-        let base = self.0.base(&repository::back(target));
-        Ok(Box::new(base.map_err(|error| unusable(&error))?))
+        let base = self.0.base(&repository::to_exec_target(target));
+        Ok(Box::new(base.map_err(|error| repo_error(&error))?))
     }
 
     fn commit_tree(&self, commit: &str) -> Option<String> {
@@ -52,6 +52,8 @@ impl ReplayObjects for RepositoryObjects<'_> {
     }
 
     fn derive_tree(&self, change: &Change, base_tree: &str) -> Result<String, EffectError> {
-        self.0.tree_of(change, base_tree).map_err(|error| failed(&error))
+        self.0
+            .tree_of(change, base_tree)
+            .map_err(|error| exec_error(&error))
     }
 }

@@ -19,7 +19,7 @@ use agentos_executor::{
     ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, ReceiptFile, RepoError,
     Repository, Target, TargetSpec,
 };
-use agentos_landing::{Base, Change};
+use agentos_landing::{Base, BaseError, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
 use agentos_signer::SigningEnvironment;
 use agentos_tool::StateMeasurement;
@@ -27,28 +27,30 @@ use agentos_tool::StateMeasurement;
 use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
-use crate::tape::{TapeReader, broken};
+use crate::tape::{TapeReader, evidence_error};
 
 /// Opens the host's repository.
 ///
 /// # Errors
 /// If there is none, or its configuration cannot be read.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
-    let found = Repository::discover(&host.repository_dir()).map_err(|error| unusable(&error))?;
+    let found = Repository::discover(&host.repository_dir()).map_err(|error| repo_error(&error))?;
     let found = found
         .with_config(host.environment().git_config())
-        .map_err(|error| unusable(&error))?
+        .map_err(|error| repo_error(&error))?
         .with_fail_points(host.environment().fail_points());
     Ok(if host.is_attended() {
         found
     } else {
+        // Only without a person: others would wait for an answer that may take hours.
         found.queueing()
     })
 }
 
 /// Makes the error of a repository that cannot be read or landed on.
-pub fn unusable(error: &RepoError) -> EffectError {
+pub fn repo_error(error: &RepoError) -> EffectError {
     let cause = match error {
+        // Only these two are names that the user typed. The others are states of the repository.
         RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
         // Rules that cannot be read count as a deny.
         RepoError::UnreadablePolicy { .. } => Cause::Policy,
@@ -58,6 +60,11 @@ pub fn unusable(error: &RepoError) -> EffectError {
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect
+}
+
+/// Makes the error of a base that cannot be read.
+pub fn unreadable_base(error: &BaseError) -> EffectError {
+    EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }
 
 /// The repository with one target, for one run.
@@ -79,12 +86,12 @@ impl RepositoryPort {
     /// Makes a port for this target. `layers` are the sources of policy besides the repository's own.
     pub fn new(host: &Host, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
         Self {
-            surroundings: commit_signing::surroundings(host, &repo),
+            surroundings: commit_signing::signing_environment(host, &repo),
             host: host.clone(),
             stop: StopFlag::default(),
             repo,
             spec: RefCell::new(spec),
-            identity: host.environment().identity(),
+            identity: host.environment().git_identity(),
             layers,
             policy: RefCell::new(None),
         }
@@ -104,8 +111,8 @@ impl RepositoryPort {
 
 impl RepositoryPort {
     /// Opens the evidence, for reading.
-    fn store(&self) -> Result<Store, EffectError> {
-        Store::open(&self.repo.state_dir()).map_err(|error| broken(&error))
+    fn open_store(&self) -> Result<Store, EffectError> {
+        Store::open(&self.repo.state_dir()).map_err(|error| evidence_error(&error))
     }
 }
 
@@ -117,22 +124,25 @@ impl ports::Repository for RepositoryPort {
 
     fn target(&self) -> Result<TargetInfo, EffectError> {
         let spec = self.spec.borrow();
-        let target = self.repo.resolve(&spec).map_err(|error| unusable(&error))?;
-        let info = info(&target);
+        let target = self.repo.resolve(&spec).map_err(|error| repo_error(&error))?;
+        let info = to_target_info(&target);
         if spec.commits() {
             // Author and signature are needed only for the commit, but a fault is reported now: a model's answer could
             // not be committed either, and the call would be paid for nothing.
             let by = self
                 .repo
                 .authorship(&self.identity)
-                .map_err(|error| unusable(&error))?;
-            commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
+                .map_err(|error| repo_error(&error))?;
+            commit_signing::read_signing(&self.repo, &by.committer, &self.surroundings)?;
         }
         Ok(info)
     }
 
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
-        let base = self.repo.base(&back(target)).map_err(|error| unusable(&error))?;
+        let base = self
+            .repo
+            .base(&to_exec_target(target))
+            .map_err(|error| repo_error(&error))?;
         Ok(Box::new(base))
     }
 
@@ -146,8 +156,8 @@ impl ports::Repository for RepositoryPort {
         let mut sources = self.layers.clone();
         for (name, text) in self
             .repo
-            .policy_files(&back(target))
-            .map_err(|error| unusable(&error))?
+            .policy_files(&to_exec_target(target))
+            .map_err(|error| repo_error(&error))?
         {
             sources.push(PolicySource {
                 layer: Layer::Repository,
@@ -155,7 +165,8 @@ impl ports::Repository for RepositoryPort {
                 text,
             });
         }
-        let set = PolicySet::load(&sources).map_err(|error| crate::policy::wrong(&error))?;
+        let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
+        // `core.hooksPath` can name a folder of the working tree, whose files a git command of the user would run.
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
         let told = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
@@ -171,8 +182,8 @@ impl ports::Repository for RepositoryPort {
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         // Read before the measurement, so that the receipt of a landing that ends in between is considered later. One
         // receipt too many does no harm.
-        let tape_end = self.store()?.tape_end();
-        let measured = self.repo.measure().map_err(|error| unusable(&error))?;
+        let tape_end = self.open_store()?.tape_end();
+        let measured = self.repo.measure().map_err(|error| repo_error(&error))?;
         Ok(Box::new(MeasuredState { measured, tape_end }))
     }
 
@@ -180,8 +191,8 @@ impl ports::Repository for RepositoryPort {
         let Some(before) = before.as_any().downcast_ref::<MeasuredState>() else {
             return Ok(None);
         };
-        let after = self.repo.measure_settled().map_err(|error| failed(&error))?;
-        let receipts = receipts_since(&self.store()?, before.tape_end)?;
+        let after = self.repo.measure_settled().map_err(|error| exec_error(&error))?;
+        let receipts = receipts_since(&self.open_store()?, before.tape_end)?;
         let is_accounted = self.repo.accounts_for(&before.measured, &after, &receipts);
         Ok(is_accounted.then(|| AccountedRuns {
             after: after.state().clone(),
@@ -199,18 +210,18 @@ impl ports::Repository for RepositoryPort {
         // The hash of the policy that is active now, not the approval's: the executor compares the two, and refuses a
         // change that was approved by other rules.
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
-        let target = back(target);
+        let target = to_exec_target(target);
         let mut wish = Wish::default();
         let authorship = match target.writes.commits() {
             true => {
                 let by = self
                     .repo
                     .authorship(&self.identity)
-                    .map_err(|error| unusable(&error))?;
-                wish = commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
+                    .map_err(|error| repo_error(&error))?;
+                wish = commit_signing::read_signing(&self.repo, &by.committer, &self.surroundings)?;
                 wish.stop_by(&self.stop);
-                if wish.signer().is_some() {
-                    self.host.observer().began(Activity::SigningCommit);
+                if wish.commit_signer().is_some() {
+                    self.host.observer().on_activity(Activity::SigningCommit);
                 }
                 Some(by)
             }
@@ -230,20 +241,22 @@ impl ports::Repository for RepositoryPort {
             records,
             failed: None,
         };
-        let receipt = self.repo.land_signed(approved, &plan, &mut sink, wish.signer());
+        let receipt = self
+            .repo
+            .land_signed(approved, &plan, &mut sink, wish.commit_signer());
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
             (Err(error), from_sink) => {
                 // The tape's error is the cause only if the executor says so. If the repository's files cannot be written, the
                 // tape fails as well, because it is synced in the same call.
                 let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
-                let mut error = from_sink.unwrap_or_else(|| failed(&error));
+                let mut error = from_sink.unwrap_or_else(|| exec_error(&error));
                 let recovered = self.repo.take_recovered();
                 error.details.recovered = recovered.as_ref().map(to_json).transpose()?;
                 return Err(error);
             }
         };
-        if let Some(note) = wish.note() {
+        if let Some(note) = wish.unsigned_note() {
             self.host.notify(Notice::new("commit-unsigned", note));
         }
         let json = to_json(&receipt)?;
@@ -259,7 +272,7 @@ impl ports::Repository for RepositoryPort {
 }
 
 /// Makes the error of an executor that wrote nothing, or could not finish.
-pub fn failed(error: &ExecError) -> EffectError {
+pub fn exec_error(error: &ExecError) -> EffectError {
     let cause = match error {
         ExecError::EvidenceNotDurable(_) => Cause::Evidence,
         ExecError::Interrupted => Cause::Interrupted,
@@ -328,8 +341,8 @@ fn receipts_since(store: &Store, tape_end: TapeEnd) -> Result<Vec<Receipt>, Effe
         TapeEnd::Unknown => false,
     };
     let mut receipts = Vec::new();
-    for record in store.records().map_err(|error| broken(&error))? {
-        let record = record.map_err(|error| broken(&error))?;
+    for record in store.records().map_err(|error| evidence_error(&error))? {
+        let record = record.map_err(|error| evidence_error(&error))?;
         if record.kind == RecordKind::Receipt && is_later(&record) {
             receipts.push(parse_record(&TapeReader(store), &record)?);
         }
@@ -385,7 +398,7 @@ fn spec_of(place: &LandingPlace) -> Result<TargetSpec, EffectError> {
 }
 
 /// Converts a target to the flow's type.
-pub fn info(target: &Target) -> TargetInfo {
+pub fn to_target_info(target: &Target) -> TargetInfo {
     TargetInfo {
         refname: target.refname.clone(),
         base_commit: target.base_commit.clone(),
@@ -401,7 +414,7 @@ pub fn info(target: &Target) -> TargetInfo {
 }
 
 /// Converts a target to the executor's type.
-pub fn back(target: &TargetInfo) -> Target {
+pub fn to_exec_target(target: &TargetInfo) -> Target {
     Target {
         refname: target.refname.clone(),
         base_commit: target.base_commit.clone(),

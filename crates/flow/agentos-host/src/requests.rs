@@ -55,8 +55,8 @@ pub(crate) async fn approve_request(
     consents: bool,
     cancel: &mut Cancel<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let user = consents.then(|| host.environment().user());
-    let mut ports = session.revisit();
+    let user = consents.then(|| host.environment().user_name());
+    let mut ports = session.revisit_ports();
     let (deps, tape) = (&mut ports.deps, ports.tape);
     let landed = open_requests::approve_request(deps, tape, run, id, user.as_deref(), cancel);
     Ok(landed.await?.into())
@@ -85,11 +85,12 @@ impl Host {
     /// If it is not open, or the answer cannot be recorded.
     pub fn deny_request(&self, request: &str, who: &str) -> Result<DeniedRequest, EffectError> {
         let run = clock::new_run();
-        let options = SessionOptions::looking();
+        let options = SessionOptions::writing_nothing();
+        // The no is a run of its own, with records and a signed end. There is nothing more to ask.
         let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
-        let mut ports = session.revisit();
+        let mut ports = session.revisit_ports();
         let no = open_requests::deny_request(&mut ports.deps, ports.tape, request, who)?;
-        session.seal(self);
+        session.seal_run(self);
         Ok(DeniedRequest {
             version: 1,
             run: request.to_owned(),

@@ -8,7 +8,7 @@ use agentos_api::{PolicyTest, ProposedFile, TestedFile};
 use agentos_engine::Cause;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::{ExecError, TargetSpec};
-use agentos_landing::{Base, BaseError, EntryKind, LandError, LandOptions, LandedChange, ResultFacts, land};
+use agentos_landing::{Base, EntryKind, LandError, LandOptions, LandedChange, ResultFacts, land};
 use agentos_policy::{
     Decision, Explanation, Layer, LayerPreset, LintAdvice, PolicySet, PolicySource, Preset, RuleRef,
     ToolFacts,
@@ -18,12 +18,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::environment::Environment;
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::host::Host;
 use crate::init::new_file;
 use crate::options::SessionOptions;
 use crate::policy::{self, POLICY_DIR, rule_files};
-use crate::repository::{self, RepositoryPort};
+use crate::repository::{self, RepositoryPort, unreadable_base};
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::{AnswerSpec, patch_facts};
 
@@ -165,18 +165,18 @@ impl Host {
     ///
     /// # Errors
     /// If the rules cannot be read, the answer does not land, or the commit is not there.
-    pub fn judge(&self, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
-        judge(self, spec)
+    pub fn judge_subject(&self, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
+        judge_subject(self, spec)
     }
 
     /// Returns the rules that are active for HEAD, or would be with the files of a folder.
     ///
     /// # Errors
     /// If the rules cannot be read.
-    pub fn rules(&self, spec: &RulesSpec) -> Result<PolicySet, EffectError> {
-        let port = port(self, spec)?;
+    pub fn active_rules(&self, spec: &RulesSpec) -> Result<PolicySet, EffectError> {
+        let port = open_port(self, spec)?;
         let target = port.target()?;
-        in_force(self, spec, &port, &target)
+        active_set(self, spec, &port, &target)
     }
 }
 
@@ -245,24 +245,25 @@ pub fn preset_run(preset: Preset, who: String) -> RunSpec {
     }
 }
 
-fn judge(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
+fn judge_subject(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
     let repo = repository::open(host)?;
     let committed = match &spec.subject {
+        // An existing commit is judged as if it were landed on its parent again.
         Some(JudgeSubject::Commit(revision)) => {
             Some(repo.committed(revision).map_err(|error| match &error {
-                ExecError::Repo(error) => repository::unusable(error),
-                other => repository::failed(other),
+                ExecError::Repo(error) => repository::repo_error(error),
+                other => repository::exec_error(other),
             })?)
         }
         Some(JudgeSubject::Answer(_) | JudgeSubject::Reading(_)) | None => None,
     };
-    let port = port(host, &spec.rules)?;
+    let port = open_port(host, &spec.rules)?;
     let target = match &committed {
-        Some((target, _)) => repository::info(target),
+        Some((target, _)) => repository::to_target_info(target),
         None => port.target()?,
     };
     let tool = as_if(spec, &target);
-    let set = in_force(host, &spec.rules, &port, &target)?;
+    let set = active_set(host, &spec.rules, &port, &target)?;
     let base = port.base(&target)?;
     let explanation = match (&committed, &spec.subject) {
         (Some((_, change)), _) => {
@@ -271,7 +272,7 @@ fn judge(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
         }
         (None, Some(JudgeSubject::Reading(path))) => Some(explain_read(&set, path, base.as_ref(), &tool)),
         (None, Some(JudgeSubject::Answer(answer))) => {
-            let landed = landed(answer, base.as_ref())?;
+            let landed = place_answer(answer, base.as_ref())?;
             Some(set.explain(&landed.change, &landed.facts, &tool))
         }
         (None, Some(JudgeSubject::Commit(_)) | None) => None,
@@ -291,6 +292,7 @@ fn as_if(spec: &JudgeSpec, target: &TargetInfo) -> ToolFacts {
         } else {
             ExecutionMode::Local
         },
+        // The branch need not exist: the question is only what the rules say about it.
         target_ref: Some(branch.unwrap_or_else(|| target.refname.clone())),
         checked: spec.is_checked,
         ..patch_facts()
@@ -305,6 +307,7 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
     };
     let content = content.as_deref().unwrap_or_default();
     let tool = ToolFacts {
+        // Rules can limit how much a tool is shown. Here the question is about one file alone.
         context_bytes: content.len() as u64,
         ..tool.clone()
     };
@@ -312,7 +315,7 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
 }
 
 /// Places an answer, for its change.
-fn landed(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
+fn place_answer(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
     match land(answer, base, &LandOptions::default()) {
         Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => {
@@ -332,18 +335,14 @@ fn landed(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
     }
 }
 
-fn unreadable_base(error: &BaseError) -> EffectError {
-    EffectError::from_error(Cause::Repository, "unreadable-base", error)
-}
-
-fn port(host: &Host, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {
+fn open_port(host: &Host, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {
     let layers = policy::outer_layers(host, &spec.policies)?;
     let repo = repository::open(host)?;
     Ok(RepositoryPort::new(host, repo, TargetSpec::AtHead, layers))
 }
 
 /// Returns the active rules, or those that would be active if a folder's files were committed.
-fn in_force(
+fn active_set(
     host: &Host,
     spec: &RulesSpec,
     port: &RepositoryPort,
@@ -353,20 +352,27 @@ fn in_force(
         return Ok(port.policy(target)?.set.clone());
     };
     let mut sources = policy::outer_layers(host, &spec.policies)?;
-    sources.extend(tried(host.environment(), &host.environment().cwd.join(folder))?);
-    let set = PolicySet::load(&sources).map_err(|error| policy::wrong(&error))?;
+    // The folder replaces the repository's layer only: the other layers must still allow a change.
+    sources.extend(read_folder(
+        host.environment(),
+        &host.environment().cwd.join(folder),
+    )?);
+    let set = PolicySet::load(&sources).map_err(|error| policy::policy_error(&error))?;
     Ok(set.with_hooks_path(port.repo().hooks_path().as_deref()))
 }
 
 /// Reads a folder's files as if they were the repository's.
-fn tried(environment: &Environment, folder: &Path) -> Result<Vec<PolicySource>, EffectError> {
+fn read_folder(environment: &Environment, folder: &Path) -> Result<Vec<PolicySource>, EffectError> {
     let missing = || {
-        usage(format!("there is no folder `{}`", environment.shown(folder)))
-            .hint("name a folder with rule files, such as `.agentos/policy`")
+        usage_error(format!(
+            "there is no folder `{}`",
+            environment.shorten_path(folder)
+        ))
+        .hint("name a folder with rule files, such as `.agentos/policy`")
     };
     policy::rule_files(environment, folder)?
         .ok_or_else(missing)?
         .into_iter()
-        .map(|file| policy::source(environment, Layer::Repository, &file))
+        .map(|file| policy::read_source(environment, Layer::Repository, &file))
         .collect()
 }

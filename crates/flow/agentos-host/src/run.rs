@@ -135,7 +135,7 @@ impl RunHandle {
     /// # Errors
     /// If the run could not begin: no repository, an invalid profile, a policy that cannot be read.
     pub async fn outcome(self) -> Result<RunEnd, EffectError> {
-        self.end.await.unwrap_or_else(|_| Err(lost()))
+        self.end.await.unwrap_or_else(|_| Err(lost_run()))
     }
 }
 
@@ -156,8 +156,8 @@ impl InlineRun {
     pub fn finish(self, observer: Arc<dyn HostObserver>) -> Result<RunEnd, EffectError> {
         let host = self.host.with_observer(observer);
         // The receiver is dropped, so that a question finds nobody and its request stays open.
-        let (sender, _) = events::channel(false);
-        worker::work(&host, &self.id, self.spec, &sender, self.stopping, self.answers)
+        let (sender, _) = events::event_channel(false);
+        worker::run_to_end(&host, &self.id, self.spec, &sender, self.stopping, self.answers)
     }
 }
 
@@ -165,7 +165,7 @@ impl Host {
     /// Prepares a run for the caller's own thread, with what stops it from another.
     #[must_use]
     pub fn prepare_run(&self, spec: RunSpec) -> (InlineRun, RunControl) {
-        let (control, stopping, answers) = control::channel();
+        let (control, stopping, answers) = control::control_channel();
         let run = InlineRun {
             host: self.clone(),
             id: spec.id.clone().unwrap_or_else(clock::new_run),
@@ -182,18 +182,19 @@ impl Host {
     /// If the system refuses a thread.
     pub fn start_run(&self, spec: RunSpec) -> Result<RunHandle, EffectError> {
         let id = spec.id.clone().unwrap_or_else(clock::new_run);
-        let (sender, events) = events::channel(spec.sends_records);
-        let (control, stopping, answers) = control::channel();
+        let (sender, events) = events::event_channel(spec.sends_records);
+        let (control, stopping, answers) = control::control_channel();
         let (end, ended) = oneshot::channel();
         let host = self.clone().with_observer(Arc::new(sender.clone()));
         let run = id.clone();
         let work = move || {
-            let done = worker::work(&host, &run, spec, &sender, stopping, answers);
+            let done = worker::run_to_end(&host, &run, spec, &sender, stopping, answers);
             // The events end before the outcome is sent, so that a caller that has the outcome can read all of them.
             drop((host, sender));
             // The send fails if the caller dropped its handle, and then nobody waits for the end.
             let _ = end.send(done);
         };
+        // Not `thread::spawn`, which panics if the system refuses a thread.
         let started = thread::Builder::new().name("agentos-run".to_owned()).spawn(work);
         started.map_err(|error| {
             let message = format!("cannot start a thread for the run: {error}");
@@ -209,7 +210,7 @@ impl Host {
 }
 
 /// Makes the error of a run whose thread ended without an outcome, which only a panic can do.
-fn lost() -> EffectError {
+fn lost_run() -> EffectError {
     EffectError::new(Cause::Internal, "run-lost", "the run ended without an outcome")
 }
 

@@ -36,6 +36,7 @@ pub struct RunOutcome {
 
 impl From<Outcome> for RunEnd {
     fn from(outcome: Outcome) -> Self {
+        // A tool's diff is in its verdict already.
         Self::Outcome(Box::new(RunOutcome { outcome, diff: None }))
     }
 }

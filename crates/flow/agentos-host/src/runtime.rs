@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 /// # Errors
 /// If the system refuses a runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
-    drive(Builder::new_current_thread().enable_all(), future)
+    drive_future(Builder::new_current_thread().enable_all(), future)
 }
 
 /// Runs a future that waits only for channels. A landing needs no timers and no sockets, and starting their drivers costs more
@@ -22,10 +22,11 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
 /// # Errors
 /// If the system refuses a runtime.
 pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
-    drive(&mut Builder::new_current_thread(), future)
+    drive_future(&mut Builder::new_current_thread(), future)
 }
 
-fn drive<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T, EffectError> {
+fn drive_future<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T, EffectError> {
+    // The futures hold git's objects and other values that must stay on one thread, so there are no worker threads.
     let runtime = builder.build().map_err(|error| {
         let message = format!("cannot start the asynchronous runtime: {error}");
         EffectError::from_source(Cause::Internal, "runtime", message, &error)

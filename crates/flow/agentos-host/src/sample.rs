@@ -12,8 +12,8 @@ use crate::clock::SystemClock;
 use crate::evidence_key;
 use crate::history::History;
 use crate::host::Host;
-use crate::repository::{self, failed};
-use crate::tape::broken;
+use crate::repository::{self, exec_error};
+use crate::tape::evidence_error;
 
 /// Author of a sample repository's commits.
 pub const SAMPLE_NAME: &str = "AgentOS demo";
@@ -31,7 +31,7 @@ pub fn create_sample(dir: &Path, files: &[(&str, &[u8])], message: &str) -> Resu
     };
     let now = SystemClock.now().unix_seconds();
     let made = Repository::create(dir, files, &identity, message, now);
-    made.map(drop).map_err(|error| failed(&error))
+    made.map(drop).map_err(|error| exec_error(&error))
 }
 
 impl Host {
@@ -41,10 +41,10 @@ impl Host {
     /// If the evidence cannot be read, or the copy cannot be made.
     pub fn drill_evidence(&self, byte: usize) -> Result<[VerifyReport; 2], EffectError> {
         let repo = repository::open(self)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
         let whole = store.verify(&VerifyChecks {
             history: Some(&History::read(&repo)?),
-            keys: evidence_key::trusted(self)?
+            keys: evidence_key::read_trusted_keys(self)?
                 .iter()
                 .map(|known| known.key)
                 .collect(),
@@ -52,8 +52,8 @@ impl Host {
         });
         let spoiled = store.drill(&repo.state_dir().join("drill"), byte);
         Ok([
-            whole.map_err(|error| broken(&error))?,
-            spoiled.map_err(|error| broken(&error))?,
+            whole.map_err(|error| evidence_error(&error))?,
+            spoiled.map_err(|error| evidence_error(&error))?,
         ])
     }
 }

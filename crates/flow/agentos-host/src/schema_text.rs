@@ -6,12 +6,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 /// Writes a schema in the form that is committed and printed.
-pub fn printed(schema: &Schema) -> String {
+pub fn format_schema(schema: &Schema) -> String {
     serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }
 
 /// Generates the schema of a type.
-pub fn generate<T: JsonSchema>() -> Schema {
+pub fn generate_schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .into_generator()
         .into_root_schema_for::<T>()

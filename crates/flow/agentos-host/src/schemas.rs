@@ -22,7 +22,7 @@ use crate::models::ModelList;
 use crate::providers::ToolList;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
-use crate::schema_text::{generate, printed};
+use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
 use crate::status::StatusReport;
 
@@ -64,44 +64,44 @@ type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
-    ("auth-status", generate::<AuthStatus>),
-    ("consent-reply", generate::<ConsentReply>),
-    ("context", generate::<ContextReport>),
-    ("denied-request", generate::<DeniedRequest>),
-    ("doctor", generate::<DoctorReport>),
-    ("evidence-body", generate::<RecordBody>),
-    ("evidence-export", generate::<ExportReport>),
-    ("evidence-keys", generate::<KeyReport>),
-    ("evidence-list", generate::<RunList<'static>>),
-    ("evidence-record", generate::<Record>),
-    ("evidence-replay", generate::<ReplayReport>),
-    ("evidence-run", generate::<RunRecords<'static>>),
-    ("evidence-stats", generate::<StatsReport>),
-    ("evidence-verify", generate::<VerifyReport>),
-    ("init", generate::<InitReport>),
-    ("landing-report", generate::<LandingReport>),
-    ("models", generate::<ModelList>),
-    ("open-requests", generate::<OpenRequests>),
-    ("outcome", generate::<Outcome>),
-    ("policy", generate::<agentos_policy::PolicyFile>),
-    ("policy-check", generate::<PolicyCheck>),
-    ("policy-explain", generate::<PolicyExplain>),
-    ("policy-lint", generate::<PolicyLint>),
-    ("policy-show", generate::<PolicyShow>),
-    ("policy-test", generate::<PolicyTest>),
-    ("profile", generate::<agentos_profile::ProfileFile>),
-    ("profile-show", generate::<ProfileReport>),
-    ("receipt", generate::<Receipt>),
-    ("recover", generate::<RecoverReport>),
-    ("run-event", generate::<EventReport>),
-    ("status", generate::<StatusReport>),
-    ("tool-conform", generate::<ToolConform>),
-    ("tool-health", generate::<HealthReport>),
-    ("tool-list", generate::<ToolList>),
-    ("tool-message", generate::<ToolMessage>),
-    ("tool-request", generate::<ToolRequest>),
-    ("tool-result", generate::<ToolResult>),
-    ("tool-task", generate::<ToolTask>),
+    ("auth-status", generate_schema::<AuthStatus>),
+    ("consent-reply", generate_schema::<ConsentReply>),
+    ("context", generate_schema::<ContextReport>),
+    ("denied-request", generate_schema::<DeniedRequest>),
+    ("doctor", generate_schema::<DoctorReport>),
+    ("evidence-body", generate_schema::<RecordBody>),
+    ("evidence-export", generate_schema::<ExportReport>),
+    ("evidence-keys", generate_schema::<KeyReport>),
+    ("evidence-list", generate_schema::<RunList<'static>>),
+    ("evidence-record", generate_schema::<Record>),
+    ("evidence-replay", generate_schema::<ReplayReport>),
+    ("evidence-run", generate_schema::<RunRecords<'static>>),
+    ("evidence-stats", generate_schema::<StatsReport>),
+    ("evidence-verify", generate_schema::<VerifyReport>),
+    ("init", generate_schema::<InitReport>),
+    ("landing-report", generate_schema::<LandingReport>),
+    ("models", generate_schema::<ModelList>),
+    ("open-requests", generate_schema::<OpenRequests>),
+    ("outcome", generate_schema::<Outcome>),
+    ("policy", generate_schema::<agentos_policy::PolicyFile>),
+    ("policy-check", generate_schema::<PolicyCheck>),
+    ("policy-explain", generate_schema::<PolicyExplain>),
+    ("policy-lint", generate_schema::<PolicyLint>),
+    ("policy-show", generate_schema::<PolicyShow>),
+    ("policy-test", generate_schema::<PolicyTest>),
+    ("profile", generate_schema::<agentos_profile::ProfileFile>),
+    ("profile-show", generate_schema::<ProfileReport>),
+    ("receipt", generate_schema::<Receipt>),
+    ("recover", generate_schema::<RecoverReport>),
+    ("run-event", generate_schema::<EventReport>),
+    ("status", generate_schema::<StatusReport>),
+    ("tool-conform", generate_schema::<ToolConform>),
+    ("tool-health", generate_schema::<HealthReport>),
+    ("tool-list", generate_schema::<ToolList>),
+    ("tool-message", generate_schema::<ToolMessage>),
+    ("tool-request", generate_schema::<ToolRequest>),
+    ("tool-result", generate_schema::<ToolResult>),
+    ("tool-task", generate_schema::<ToolTask>),
 ];
 
 /// Lists the names of the published shapes, sorted.
@@ -114,7 +114,7 @@ pub fn schema_names() -> Vec<&'static str> {
 #[must_use]
 pub fn schema_text(name: &str) -> Option<String> {
     let shape = SHAPES.iter().find(|(known, _)| *known == name);
-    shape.map(|(_, generator)| printed(&generator()))
+    shape.map(|(_, generator)| format_schema(&generator()))
 }
 
 /// Returns the name of a published shape that is similar to this one. `None` if none is.

@@ -18,7 +18,7 @@ use agentos_openai::OpenAi;
 use agentos_profile::{AdapterKind, HttpFile, LimitField, Mode, Profile, known_model};
 use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
-use crate::error::usage;
+use crate::error::usage_error;
 
 /// The ingredients of a server's adapter, here or in the sandbox.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ impl Hosting {
     ///
     /// # Errors
     /// If the profile names a program, or its wire is invalid.
-    pub fn adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
+    pub fn make_adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
         let config = NetConfig {
             names,
             ..NetConfig::default()
@@ -44,15 +44,16 @@ impl Hosting {
         let http = HttpClient::new(config)
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
         let profile = &self.profile;
-        let settings = settings(profile, self.key.clone(), self.key_obstacle.clone());
+        let settings = server_settings(profile, self.key.clone(), self.key_obstacle.clone());
         Ok(match profile.adapter {
-            AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
+            AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai_service(profile), http)),
             AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
             AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
             AdapterKind::Ollama => Box::new(Ollama::adapter(settings, http)),
             AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
             AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
-            AdapterKind::GenericHttp => generic(settings, profile, http)?,
+            AdapterKind::GenericHttp => generic_adapter(settings, profile, http)?,
+            // Callers ask `is_program` first, so this is a bug and not the user's mistake.
             AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
                 return Err(EffectError::new(
                     Cause::Internal,
@@ -64,7 +65,7 @@ impl Hosting {
     }
 }
 
-fn openai(profile: &Profile) -> OpenAi {
+fn openai_service(profile: &Profile) -> OpenAi {
     let base_url = profile.base_url.as_ref().map(ToString::to_string);
     let service = OpenAi::at_address(base_url.as_deref()).of_organization(profile.organization.clone());
     match profile.limit_field {
@@ -72,11 +73,12 @@ fn openai(profile: &Profile) -> OpenAi {
         Some(LimitField::MaxCompletionTokens) => {
             service.with_limit(agentos_openai::LimitField::MaxCompletionTokens)
         }
+        // `at_address` has chosen: OpenAI's own servers read the newer name, compatible ones the older.
         None => service,
     }
 }
 
-fn generic(
+fn generic_adapter(
     settings: ServerSettings,
     profile: &Profile,
     http: HttpClient,
@@ -90,7 +92,7 @@ fn generic(
     } = profile
         .http
         .clone()
-        .ok_or_else(|| usage("the adapter `generic-http` needs `http` in its profile"))?;
+        .ok_or_else(|| usage_error("the adapter `generic-http` needs `http` in its profile"))?;
     let wire = TemplateWire {
         request,
         answer,
@@ -112,7 +114,11 @@ fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     }
 }
 
-fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<KeyObstacle>) -> ServerSettings {
+fn server_settings(
+    profile: &Profile,
+    key: Option<Secret>,
+    key_obstacle: Option<KeyObstacle>,
+) -> ServerSettings {
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),
@@ -130,6 +136,7 @@ fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<KeyObst
             .capabilities
             .context_window
             .or_else(|| known_window(profile)),
+        // A health check must end soon, however long an answer may take.
         probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
     }

@@ -26,7 +26,7 @@ use crate::notice::recovered_notice;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::repository::{self, RepositoryPort};
-use crate::tape::{Tape, TapeReader, broken};
+use crate::tape::{Tape, TapeReader, evidence_error};
 
 /// The effects of a run that works on an earlier one.
 pub struct RevisitPorts<'a> {
@@ -67,11 +67,13 @@ impl Session {
         let dir = repo.state_dir();
         let work_dir = repo
             .work_dir()
+            // A bare repository has no working tree. Profiles and typed paths are then looked up in its own folder.
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
-        let store = Rc::new(Store::open(&dir).map_err(|error| broken(&error))?);
+        // One store for writing and reading, so that the reader has the records that this run has written.
+        let store = Rc::new(Store::open(&dir).map_err(|error| evidence_error(&error))?);
         let mut tape = Tape::new(host, Rc::clone(&store), run);
         // Before anything else: an interrupted landing may have left the index and the working tree half written.
-        match recover(host, &repo, &mut tape) {
+        match recover_and_record(host, &repo, &mut tape) {
             Ok(_) => {}
             // A run that only looks changes nothing, so an unfinished landing need not stop it.
             Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
@@ -99,7 +101,7 @@ impl Session {
     }
 
     /// Returns the effects for a run that works on an earlier one.
-    pub fn revisit(&mut self) -> RevisitPorts<'_> {
+    pub fn revisit_ports(&mut self) -> RevisitPorts<'_> {
         RevisitPorts {
             tape: &self.reader,
             history: &self.port,
@@ -114,7 +116,7 @@ impl Session {
 
     /// Ends the run on the tape with a signed checkpoint, unless its last record did. A failure is only reported: the records
     /// of the run are on the tape.
-    pub fn seal(&mut self, host: &Host) {
+    pub fn seal_run(&mut self, host: &Host) {
         if let Err(error) = self.tape.make_durable(RunPhase::Ends, None) {
             let message = format!("the end of this run is not signed: {}", error.message);
             host.notify(Notice::new("evidence-unsigned", message));
@@ -145,7 +147,7 @@ impl Session {
             return Ok(Arc::clone(opened));
         }
         let opened = self.repo().open_copies(self.cache.as_deref());
-        let opened = opened.map_err(|error| repository::failed(&error))?;
+        let opened = opened.map_err(|error| repository::exec_error(&error))?;
         Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
     }
 
@@ -169,24 +171,29 @@ impl Host {
     ///
     /// # Errors
     /// If there is no repository, its evidence cannot be opened, or the landing cannot be finished now.
-    pub fn recover(&self) -> Result<RecoverReport, EffectError> {
+    pub fn recover_landing(&self) -> Result<RecoverReport, EffectError> {
         let repo = repository::open(self)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
         let mut tape = Tape::new(self, Rc::new(store), &clock::new_run());
         Ok(RecoverReport {
             version: 1,
-            recovered: recover(self, &repo, &mut tape)?,
+            recovered: recover_and_record(self, &repo, &mut tape)?,
         })
     }
 }
 
 /// Finishes or rolls back an interrupted landing, notifies the observer, and records it.
-fn recover(host: &Host, repo: &Repository, tape: &mut Tape) -> Result<Option<Recovered>, EffectError> {
-    let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
+fn recover_and_record(
+    host: &Host,
+    repo: &Repository,
+    tape: &mut Tape,
+) -> Result<Option<Recovered>, EffectError> {
+    let Some(recovered) = repo.recover().map_err(|error| repository::exec_error(&error))? else {
         return Ok(None);
     };
     host.notify(recovered_notice(&recovered));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
+    // Durable at once: that landing has ended, and no later command will find it again to report its end.
     tape.record(RecordKind::Recovered, body, Durability::Now)?;
     tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");
     Ok(Some(recovered))

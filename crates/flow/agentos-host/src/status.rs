@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::host::Host;
 use crate::options::ProviderOverrides;
-use crate::repository::{self, RepositoryPort, failed, unusable};
-use crate::tape::{TapeReader, broken};
+use crate::repository::{self, RepositoryPort, exec_error, repo_error};
+use crate::tape::{TapeReader, evidence_error};
 use crate::tools::Tools;
 use crate::{clock, keys, policy};
 
@@ -58,7 +58,7 @@ impl Host {
     ///
     /// # Errors
     /// If the named repository cannot be used, or its evidence cannot be read.
-    pub fn status(&self) -> Result<StatusReport, EffectError> {
+    pub fn read_status(&self) -> Result<StatusReport, EffectError> {
         let repo = match repository::open(self) {
             Ok(repo) => Some(repo),
             // Unless the caller named a repository, being outside of one is no failure.
@@ -69,7 +69,7 @@ impl Host {
             version: 1,
             repository: None,
             policy: None,
-            providers: providers(self, repo.as_ref())?,
+            providers: known_providers(self, repo.as_ref())?,
             last_run: None,
             waiting: 0,
             next: Vec::new(),
@@ -77,11 +77,13 @@ impl Host {
         if let Some(repo) = repo {
             report.repository = Some(of_repository(&repo));
             let dir = repo.state_dir();
+            // The first run makes the folder. A command that only reports must not.
             if dir.is_dir() {
-                let store = Store::open(&dir).map_err(|error| broken(&error))?;
-                report.last_run = store.runs().map_err(|error| broken(&error))?.pop();
+                let store = Store::open(&dir).map_err(|error| evidence_error(&error))?;
+                report.last_run = store.runs().map_err(|error| evidence_error(&error))?.pop();
                 report.waiting = open_requests::list_open(&TapeReader(&store), &clock::now())?.len();
             }
+            // Last, because reading the policy takes the repository as its own.
             report.policy = Some(of_policy(self, repo));
         }
         report.next = next(&report);
@@ -95,8 +97,9 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
     let landing = repo.resolve(&TargetSpec::CurrentBranch);
     let unfinished = repo.unfinished();
     let obstacle = match (&unfinished, &landing) {
-        (Err(error), _) => Some(obstacle_of(&failed(error))),
-        (Ok(_), Err(error)) => Some(obstacle_of(&unusable(error))),
+        // First: an interrupted landing is recovered before any other can begin.
+        (Err(error), _) => Some(obstacle_of(&exec_error(error))),
+        (Ok(_), Err(error)) => Some(obstacle_of(&repo_error(error))),
         (Ok(_), Ok(_)) => None,
     };
     let branch = head.as_ref().ok().and_then(|target| {
@@ -104,7 +107,7 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
         Some(name.to_owned())
     });
     RepositoryStatus {
-        path: place(repo),
+        path: repository_path(repo),
         bare: repo.is_bare(),
         branch,
         commit: head.ok().map(|target| target.base_commit),
@@ -114,12 +117,13 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
 }
 
 /// Returns the path of the working tree, or of a bare repository, without the last slash.
-pub(crate) fn place(repo: &Repository) -> String {
+pub(crate) fn repository_path(repo: &Repository) -> String {
     let place = repo
         .work_dir()
         .unwrap_or_else(|| repo.common_dir())
         .display()
         .to_string();
+    // libgit2 ends the path of a working tree with a slash.
     match place.trim_end_matches('/') {
         "" => place,
         trimmed => trimmed.to_owned(),
@@ -145,14 +149,14 @@ pub(crate) fn of_policy(host: &Host, repo: Repository) -> PolicyStatus {
         uncommitted: false,
         obstacle: None,
     };
-    if let Err(error) = fill(host, repo, &mut status) {
+    if let Err(error) = fill_policy(host, repo, &mut status) {
         status.obstacle = Some(obstacle_of(&error));
     }
     status
 }
 
 /// Fills in the rules and their files.
-fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
+fn fill_policy(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
     let layers = policy::outer_layers(host, &[])?;
     let mut files: Vec<PolicyFileStatus> = layers
         .iter()
@@ -163,8 +167,8 @@ fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), 
         .collect();
     let target = repo
         .resolve(&TargetSpec::AtHead)
-        .map_err(|error| unusable(&error))?;
-    let own = repo.policy_files(&target).map_err(|error| unusable(&error))?;
+        .map_err(|error| repo_error(&error))?;
+    let own = repo.policy_files(&target).map_err(|error| repo_error(&error))?;
     files.extend(own.into_iter().map(|(name, _)| PolicyFileStatus {
         layer: agentos_policy::Layer::Repository.as_str().to_owned(),
         name,
@@ -177,28 +181,31 @@ fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), 
     };
     let is_committed = |file: &std::path::PathBuf| {
         let known = files.iter().map(|known| std::path::Path::new(&known.name));
+        // `ends_with` compares whole components: one path is absolute, and the one in the commit is relative.
         known.into_iter().any(|known| file.ends_with(known))
     };
     status.uncommitted = !in_work_tree.iter().all(is_committed);
+    // Set before the rules are loaded: if that fails, the list shows which files may be wrong.
     status.files = files;
     let port = RepositoryPort::new(host, repo, TargetSpec::AtHead, layers);
-    let policy = port.policy(&repository::info(&target))?;
+    let policy = port.policy(&repository::to_target_info(&target))?;
     status.rules = policy.set.rules().len();
     status.stands = policy.set.layer_presets().to_vec();
     Ok(())
 }
 
 /// Lists the providers that are set up, without asking a keyring, which could take seconds, or a server.
-fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
+fn known_providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     let mut known = Vec::new();
-    for provider in tools.profiled() {
-        let from = match (tools.own_layer(provider), keys::variable(host, provider)) {
+    for provider in tools.profiled_names() {
+        let from = match (tools.own_layer(provider), keys::key_variable(host, provider)) {
             (Some(layer), _) => layer.to_owned(),
             (None, Some(variable)) => format!("environment {variable}"),
+            // Built-in providers that nobody set up would only lengthen the list.
             (None, None) => continue,
         };
-        let resolved = tools.resolved(host, provider, &ProviderOverrides::default());
+        let resolved = tools.resolve_profile(host, provider, &ProviderOverrides::default());
         let profile = resolved.as_ref().ok().map(|resolved| &resolved.profile);
         known.push(ProviderStatus {
             provider: provider.to_owned(),

@@ -48,7 +48,7 @@ impl Tape {
         &mut self,
         body: serde_json::Value,
     ) -> Result<(Timestamp, serde_json::Value), EffectError> {
-        let body = agentos_evidence::remove_secrets(body).map_err(|error| broken(&error))?;
+        let body = agentos_evidence::remove_secrets(body).map_err(|error| evidence_error(&error))?;
         self.begun = true;
         Ok((SystemClock.now(), body))
     }
@@ -56,7 +56,8 @@ impl Tape {
     /// Looks up the key that signs the run's end. Called before any lock is taken, because a keyring can take seconds.
     fn look_up_key(&mut self) {
         let host = &self.host;
-        self.key.get_or_insert_with(|| evidence_key::signer(host));
+        self.key
+            .get_or_insert_with(|| evidence_key::find_or_make_key(host));
     }
 
     /// Gives a record its place on the tape and returns its hash.
@@ -65,8 +66,9 @@ impl Tape {
         let record = self
             .store
             .write(self.run.as_str(), kind, body.clone(), now.as_str())
-            .map_err(|error| broken(&error))?;
-        self.host.observer().record(kind, &now, &body);
+            .map_err(|error| evidence_error(&error))?;
+        // After the write: a front end must not show a record that the tape does not have.
+        self.host.observer().on_record(kind, &now, &body);
         // The facts before this record are kept, to return to them if it does not become durable: the checkpoint must
         // describe only what is on the tape.
         self.durable.get_or_insert_with(|| self.facts.clone());
@@ -79,8 +81,8 @@ impl Tape {
         let (now, body) = self.begin_record(body)?;
         self.store
             .note(self.run.as_str(), kind, body.clone(), now.as_str())
-            .map_err(|error| broken(&error))?;
-        self.host.observer().record(kind, &now, &body);
+            .map_err(|error| evidence_error(&error))?;
+        self.host.observer().on_record(kind, &now, &body);
         self.facts.add_record(kind, &body, now.as_str());
         Ok(())
     }
@@ -88,19 +90,26 @@ impl Tape {
     /// Writes a checkpoint, if the run has left any record since the last. A checkpoint that cannot be signed or written is only
     /// reported: the records of the run are on the tape.
     fn write_checkpoint(&mut self) {
+        // A run without records has nothing to sign, and a second call must not sign the same end again.
         if !std::mem::take(&mut self.begun) {
             return;
         }
         let host = &self.host;
-        let kept = self.key.get_or_insert_with(|| evidence_key::signer(host));
+        let kept = self
+            .key
+            .get_or_insert_with(|| evidence_key::find_or_make_key(host));
         let note = |why: &str| {
             let message = format!("the evidence of this run is not signed: {why}");
             host.notify(Notice::new("evidence-unsigned", message));
         };
+        // A missing key is usual on a server and is not reported.
         if let Err(UnsignedReason::Failed(why)) = &kept {
             note(why);
         }
-        let key = kept.as_ref().map(|kept| &kept.key).map_err(UnsignedReason::words);
+        let key = kept
+            .as_ref()
+            .map(|kept| &kept.key)
+            .map_err(UnsignedReason::in_words);
         let now = SystemClock.now();
         let written = self
             .store
@@ -124,6 +133,7 @@ impl Evidence for Tape {
                 self.place_record(kind, body).map(Some)
             }
             Durability::Now => {
+                // The key is not looked up here: a run with such records alone holds no lock when it ends, and can look it up then.
                 let hash = self.place_record(kind, body)?;
                 self.make_durable(RunPhase::Continues, None)?;
                 Ok(Some(hash))
@@ -150,11 +160,11 @@ impl Evidence for Tape {
         {
             self.facts = facts;
         }
-        synced.map_err(|error| broken(&error))
+        synced.map_err(|error| evidence_error(&error))
     }
 
     fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
-        self.store.put_blob(bytes).map_err(|error| broken(&error))
+        self.store.put_blob(bytes).map_err(|error| evidence_error(&error))
     }
 }
 
@@ -163,19 +173,20 @@ pub struct TapeReader<S>(pub S);
 
 impl<S: Deref<Target = Store>> RecordReader for TapeReader<S> {
     fn records(&self) -> Result<RecordStream<'_>, EffectError> {
-        let records = self.0.records().map_err(|error| broken(&error))?;
+        let records = self.0.records().map_err(|error| evidence_error(&error))?;
         Ok(Box::new(
-            records.map(|record| record.map_err(|error| broken(&error))),
+            records.map(|record| record.map_err(|error| evidence_error(&error))),
         ))
     }
 
     fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError> {
-        self.0.get_blob(id).map_err(|error| broken(&error))
+        self.0.get_blob(id).map_err(|error| evidence_error(&error))
     }
 }
 
 /// Makes the error of a tape that cannot be read or written.
-pub fn broken(error: &EvidenceError) -> EffectError {
+pub fn evidence_error(error: &EvidenceError) -> EffectError {
+    // A full or read-only disk is a state of the repository, not damage to the evidence.
     if let EvidenceError::Io { source, .. } = error
         && let Some(code) = agentos_executor::unwritable_code(source.kind())
     {

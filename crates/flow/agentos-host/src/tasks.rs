@@ -18,7 +18,7 @@ use crate::approver::Approver;
 use crate::check::Checker;
 use crate::clock::{self, SystemClock};
 use crate::control::StopFlag;
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
 use crate::host::Host;
 use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
@@ -88,7 +88,7 @@ pub(crate) async fn run_task(
     cancel: &mut Cancel<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
-    let checker = Checker::asked(
+    let checker = Checker::prepare_check(
         host,
         spec.check.as_ref(),
         &spec.program,
@@ -96,27 +96,29 @@ pub(crate) async fn run_task(
         session,
         run.as_str(),
     )?;
-    let mut files = paths::inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
+    let mut files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     if wants_context(spec, &tool)? {
-        events.send(RunEvent::Began(Activity::SearchingContext));
+        events.send_event(RunEvent::Began(Activity::SearchingContext));
         let found = find_context(session, spec, &tool, &task)?;
         let others: Vec<String> = found
             .list_paths()
+            // A named file may be found as well, and is shown once.
             .filter(|path| !files.contains(path))
             .cloned()
             .collect();
         files.extend(others);
-        events.send(RunEvent::ContextFound(found.into()));
+        events.send_event(RunEvent::ContextFound(found.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
     let request = Request {
         partial: spec.partial,
+        // 0 is the default of the type, and means that the caller has not decided.
         attempts: spec.attempts.max(1),
         answers_once: answers_once(spec),
         check: checker.as_ref().map(|checker| checker as &dyn Check),
-        ..request(run, spec, &tool, &task, &files)?
+        ..make_request(run, spec, &tool, &task, &files)?
     };
-    events.send(RunEvent::Began(Activity::AskingTool));
+    events.send_event(RunEvent::Began(Activity::AskingTool));
     let outcome = flow::run(&mut session.deps(), &request, &message, events, cancel).await;
     Ok(name_empty_difference(outcome, &tool).into())
 }
@@ -134,9 +136,9 @@ pub(crate) async fn ask_tool(
     cancel: &mut Cancel<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
-    let files = paths::inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
-    let request = request(run, spec, &tool, &task, &files)?;
-    events.send(RunEvent::Began(Activity::AskingTool));
+    let files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
+    let request = make_request(run, spec, &tool, &task, &files)?;
+    events.send_event(RunEvent::Began(Activity::AskingTool));
     Ok(
         match flow::ask(&mut session.deps(), &request, events, cancel).await {
             Ok(proposed) => RunEnd::Verdict(Box::new(proposed)),
@@ -155,10 +157,12 @@ pub(crate) async fn land_answer(
     let proposal = Proposal {
         run,
         answer: &spec.answer,
+        // Nobody knows which files the author of the answer saw.
         seen: Vec::new(),
         tool: patch_facts(),
         reported_model: None,
         message: spec.message.clone(),
+        // No model is known, so there is none for an `Assisted-by` trailer.
         trailers: Vec::new(),
         attempt: 1,
         partial: spec.partial,
@@ -188,12 +192,12 @@ impl Host {
     /// # Errors
     /// If the provider or the repository cannot be used, or the provider is a program, which sees a copy of all files.
     pub fn find_context(&self, spec: &TaskSpec) -> Result<ContextReport, EffectError> {
-        let options = SessionOptions::looking();
+        let options = SessionOptions::writing_nothing();
         let run = clock::new_run();
         let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
         let (tool, task) = prepare_tool(self, &session, spec)?;
         refuse_program(&tool)?;
-        paths::inside(&self.repository_dir(), session.work_dir(), &spec.files)?;
+        paths::paths_inside(&self.repository_dir(), session.work_dir(), &spec.files)?;
         find_context(&session, spec, &tool, &task)
     }
 }
@@ -206,11 +210,11 @@ pub(crate) fn patch_facts() -> ToolFacts {
 /// Makes the tool and the task in words, and sends the notices about the tool before anything leaves.
 fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool, String), EffectError> {
     let tool = make_tool(host, session, spec)?;
-    programs::held(&tool, &spec.program)?;
+    programs::require_confined(&tool, &spec.program)?;
     for notice in &tool.notices {
         host.notify(notice.clone());
     }
-    Ok((tool, programs::task(spec.task.as_deref(), &spec.program)))
+    Ok((tool, programs::describe_task(spec.task.as_deref(), &spec.program)))
 }
 
 /// Makes the tool of a provider. Options that only other kinds of providers have are refused.
@@ -219,6 +223,7 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
     let choice = &spec.provider;
     let timeout_seconds = choice.overrides.timeout_seconds;
     let flags = ProgramOptions {
+        // A check is a program too: it may be given files even if the tool is a server, which may not.
         for_check: spec.check.is_some(),
         ..spec.program.clone()
     };
@@ -232,27 +237,28 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
         }
         ProviderKind::Profile(name) => {
             programs::refuse_command(&flags)?;
-            let resolved = tools.resolved(host, name, &choice.overrides)?;
+            let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
             if resolved.profile.adapter.is_program() {
                 return programs::make_profiled(host, &resolved, &flags, session);
             }
             programs::refuse_sharing(&flags)?;
             if choice.replay.is_some() {
                 return Err(
-                    usage("only the provider `replay` plays a recording back").suggest_steps([
+                    usage_error("only the provider `replay` plays a recording back").suggest_steps([
                         NextStep::LeaveOut {
                             option: RunOption::Recording,
                         },
                     ]),
                 );
             }
-            hosted::hosted(host, tools::make_server_tool(host, &resolved)?, session)
+            // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
+            hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session)
         }
     }
 }
 
 /// Makes the engine's request, for one attempt without a check.
-fn request<'a>(
+fn make_request<'a>(
     run: &'a RunId,
     spec: &'a TaskSpec,
     tool: &'a Tool,
@@ -310,7 +316,7 @@ fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
     if tool.in_copy {
         let message = "a program sees a copy of all files, so none are searched for it";
         let option = RunOption::Context;
-        return Err(usage(message).suggest_steps([NextStep::LeaveOut { option }]));
+        return Err(usage_error(message).suggest_steps([NextStep::LeaveOut { option }]));
     }
     Ok(())
 }
@@ -346,7 +352,7 @@ fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, E
     if tool.constrain.edit_format().is_none_or(|held| held == format) {
         return Ok(format);
     }
-    Err(usage(format!(
+    Err(usage_error(format!(
         "the profile's `constrain` is `{}`, which forces another edit format than this run requests",
         tool.constrain.as_str()
     ))
@@ -368,12 +374,14 @@ fn commit_message(task: &str) -> String {
     }
     let mut subject = String::new();
     for word in first.split_whitespace() {
+        // 70, so that the subject and its `…` stay within 72 columns, the limit of the common convention for git.
         if !subject.is_empty() && subject.chars().count() + word.chars().count() >= 70 {
             break;
         }
         if !subject.is_empty() {
             subject.push(' ');
         }
+        // One word alone can be longer than the line.
         subject.extend(word.chars().take(70));
     }
     format!("{subject}…\n\n{task}")

@@ -70,8 +70,11 @@ impl ToolCallProbe {
 }
 
 /// Offers the tool's model one tool.
-pub async fn probe(tool: &Tool) -> ToolCallProbe {
-    let declared = tool.hosting.as_ref().map(|hosting| declared(&hosting.profile));
+pub async fn probe_tool_calls(tool: &Tool) -> ToolCallProbe {
+    let declared = tool
+        .hosting
+        .as_ref()
+        .map(|hosting| declared_ability(&hosting.profile));
     let declared = declared.unwrap_or_default();
     let mut found = ToolCallProbe {
         provider: tool.adapter.provider().to_owned(),
@@ -86,7 +89,7 @@ pub async fn probe(tool: &Tool) -> ToolCallProbe {
         found.details = "it is not a server, so no tool was offered".to_owned();
         return found;
     };
-    let (verdict, details) = match offered(hosting, tool.timeout_seconds.min(MOST_SECONDS)).await {
+    let (verdict, details) = match offer_tool(hosting, tool.timeout_seconds.min(MOST_SECONDS)).await {
         Ok(None) => (
             Verdict::Skip,
             "its wire has no tools, so none was offered".to_owned(),
@@ -95,7 +98,7 @@ pub async fn probe(tool: &Tool) -> ToolCallProbe {
             found.usage = seen.usage;
             found.cost_micro_usd = seen.usage.and_then(|usage| tool.price.cost(&usage));
             found.latency_ms = seen.latency_ms;
-            let (verdict, details) = judged(seen.outcome);
+            let (verdict, details) = judge_outcome(seen.outcome);
             (verdict, details.to_owned())
         }
         Err((latency_ms, message)) => {
@@ -109,17 +112,18 @@ pub async fn probe(tool: &Tool) -> ToolCallProbe {
 }
 
 /// Offers the tool. The error has the time that the call took, and a message.
-async fn offered(hosting: &Hosting, seconds: u64) -> Result<Option<OfferSeen>, (u64, String)> {
-    let made = hosting.adapter(Names::System);
+async fn offer_tool(hosting: &Hosting, seconds: u64) -> Result<Option<OfferSeen>, (u64, String)> {
+    let made = hosting.make_adapter(Names::System);
     let adapter = made.map_err(|error: EffectError| (0, error.message))?;
     let seen = adapter.offer_tool(seconds).await;
     seen.map_err(|error| (error.latency_ms, error.message))
 }
 
-fn declared(profile: &Profile) -> Ability {
+fn declared_ability(profile: &Profile) -> Ability {
     match profile.capabilities.tools {
         said @ (Ability::Yes | Ability::No) => said,
         Ability::Unknown => {
+            // The vendor's own statement counts for the vendor's server only: another one may serve the model without tools.
             let known = profile.model.as_deref().and_then(known_model);
             let its_own = known.filter(|model| model.provider == profile.provider);
             its_own.map(|model| model.tools).unwrap_or_default()
@@ -127,7 +131,7 @@ fn declared(profile: &Profile) -> Ability {
     }
 }
 
-fn judged(outcome: OfferOutcome) -> (Verdict, &'static str) {
+fn judge_outcome(outcome: OfferOutcome) -> (Verdict, &'static str) {
     match outcome {
         OfferOutcome::Called => (Verdict::Pass, "it called the offered tool with valid arguments"),
         OfferOutcome::NotCalled => (Verdict::Fail, "it answered without a call of the offered tool"),

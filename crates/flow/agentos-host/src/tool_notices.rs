@@ -9,12 +9,13 @@ use agentos_profile::{Origin, Resolved};
 use crate::keys::UsableKey;
 
 /// Makes the notices of a tool: a repository chooses the task's destination, a key is not sent, or is sent unencrypted.
-pub fn notices(resolved: &Resolved, usable: &UsableKey) -> Vec<Notice> {
+pub fn collect_notices(resolved: &Resolved, usable: &UsableKey) -> Vec<Notice> {
     let ignored = ignored_program(resolved).into_iter();
     let mut notices: Vec<Notice> = ignored.map(tool_notice).collect();
     let Some(base_url) = &resolved.profile.base_url else {
         return notices;
     };
+    // Whoever can commit here can set the address, so a person is shown it before the task leaves.
     if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
         notices.push(tool_notice(format!(
             "this repository's profile sends the task to {}",
@@ -32,6 +33,7 @@ pub fn notices(resolved: &Resolved, usable: &UsableKey) -> Vec<Notice> {
         });
     }
     let url = base_url.to_string();
+    // Without TLS, everybody on the way can read the key. Traffic of the loopback interface does not leave the machine.
     let on_this_machine = HttpUrl::parse(&url).is_ok_and(|url| url.is_loopback() || url.is_tls());
     if usable.key.is_some() && !on_this_machine {
         notices.push(tool_notice(format!(

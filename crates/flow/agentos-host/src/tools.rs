@@ -15,7 +15,7 @@ use agentos_profile::{Flags, Layers, ProfileError, ProfileFile, Resolved, builti
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
 use crate::environment::Environment;
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::files;
 use crate::host::Host;
 use crate::keys;
@@ -89,6 +89,7 @@ impl Tools {
             names.extend(profile_names(dir)?);
         }
         for name in names {
+            // A profile named `replay`, `command` or `tool` has no effect: these names belong to providers without a profile.
             let kind = ProviderKind::from(name.as_str());
             providers.insert(name, kind);
         }
@@ -101,14 +102,14 @@ impl Tools {
     }
 
     /// Returns the providers, sorted.
-    pub fn providers(&self) -> impl Iterator<Item = &str> {
+    pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
     /// Returns the providers that have a profile, sorted: all except a recording, which is named with its task, and the programs
     /// of a command line.
-    pub fn profiled(&self) -> impl Iterator<Item = &str> {
-        self.providers().filter(|name| self.has_profile(name))
+    pub fn profiled_names(&self) -> impl Iterator<Item = &str> {
+        self.provider_names().filter(|name| self.has_profile(name))
     }
 
     /// Returns true if the provider has a profile.
@@ -120,7 +121,7 @@ impl Tools {
     ///
     /// # Errors
     /// If there is no such provider, or its profile is invalid.
-    pub fn probe(
+    pub fn make_probed(
         &self,
         host: &Host,
         provider: &ProviderKind,
@@ -128,11 +129,11 @@ impl Tools {
     ) -> Result<Tool, EffectError> {
         match provider {
             ProviderKind::Replay => make_replay(host, None),
-            ProviderKind::AnyProgram | ProviderKind::ToolProgram => programs::any_program(host, provider),
+            ProviderKind::AnyProgram | ProviderKind::ToolProgram => programs::make_unnamed(host, provider),
             ProviderKind::Profile(name) => {
-                let resolved = self.resolved(host, name, over)?;
+                let resolved = self.resolve_profile(host, name, over)?;
                 match resolved.profile.adapter.is_program() {
-                    true => programs::probed(host, &resolved),
+                    true => programs::make_probed(host, &resolved),
                     false => make_server_tool(host, &resolved),
                 }
             }
@@ -143,21 +144,21 @@ impl Tools {
     ///
     /// # Errors
     /// If there is no such provider, or a layer of its profile is invalid.
-    pub fn resolved(
+    pub fn resolve_profile(
         &self,
         host: &Host,
         provider: &str,
         over: &ProviderOverrides,
     ) -> Result<Resolved, EffectError> {
-        self.known(provider)?;
+        self.require_known(provider)?;
         let layers = Layers {
-            user: layer(
+            user: read_layer(
                 &self.environment,
                 self.user_dir.as_deref(),
                 LinkRule::Followed,
                 provider,
             )?,
-            project: layer(
+            project: read_layer(
                 &self.environment,
                 self.project_dir.as_deref(),
                 LinkRule::Refused,
@@ -182,6 +183,7 @@ impl Tools {
             file.is_some_and(|file| file.is_file())
         };
         match (has(&self.project_dir), has(&self.user_dir)) {
+            // First, because the repository's values override the user's.
             (true, _) => Some("profile of the repository"),
             (false, true) => Some("profile of yours"),
             (false, false) => None,
@@ -193,7 +195,7 @@ impl Tools {
     /// # Errors
     /// If it is invalid.
     pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
-        layer(
+        read_layer(
             &self.environment,
             self.user_dir.as_deref(),
             LinkRule::Followed,
@@ -205,18 +207,18 @@ impl Tools {
     ///
     /// # Errors
     /// If it is not. The error names the known ones.
-    pub fn known(&self, provider: &str) -> Result<(), EffectError> {
+    pub fn require_known(&self, provider: &str) -> Result<(), EffectError> {
         if self.providers.contains_key(provider) {
             return Ok(());
         }
-        let known: Vec<&str> = self.providers().collect();
-        let meant = nearest(provider, self.providers())
+        let known: Vec<&str> = self.provider_names().collect();
+        let meant = nearest(provider, self.provider_names())
             .map(|name| format!("did you mean `{name}`? "))
             .unwrap_or_default();
         let make = NextStep::MakeProfile {
             provider: provider.to_owned(),
         };
-        Err(usage(format!("there is no provider `{provider}`"))
+        Err(usage_error(format!("there is no provider `{provider}`"))
             .hint(format!("{meant}known providers: {}", known.join(", ")))
             .suggest_steps([make]))
     }
@@ -228,8 +230,8 @@ impl Tools {
 /// If the profile names a program, or its wire is invalid.
 pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
-    let usable = keys::usable(host, resolved);
-    let notices = tool_notices::notices(resolved, &usable);
+    let usable = keys::find_usable_key(host, resolved);
+    let notices = tool_notices::collect_notices(resolved, &usable);
     let key = usable.key.as_ref().map(|key| KeySent {
         variable: usable.variable.clone(),
         ending: key.hint(),
@@ -240,7 +242,7 @@ pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, Effect
         key_obstacle: usable.obstacle,
     };
     Ok(Tool {
-        adapter: hosting.adapter(Names::System)?,
+        adapter: hosting.make_adapter(Names::System)?,
         model: profile.model.clone(),
         price: TokenPrices {
             input: profile.price.input,
@@ -263,9 +265,11 @@ pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, Effect
 /// If the recording cannot be read.
 pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, EffectError> {
     let recording = match recording {
-        Some(Recording::File(file)) => {
-            Some(files::text_file(host.environment(), file, files::LARGEST_ANSWER)?)
-        }
+        Some(Recording::File(file)) => Some(files::read_text_file(
+            host.environment(),
+            file,
+            files::LARGEST_ANSWER,
+        )?),
         Some(Recording::Text(text)) => Some(text.clone()),
         None => None,
     };
@@ -286,7 +290,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
 /// Reads one layer of a provider's profile. `None` if there is no file. A user's own file may be a link, because some users keep
 /// their settings in another place. A link in the repository is refused: whoever wrote it could make it lead to any file of
 /// the user's.
-fn layer(
+fn read_layer(
     environment: &Environment,
     dir: Option<&Path>,
     links: LinkRule,
@@ -294,11 +298,12 @@ fn layer(
 ) -> Result<Option<ProfileFile>, EffectError> {
     let Some(dir) = dir else { return Ok(None) };
     let path = dir.join(format!("{provider}.json"));
+    // Also finds a dangling link, which must be reported and not taken for a missing profile.
     if path.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let text = files::settings_file(environment, &path, links, LARGEST_PROFILE)?;
-    let name = environment.shown(&path);
+    let text = files::read_settings_file(environment, &path, links, LARGEST_PROFILE)?;
+    let name = environment.shorten_path(&path);
     parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
 }
 
@@ -312,6 +317,7 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
         }
     };
     let names = entries.filter_map(|entry| {
+        // An entry that cannot be read is only missing from the list. Naming its provider gives the error.
         let path = entry.ok()?.path();
         let is_profile = path.extension().is_some_and(|extension| extension == "json");
         is_profile.then(|| path.file_stem()?.to_str().map(str::to_owned))?

@@ -8,7 +8,7 @@ use agentos_executor::{RUN_TRAILER, TargetSpec};
 use agentos_landing::Change;
 use agentos_tool::RunId;
 
-use crate::repository::{RepositoryPort, failed, receipt_files, unusable};
+use crate::repository::{RepositoryPort, exec_error, receipt_files, repo_error};
 use crate::run_end::RunEnd;
 use crate::session::Session;
 
@@ -23,7 +23,7 @@ pub(crate) async fn undo_run(
     is_dry: bool,
     cancel: &mut Cancel<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let mut ports = session.revisit();
+    let mut ports = session.revisit_ports();
     let order = UndoOrder { run, named, is_dry };
     let undone = undo::undo_run(&mut ports.deps, ports.tape, ports.history, &order, cancel);
     Ok(undone.await?.into())
@@ -32,7 +32,7 @@ pub(crate) async fn undo_run(
 impl LandingHistory for RepositoryPort {
     fn landing_commits(&self, limit: usize) -> Result<Vec<LandingCommit>, EffectError> {
         let commits = self.repo().agentos_commits(limit);
-        let commits = commits.map_err(|error| unusable(&error))?.into_iter();
+        let commits = commits.map_err(|error| repo_error(&error))?.into_iter();
         let commits = commits.map(|commit| LandingCommit {
             run: commit.trailer(RUN_TRAILER).map(str::to_owned),
             id: commit.id,
@@ -42,12 +42,13 @@ impl LandingHistory for RepositoryPort {
 
     fn read_change(&self, landing: &RecordedLanding) -> Result<Change, EffectError> {
         let files = receipt_files(&landing.files)?;
-        self.repo().change_of(&files).map_err(|error| failed(&error))
+        self.repo().change_of(&files).map_err(|error| exec_error(&error))
     }
 
     fn has_branch(&self, name: &str) -> Result<bool, EffectError> {
         let target = self.repo().resolve(&TargetSpec::Branch(name.to_owned()));
-        let target = target.map_err(|error| unusable(&error))?;
+        let target = target.map_err(|error| repo_error(&error))?;
+        // A branch that does not exist resolves as well, because a landing would create it.
         Ok(!target.creates_branch)
     }
 }

@@ -39,7 +39,7 @@ impl World {
 
     /// Returns why the kernel cannot hold a tool here, `None` if it can.
     pub fn lacks_sandbox(&self) -> Option<String> {
-        let report = self.host.examine(true).expect("the machine can be examined");
+        let report = self.host.check_setup(true).expect("the machine can be examined");
         let check = report.checks.into_iter().find(|check| check.name == "sandbox");
         let check = check.expect("the sandbox is examined");
         (check.status != CheckStatus::Ok).then_some(check.details)

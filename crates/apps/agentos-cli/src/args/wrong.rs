@@ -2,7 +2,7 @@
 //!
 //! Owns: the message, and the verb or flag to suggest. Never: prints, or reads the process's arguments.
 
-use agentos_host::{EffectError, ProviderKind, nearest, usage};
+use agentos_host::{EffectError, ProviderKind, nearest, usage_error};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
@@ -31,7 +31,7 @@ impl BadUsage {
             .collect();
         let path = verb_path(&flags);
         Self {
-            error: usage(clap_message(error, &path)).hint(hint(error, &path, &flags)),
+            error: usage_error(clap_message(error, &path)).hint(hint(error, &path, &flags)),
             common: Common {
                 json: flags.contains(&"--json"),
                 ..Common::default()

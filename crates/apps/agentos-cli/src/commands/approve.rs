@@ -74,7 +74,9 @@ fn list_requests(app: &App) -> Done {
 
 /// Closes a request permanently.
 pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
-    let denied = app.host.deny_request(&args.run, &app.host.environment().user())?;
+    let denied = app
+        .host
+        .deny_request(&args.run, &app.host.environment().user_name())?;
     app.report_success(
         &format!("run {} was declined; nothing was landed", args.run),
         &denied,

@@ -8,7 +8,7 @@ use agentos_host::{AuthStatus, KeyCheck, key_variables};
 use agentos_tool::Secret;
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::{AuthClearArgs, AuthSetArgs};
 use crate::escape;
 use crate::exit::Exit;
@@ -132,7 +132,7 @@ fn typed_key(provider: &str) -> Result<Secret, agentos_host::EffectError> {
     let prompt = format!("key of {}: ", escape::line(provider));
     rpassword::prompt_password(prompt)
         .map(|key| Secret::new(&key))
-        .map_err(|error| usage(format!("cannot read the key: {error}")))
+        .map_err(|error| usage_error(format!("cannot read the key: {error}")))
 }
 
 /// Reads a key from standard input.
@@ -143,9 +143,9 @@ fn piped_key() -> Result<Secret, agentos_host::EffectError> {
         // One byte more than allowed is read, because a key cut at the limit would look like one that just fits.
         .take(LONGEST_KEY + 1)
         .read_to_string(&mut key)
-        .map_err(|error| usage(format!("cannot read the key: {error}")))?;
+        .map_err(|error| usage_error(format!("cannot read the key: {error}")))?;
     if key.len() as u64 > LONGEST_KEY {
-        return Err(usage(format!("the key is longer than {LONGEST_KEY} bytes")));
+        return Err(usage_error(format!("the key is longer than {LONGEST_KEY} bytes")));
     }
     Ok(Secret::new(&key))
 }

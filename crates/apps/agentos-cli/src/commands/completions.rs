@@ -4,7 +4,7 @@
 
 use clap_complete::env::Shells;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::shell::CompletionsArgs;
 use crate::exit::Exit;
 use crate::terminal::complete::{PROGRAM, VARIABLE};
@@ -15,7 +15,7 @@ pub fn print_script(app: &App, args: &CompletionsArgs) -> Done {
     let name = args.shell.name();
     let shell = shells
         .completer(name)
-        .ok_or_else(|| usage(format!("there is no completion script for the shell `{name}`")))?;
+        .ok_or_else(|| usage_error(format!("there is no completion script for the shell `{name}`")))?;
     let mut script = Vec::new();
     shell
         .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)

@@ -9,7 +9,7 @@ use agentos_host::{
     SAMPLE_EMAIL, SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
 };
 
-use crate::app::{App, Done, output_failed, usage, word_outcome};
+use crate::app::{App, Done, output_failed, usage_error, word_outcome};
 use crate::args::land::DemoArgs;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
@@ -171,10 +171,11 @@ fn choose_dir(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
     // `exists()` follows links and calls a dangling one free. Creating the repository through it would write somewhere
     // else.
     if std::fs::symlink_metadata(&dir).is_ok() {
-        return Err(
-            usage(format!("`{}` already exists", app.host.environment().shown(&dir)))
-                .hint("name a folder that does not exist yet"),
-        );
+        return Err(usage_error(format!(
+            "`{}` already exists",
+            app.host.environment().shorten_path(&dir)
+        ))
+        .hint("name a folder that does not exist yet"));
     }
     match dir.parent().filter(|parent| parent.is_dir()) {
         Some(_) => Ok(dir),
@@ -183,7 +184,7 @@ fn choose_dir(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
             "no-folder",
             format!(
                 "the parent folder of `{}` does not exist",
-                app.host.environment().shown(&dir)
+                app.host.environment().shorten_path(&dir)
             ),
         )
         .hint("create it first")),

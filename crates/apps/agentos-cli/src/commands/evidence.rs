@@ -4,7 +4,7 @@
 
 use agentos_host::{RunList, RunRecords, RunSummary, StatsReport, VerifySpec, before_now, now};
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
 use crate::exit::Exit;
 use crate::render;
@@ -12,7 +12,7 @@ use crate::terminal::working::WorkDisplay;
 
 /// Lists the runs.
 pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
-    let mut runs = app.host.runs()?;
+    let mut runs = app.host.list_runs()?;
     // An empty repository and a filter without a match need different advice, and after filtering they look the same.
     let any = !runs.is_empty();
     let since = args.since.as_deref().map(parse_since).transpose()?;
@@ -108,7 +108,7 @@ fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
         return Ok(typed.to_owned());
     }
     let ago = humantime::parse_duration(typed).map_err(|_| {
-        usage(format!("`{typed}` is not a valid time")).hint("write it as in `2026-11-21` or `2days`")
+        usage_error(format!("`{typed}` is not a valid time")).hint("write it as in `2026-11-21` or `2days`")
     })?;
     Ok(before_now(ago).to_string())
 }

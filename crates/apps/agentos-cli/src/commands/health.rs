@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentos_host::{EffectError, HealthReport, HealthSpec, HealthWatch, block_on, now};
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::HealthArgs;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_health};
@@ -20,7 +20,7 @@ pub fn check_health(app: &App, args: &HealthArgs) -> Done {
     let overrides =
         over.base_url.is_some() || over.model.is_some() || over.timeout.is_some() || over.send_key;
     if overrides && args.providers.len() != 1 {
-        return Err(usage(
+        return Err(usage_error(
             "`--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`",
         )
         .hint("for example `agentos tool health -p ollama --base-url http://localhost:8080`"));
@@ -32,7 +32,7 @@ pub fn check_health(app: &App, args: &HealthArgs) -> Done {
         probes_tools: args.probe_tools,
         saves: args.save,
     };
-    let providers = app.host.health(spec.clone())?;
+    let providers = app.host.watch_health(spec.clone())?;
     match args.watch {
         Some(seconds) => watch_health(app, &spec, &providers, Duration::from_secs(seconds)),
         None => match check_once(app, args, &providers)? {
@@ -49,7 +49,7 @@ fn check_once(
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
     let _working = WorkDisplay::start_on(app, if args.probe { "probing" } else { "asking providers" });
-    let seen = block_on(unless_interrupted(providers.look()))?;
+    let seen = block_on(unless_interrupted(providers.check_once()))?;
     Ok(seen.map(|seen| seen.map(word_report)))
 }
 
@@ -87,7 +87,7 @@ fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Du
     let in_place = app.streams.stdout_is_terminal && !app.printer.json;
     let mut first = true;
     loop {
-        let Some(seen) = block_on(unless_interrupted(providers.look()))? else {
+        let Some(seen) = block_on(unless_interrupted(providers.check_once()))? else {
             return Ok(Exit::Interrupted);
         };
         let seen = word_report(seen?);

@@ -7,7 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::full_command;
 use crate::args::shell::ManArgs;
 use crate::exit::Exit;
@@ -36,7 +36,7 @@ pub fn print_manual(app: &App, args: &ManArgs) -> Done {
         return list_pages(app, &program);
     }
     let page = render_page(&program, &args.verb).ok_or_else(|| {
-        usage(format!("there is no verb `{}`", args.verb.join(" ")))
+        usage_error(format!("there is no verb `{}`", args.verb.join(" ")))
             .hint(suggest_verb(&program, &args.verb.join(" ")))
     })?;
     app.printer

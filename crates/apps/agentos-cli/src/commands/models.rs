@@ -5,7 +5,7 @@
 use agentos_host::{KnownModel, ModelList, known_model, known_models, nearest_model};
 use agentos_tool::Ability;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::{ModelsListArgs, ModelsShowArgs};
 use crate::escape;
 use crate::exit::Exit;
@@ -26,7 +26,7 @@ pub fn list_models(app: &App, args: &ModelsListArgs) -> Done {
             all.dedup();
             all.join(", ")
         };
-        return Err(usage("no known model matches").hint(format!(
+        return Err(usage_error("no known model matches").hint(format!(
             "providers are {}; API types are {}",
             words(|model| model.provider),
             words(|model| model.api.as_str())
@@ -66,7 +66,7 @@ pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
                     .to_owned()
             }
         };
-        usage(format!("`{}` is not a known model", args.model)).hint(hint)
+        usage_error(format!("`{}` is not a known model", args.model)).hint(hint)
     })?;
     if app.printer.json {
         return print_models(app, vec![model]);

@@ -8,7 +8,7 @@ use agentos_host::{
 };
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::policy::{JudgeArgs, PolicyInitArgs, RulesArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::terminal::follow::follow_run;
@@ -37,7 +37,7 @@ pub fn explain_decision(app: &App, args: &JudgeArgs) -> Done {
     let judged = judge_change(app, args)?;
     let exit = exit_status(&judged);
     let Some(explanation) = judged.explanation else {
-        return Err(usage("`policy explain` needs something to explain")
+        return Err(usage_error("`policy explain` needs something to explain")
             .hint("name a diff, `-`, `--commit REV` or `--read PATH`"));
     };
     if app.printer.json {
@@ -57,7 +57,7 @@ pub fn explain_decision(app: &App, args: &JudgeArgs) -> Done {
 
 /// Shows the number of examples in each file. Loading the rules already tested them.
 pub fn test_rules(app: &App, args: &RulesArgs) -> Done {
-    let tested = count_examples(&app.host.rules(&args.into())?);
+    let tested = count_examples(&app.host.active_rules(&args.into())?);
     if app.printer.json {
         app.printer
             .write_json(&tested)
@@ -72,7 +72,7 @@ pub fn test_rules(app: &App, args: &RulesArgs) -> Done {
 
 /// Shows advice about the rules. Always exits with 0, because advice is not a failure.
 pub fn lint_rules(app: &App, args: &RulesArgs) -> Done {
-    let advice = app.host.rules(&args.into())?.lint();
+    let advice = app.host.active_rules(&args.into())?.lint();
     if app.printer.json {
         app.printer
             .write_json(&PolicyLint { version: 1, advice })
@@ -88,7 +88,7 @@ pub fn lint_rules(app: &App, args: &RulesArgs) -> Done {
 
 /// Shows every active rule.
 pub fn show_active_rules(app: &App, args: &ShowArgs) -> Done {
-    let set = app.host.rules(&(&args.rules).into())?;
+    let set = app.host.active_rules(&(&args.rules).into())?;
     if app.printer.json {
         app.printer
             .write_json(&show_rules(&set))
@@ -118,7 +118,7 @@ pub fn init_policy(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
     }
     let spec = RunSpec {
         id: Some(run.clone()),
-        ..preset_run(preset, app.host.environment().user())
+        ..preset_run(preset, app.host.environment().user_name())
     };
     let outcome = app.outcome_of(follow_run(app, spec)?)?;
     let done = app.show_outcome(&outcome)?;
@@ -147,7 +147,7 @@ fn judge_change(app: &App, args: &JudgeArgs) -> Result<Judgement, agentos_host::
         (None, None, Some(file)) => Some(JudgeSubject::Answer(input::read_answer(app, file)?)),
         (None, None, None) => None,
     };
-    app.host.judge(&JudgeSpec {
+    app.host.judge_subject(&JudgeSpec {
         rules: (&args.rules).into(),
         subject,
         provider: args.provider.clone(),

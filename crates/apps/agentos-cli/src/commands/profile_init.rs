@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use agentos_host::{EffectError, NewProfile};
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::ProfileInitArgs;
 use crate::escape;
 use crate::exit::Exit;
@@ -77,7 +77,7 @@ fn ask_value(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String
         return Ok(None);
     }
     let usual = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
-    let failed = |error: std::io::Error| usage(format!("cannot read the answer: {error}"));
+    let failed = |error: std::io::Error| usage_error(format!("cannot read the answer: {error}"));
     // The question goes to standard error, because with `--print` standard output is the file.
     let mut out = anstream::stderr().lock();
     write!(out, "{what}{usual}: ")

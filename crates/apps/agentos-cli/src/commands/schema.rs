@@ -5,7 +5,7 @@
 use agentos_host::{nearest_schema, schema_names, schema_text};
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::evidence::SchemaArgs;
 use crate::exit::Exit;
 
@@ -21,7 +21,7 @@ pub fn print_schema(app: &App, args: &SchemaArgs) -> Done {
         (Some(name), false) => schema_text(name).ok_or_else(|| {
             let near = nearest_schema(name);
             let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-            usage(format!("there is no schema `{name}`"))
+            usage_error(format!("there is no schema `{name}`"))
                 .hint(format!("{near}`agentos schema --list` lists all schemas"))
         })?,
         (Some(_) | None, _) if app.printer.json => {

@@ -14,7 +14,7 @@ use crate::render::{
 
 /// Shows the status.
 pub fn show_status(app: &App) -> Done {
-    let mut report = app.host.status()?;
+    let mut report = app.host.read_status()?;
     let obstacles = [
         report
             .repository

@@ -26,7 +26,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     };
     let spec = RunSpec {
         id: Some(run.clone()),
-        ..RunSpec::new(SessionOptions::looking(), RunWork::Question(task))
+        ..RunSpec::new(SessionOptions::writing_nothing(), RunWork::Question(task))
     };
     match follow_run(app, spec)? {
         RunEnd::Verdict(proposed) => {

@@ -47,11 +47,11 @@ struct PipedRun {
 }
 
 impl HostObserver for PipedRun {
-    fn notice(&self, notice: Notice) {
-        self.notices.notice(notice);
+    fn on_notice(&self, notice: Notice) {
+        self.notices.on_notice(notice);
     }
 
-    fn began(&self, activity: Activity) {
+    fn on_activity(&self, activity: Activity) {
         match activity {
             // A signing program may wait for a passphrase or a card, so from here on Ctrl-C must end the run in order
             // and not this process alone.
@@ -70,7 +70,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     let can_ask = app.streams.can_ask && !app.printer.json;
     match (said_yes, can_ask) {
         (true, _) => ConsentMode::Beforehand {
-            who: app.host.environment().user(),
+            who: app.host.environment().user_name(),
             how: "--yes".to_owned(),
         },
         (false, true) => ConsentMode::Person,
@@ -169,7 +169,7 @@ fn ask_person(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -
     if consent::ask_consent(&screen) {
         ConsentAnswer::Yes {
             hashes,
-            who: app.host.environment().user(),
+            who: app.host.environment().user_name(),
             how: "terminal".to_owned(),
         }
     } else {

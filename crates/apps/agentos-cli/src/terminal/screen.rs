@@ -73,7 +73,7 @@ pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
         return Ok(None);
     }
     let vars = app.host.environment().vars();
-    let (home, here) = (app.host.environment().home(), app.host.repository_dir());
+    let (home, here) = (app.host.environment().home_dir(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
     Pager::find_chosen(&PagerEnvironment {
         agentos_pager: set("AGENTOS_PAGER"),

@@ -21,34 +21,35 @@ use crate::tools::Tools;
 ///
 /// # Errors
 /// If a profile folder cannot be read, or the system refuses to wait for providers.
-pub fn checks(
+pub fn add_machine_checks(
     host: &Host,
     repo: Option<&Repository>,
     is_offline: bool,
     checks: &mut Vec<DoctorCheck>,
 ) -> Result<(), EffectError> {
-    checks.push(keyring(host));
-    checks.push(signing_key(host));
-    checks.push(sandbox());
+    checks.push(check_keyring(host));
+    checks.push(check_signing_key(host));
+    checks.push(check_sandbox());
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
-    checks.push(profiles(host, &tools));
+    checks.push(check_profiles(host, &tools));
     if is_offline {
         checks.push(DoctorCheck::skipped(
             "providers",
             "left out, because nothing may be sent",
         ));
     } else {
-        let kinds: Vec<ProviderKind> = tools.profiled().map(ProviderKind::from).collect();
-        let found = health::asked(host, &tools, &kinds, &ProviderOverrides::default())?;
-        providers(&found, checks);
+        let kinds: Vec<ProviderKind> = tools.profiled_names().map(ProviderKind::from).collect();
+        let found = health::check_providers(host, &tools, &kinds, &ProviderOverrides::default())?;
+        add_provider_checks(&found, checks);
     }
     Ok(())
 }
 
 /// Checks that the system's keyring answers.
-fn keyring(host: &Host) -> DoctorCheck {
-    match keys::keyring(host) {
+fn check_keyring(host: &Host) -> DoctorCheck {
+    match keys::probe_keyring(host) {
         Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
+        // No keyring is the usual state of a server, so this is advice and not a failure.
         Keyring::None => DoctorCheck {
             fix: Some("keep keys in the environment".to_owned()),
             ..DoctorCheck::attention_with_steps(
@@ -71,7 +72,8 @@ fn keyring(host: &Host) -> DoctorCheck {
 }
 
 /// Checks that the ends of runs can be signed.
-fn signing_key(host: &Host) -> DoctorCheck {
+fn check_signing_key(host: &Host) -> DoctorCheck {
+    // Unsigned evidence is still chained and can be verified, so a missing key is not a failure.
     let unsigned = |code, details: String| DoctorCheck {
         fix: Some("open a keyring".to_owned()),
         ..DoctorCheck::attention_with_steps(
@@ -81,7 +83,7 @@ fn signing_key(host: &Host) -> DoctorCheck {
             [NextStep::MakeSigningKey { in_file: true }],
         )
     };
-    match evidence_key::existing(host) {
+    match evidence_key::existing_key(host) {
         Ok(Some(kept)) => DoctorCheck::fine(
             "evidence key",
             format!("{}, in the {}", kept.key.public().id(), kept.store),
@@ -114,7 +116,8 @@ fn run_limits(report: &SandboxReport) -> String {
 }
 
 /// Sets up every sandbox layer without a program in it, and checks which are active.
-fn sandbox() -> DoctorCheck {
+fn check_sandbox() -> DoctorCheck {
+    // This program's own file, and never one of a variable: the check is about the sandbox that a release uses.
     let helper = match std::env::current_exe() {
         Ok(helper) => helper,
         Err(error) => {
@@ -143,6 +146,7 @@ fn sandbox() -> DoctorCheck {
                 .map(agentos_sandbox::SandboxLayer::as_str)
                 .collect();
             let details = format!("missing: {}", missing.join(", "));
+            // Programs run without a layer that this system does not have, but never without one that it could put up.
             if report.lacking().is_empty() {
                 let fix = "this system has no such layer: programs run and are observed";
                 let mut check = DoctorCheck::attention("sandbox", "not-confined", details, fix);
@@ -161,20 +165,20 @@ fn sandbox() -> DoctorCheck {
 }
 
 /// Checks that every profile resolves, own ones included. A tool whose profile does not resolve cannot be used.
-fn profiles(host: &Host, tools: &Tools) -> DoctorCheck {
-    for name in tools.profiled() {
-        if let Err(error) = tools.resolved(host, name, &ProviderOverrides::default()) {
+fn check_profiles(host: &Host, tools: &Tools) -> DoctorCheck {
+    for name in tools.profiled_names() {
+        if let Err(error) = tools.resolve_profile(host, name, &ProviderOverrides::default()) {
             return failed_check("profiles", &error);
         }
     }
     DoctorCheck::fine(
         "profiles",
-        format!("{} providers are known", tools.profiled().count()),
+        format!("{} providers are known", tools.profiled_names().count()),
     )
 }
 
 /// Adds one check for all providers, and one for each that is half set up. A provider that nobody set up is no fault.
-fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
+fn add_provider_checks(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
     let connected: Vec<&str> = found
         .iter()
         .filter(|tool| tool.is_connected())
@@ -193,6 +197,7 @@ fn providers(found: &[ToolHealth], checks: &mut Vec<DoctorCheck>) {
         some => DoctorCheck::fine("providers", format!("connected: {}", some.join(", "))),
     });
     for tool in found {
+        // Somebody set these providers up, and they do not work. The other states are those of a provider that nobody uses here.
         let half = match tool.status {
             HealthStatus::InvalidToken | HealthStatus::ModelMissing | HealthStatus::SchemaMismatch => true,
             HealthStatus::Connected | HealthStatus::NotConfigured | HealthStatus::Unreachable => false,
@@ -231,7 +236,7 @@ mod tests {
             health("anthropic", HealthStatus::InvalidToken),
         ];
         let mut checks = Vec::new();
-        providers(&found, &mut checks);
+        add_provider_checks(&found, &mut checks);
         let seen: Vec<(&str, CheckStatus)> = checks
             .iter()
             .map(|check| (check.name.as_str(), check.status))

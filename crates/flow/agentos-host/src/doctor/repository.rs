@@ -13,10 +13,10 @@ use super::failed_check;
 use crate::clock::SystemClock;
 use crate::history::History;
 use crate::host::Host;
-use crate::repository::{self, failed, unusable};
+use crate::repository::{self, exec_error, repo_error};
 use crate::status;
-use crate::tape::broken;
-use crate::words::counted;
+use crate::tape::evidence_error;
+use crate::words::count_noun;
 use crate::{commit_signing, evidence_key};
 
 /// Free bytes below which a run with a large context may not be recorded.
@@ -26,7 +26,7 @@ const LITTLE_ROOM: u64 = 256 << 20;
 pub fn open(host: &Host, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
     match repository::open(host) {
         Ok(repo) => {
-            checks.push(DoctorCheck::fine("repository", status::place(&repo)));
+            checks.push(DoctorCheck::fine("repository", status::repository_path(&repo)));
             Some(repo)
         }
         // Without `--repo`, nobody claimed that there is a repository, so this is no failure.
@@ -45,30 +45,36 @@ pub fn open(host: &Host, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
 ///
 /// # Errors
 /// If the repository cannot be opened a second time.
-pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<DoctorCheck>) -> Result<(), EffectError> {
-    checks.push(unfinished(repo));
-    checks.extend(leftovers(host, repo));
-    checks.push(state(repo));
-    checks.extend(identity(host, repo));
-    checks.push(policy(host, repository::open(host)?));
-    checks.extend(copies(repo));
+pub fn add_repository_checks(
+    host: &Host,
+    repo: &Repository,
+    checks: &mut Vec<DoctorCheck>,
+) -> Result<(), EffectError> {
+    checks.push(check_unfinished(repo));
+    checks.extend(report_leftovers(host, repo));
+    checks.push(check_branch(repo));
+    checks.extend(check_identity(host, repo));
+    // Opened a second time: reading the policy takes the repository as its own.
+    checks.push(check_policy(host, repository::open(host)?));
+    checks.extend(report_foreign_copies(repo));
     match Store::open(&repo.state_dir()) {
         Ok(store) => {
             let room = store.free_space();
-            checks.push(writable(&store, room));
-            checks.extend(disk(room));
-            checks.push(clock(&store));
-            checks.push(tape(host, repo, &store)?);
+            checks.push(check_writable(&store, room));
+            checks.extend(check_disk(room));
+            checks.push(check_clock(&store));
+            checks.push(verify_tape(host, repo, &store)?);
         }
-        Err(error) => checks.push(failed_check("evidence", &broken(&error))),
+        Err(error) => checks.push(failed_check("evidence", &evidence_error(&error))),
     }
     Ok(())
 }
 
 /// Checks that no landing was interrupted.
-fn unfinished(repo: &Repository) -> DoctorCheck {
+fn check_unfinished(repo: &Repository) -> DoctorCheck {
     match repo.unfinished() {
         Ok(None) => DoctorCheck::fine("landing", "no landing is unfinished"),
+        // The journal of a landing that is still under way looks the same, so this is no failure.
         Ok(Some(run)) => DoctorCheck {
             fix: Some("land something: that finishes it or rolls it back first".to_owned()),
             ..DoctorCheck::attention_with_steps(
@@ -78,12 +84,12 @@ fn unfinished(repo: &Repository) -> DoctorCheck {
                 [NextStep::Recover],
             )
         },
-        Err(error) => failed_check("landing", &failed(&error)),
+        Err(error) => failed_check("landing", &exec_error(&error)),
     }
 }
 
 /// Reports folders of tools whose run has ended. `None` if there are none.
-fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
+fn report_leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
     const NAME: &str = "tools' folders";
     let mut left = Vec::new();
     for place in repo.run_places(host.environment().cache_dir().as_deref()) {
@@ -112,7 +118,7 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
         "leftovers",
         format!(
             "{} of runs that have ended: `{}`{may_hold}",
-            counted(left.len() as u64, "folder"),
+            count_noun(left.len() as u64, "folder"),
             named.path.display()
         ),
         "the next run of a tool removes them; if it cannot, remove them yourself",
@@ -120,7 +126,7 @@ fn leftovers(host: &Host, repo: &Repository) -> Option<DoctorCheck> {
 }
 
 /// Reports a foreign folder where earlier versions kept copies. `None` if there is none, or the next run removes it.
-fn copies(repo: &Repository) -> Option<DoctorCheck> {
+fn report_foreign_copies(repo: &Repository) -> Option<DoctorCheck> {
     let place = repo.foreign_copies()?;
     Some(DoctorCheck::attention(
         "copies",
@@ -134,7 +140,7 @@ fn copies(repo: &Repository) -> Option<DoctorCheck> {
 }
 
 /// Checks that a change can be landed on the checked-out branch.
-fn state(repo: &Repository) -> DoctorCheck {
+fn check_branch(repo: &Repository) -> DoctorCheck {
     match repo.resolve(&TargetSpec::CurrentBranch) {
         Ok(target) => {
             let branch = target.refname.trim_start_matches("refs/heads/");
@@ -144,17 +150,17 @@ fn state(repo: &Repository) -> DoctorCheck {
         Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => DoctorCheck {
             status: CheckStatus::Attention,
             cause: None,
-            ..failed_check("branch", &unusable(&error))
+            ..failed_check("branch", &repo_error(&error))
         },
-        Err(error) => failed_check("branch", &unusable(&error)),
+        Err(error) => failed_check("branch", &repo_error(&error)),
     }
 }
 
 /// Checks that commits have an author, and can be signed if they are to be.
-fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
-    let by = match repo.authorship(&host.environment().identity()) {
+fn check_identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
+    let by = match repo.authorship(&host.environment().git_identity()) {
         Ok(by) => by,
-        Err(error) => return vec![failed_check("identity", &unusable(&error))],
+        Err(error) => return vec![failed_check("identity", &repo_error(&error))],
     };
     let shown = |who: &Identity| format!("{} <{}>", who.name, who.email);
     let mut who = shown(&by.author);
@@ -162,8 +168,12 @@ fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
         who.push_str(&format!("; committed by {}", shown(&by.committer)));
     }
     let who = DoctorCheck::fine("identity", who);
-    let signing = match commit_signing::wish(repo, &by.committer, &commit_signing::surroundings(host, repo)) {
-        Ok(wish) => match (wish.signer(), wish.note()) {
+    let signing = match commit_signing::read_signing(
+        repo,
+        &by.committer,
+        &commit_signing::signing_environment(host, repo),
+    ) {
+        Ok(wish) => match (wish.commit_signer(), wish.unsigned_note()) {
             (Some(_), _) => DoctorCheck::fine(
                 "commit signing",
                 "commits are signed, as your git configuration asks",
@@ -177,7 +187,7 @@ fn identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
 }
 
 /// Checks that the rules can be read.
-fn policy(host: &Host, repo: Repository) -> DoctorCheck {
+fn check_policy(host: &Host, repo: Repository) -> DoctorCheck {
     let found = status::of_policy(host, repo);
     match found.obstacle {
         Some(obstacle) => {
@@ -190,15 +200,15 @@ fn policy(host: &Host, repo: Repository) -> DoctorCheck {
             "policy",
             format!(
                 "{} active, {} besides the built-in rules",
-                counted(found.rules as u64, "rule"),
-                counted(found.files.len() as u64, "file")
+                count_noun(found.rules as u64, "rule"),
+                count_noun(found.files.len() as u64, "file")
             ),
         ),
     }
 }
 
 /// Checks that evidence can be written.
-fn writable(store: &Store, room: FreeSpace) -> DoctorCheck {
+fn check_writable(store: &Store, room: FreeSpace) -> DoctorCheck {
     let place = store.dir().display();
     if room.writable {
         return DoctorCheck::fine("evidence folder", format!("{place} can be written"));
@@ -215,7 +225,7 @@ fn writable(store: &Store, room: FreeSpace) -> DoctorCheck {
 }
 
 /// Checks the free space. `None` if the system does not report it.
-fn disk(room: FreeSpace) -> Option<DoctorCheck> {
+fn check_disk(room: FreeSpace) -> Option<DoctorCheck> {
     let free = room.free_bytes?;
     let words = format!("{} MB free where evidence and objects are kept", free >> 20);
     Some(if free < LITTLE_ROOM {
@@ -232,7 +242,7 @@ fn disk(room: FreeSpace) -> Option<DoctorCheck> {
 
 /// Checks that the clock is not behind the last record. A clock that went back makes the evidence hard to read, but cannot
 /// break its chain.
-fn clock(store: &Store) -> DoctorCheck {
+fn check_clock(store: &Store) -> DoctorCheck {
     let now = SystemClock.now();
     let last = store
         .runs()
@@ -240,6 +250,7 @@ fn clock(store: &Store) -> DoctorCheck {
         .and_then(|mut runs| runs.pop())
         .map(|run| run.ended);
     match last {
+        // Timestamps are RFC 3339 in UTC with milliseconds, so their texts have the order of their times.
         Some(last) if last.as_str() > now.as_str() => DoctorCheck::attention(
             "clock",
             "clock-behind",
@@ -251,14 +262,15 @@ fn clock(store: &Store) -> DoctorCheck {
 }
 
 /// Verifies the evidence.
-fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
+fn verify_tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
+    // The first run makes the folder. Verifying before would report a missing tape.
     if !store.dir().is_dir() {
         return Ok(DoctorCheck::fine("evidence", "there are no runs yet"));
     }
     let history = History::read(repo)?;
     let checks = VerifyChecks {
         history: Some(&history),
-        keys: evidence_key::trusted(host)?
+        keys: evidence_key::read_trusted_keys(host)?
             .iter()
             .map(|known| known.key)
             .collect(),
@@ -269,8 +281,8 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, Ef
             "evidence",
             format!(
                 "{} intact, {} signed",
-                counted(report.records, "record"),
-                counted(report.signed, "run")
+                count_noun(report.records, "record"),
+                count_noun(report.signed, "run")
             ),
         ),
         Ok(report) => {
@@ -282,6 +294,6 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCheck, Ef
             let step = NextStep::VerifyEvidence { set_aside };
             failed_check("evidence", &error.suggest_steps([step]))
         }
-        Err(error) => failed_check("evidence", &broken(&error)),
+        Err(error) => failed_check("evidence", &evidence_error(&error)),
     })
 }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::consent::PersonAsker;
-use crate::events::{RecordSeen, channel};
+use crate::events::{RecordSeen, event_channel};
 use crate::runtime::block_on;
 use crate::tasks::patch_facts;
 
@@ -78,7 +78,7 @@ fn every_event_is_published_as_its_schema_says() {
         ),
     ];
     for (kind, event) in events {
-        let published = serde_json::to_value(event.report(&run())).unwrap();
+        let published = serde_json::to_value(event.to_report(&run())).unwrap();
         assert_eq!(published["event"]["kind"], kind);
         assert_eq!(published["run"], "19700101T000000Z-00000001");
         assert_eq!(
@@ -91,7 +91,7 @@ fn every_event_is_published_as_its_schema_says() {
 
 #[test]
 fn a_question_names_the_rules_that_ask_and_the_whole_change() {
-    let prompt = question().unwrap().prompt();
+    let prompt = question().unwrap().to_prompt();
     assert_eq!(prompt.paths, [WORKFLOW]);
     assert!(prompt.diff.ends_with("+on: push\n"), "{}", prompt.diff);
     assert!(!prompt.reasons.is_empty());
@@ -111,7 +111,7 @@ fn an_answer_over_the_wire_counts_for_exactly_its_question() {
         ConsentAnswer::from_reply(serde_json::from_value(reply).unwrap(), "dana", "web form")
     };
     for agrees in [true, false] {
-        let (events, mut heard) = channel(false);
+        let (events, mut heard) = event_channel(false);
         let (answers, answered) = mpsc::unbounded_channel();
         let asked = question().unwrap();
         let answer = block_on(async {
@@ -123,7 +123,7 @@ fn an_answer_over_the_wire_counts_for_exactly_its_question() {
             };
             let person = async {
                 let event = heard.next().await.unwrap();
-                let published = serde_json::to_value(event.report(&run())).unwrap();
+                let published = serde_json::to_value(event.to_report(&run())).unwrap();
                 let binding = published["event"]["prompt"]["binding"].clone();
                 let mut other = binding.clone();
                 other["base_commit"] = "another".into();

@@ -13,7 +13,7 @@ use agentos_sandbox::SandboxProbe;
 use agentos_tool::Enforcement;
 
 use crate::clock::SystemClock;
-use crate::repository::back;
+use crate::repository::to_exec_target;
 use crate::session::Session;
 
 /// Copies for a program that is only checked and never run.
@@ -47,7 +47,7 @@ impl ExecutorCopies {
         let policy = session.port().policy(&target)?;
         Ok(Self {
             place: session.work_dir().to_owned(),
-            target: back(&target),
+            target: to_exec_target(&target),
             folder: session.open_copies()?,
             policy: policy.set.clone(),
             tool: ToolFacts {
@@ -69,9 +69,9 @@ impl ExecutorCopies {
 
 impl ExecutorCopies {
     /// Returns copies of another commit, with the same policy.
-    pub(crate) fn at(&self, target: &TargetInfo) -> Self {
+    pub(crate) fn for_target(&self, target: &TargetInfo) -> Self {
         Self {
-            target: back(target),
+            target: to_exec_target(target),
             ..self.clone()
         }
     }
@@ -85,6 +85,7 @@ impl Copies for ExecutorCopies {
     fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
         // Opened again: the port is shared between threads, and an open repository cannot be.
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
+        // The probe of the sandbox has run in the background since the tool was made. Its result is needed only now.
         let enforcement = if self.held.is_whole() {
             Enforcement::Kernel
         } else {
@@ -96,6 +97,7 @@ impl Copies for ExecutorCopies {
         };
         let reading = self.policy.read_policy(&tool);
         let shown = ShownFiles {
+            // A prepared copy may be used again only where policy shows the same files.
             key: &reading.cache_key(),
             may: &|path, content| reading.read_effect(path, content) == Effect::Allow,
         };

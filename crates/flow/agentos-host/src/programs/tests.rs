@@ -27,7 +27,7 @@ fn a_program_is_led_to_the_server_of_its_address() {
         ),
     ] {
         let mut program = Program::new("x", "x", &[]);
-        assert_eq!(reach(&mut program, url).unwrap(), inside);
+        assert_eq!(allow_server(&mut program, url).unwrap(), inside);
         let owned = |place: Option<(&str, u16)>| place.map(|(host, port)| (host.to_owned(), port));
         assert_eq!(
             (program.server, program.hosts.pop()),

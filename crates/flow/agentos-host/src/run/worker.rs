@@ -20,7 +20,7 @@ use crate::{requests, runtime, tasks, undo};
 ///
 /// # Errors
 /// If the run cannot begin.
-pub(super) fn work(
+pub(super) fn run_to_end(
     host: &Host,
     run: &RunId,
     spec: RunSpec,
@@ -34,6 +34,7 @@ pub(super) fn work(
         ConsentMode::Nobody => Approver::Nobody,
     };
     let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;
+    // One wish to stop ends every wait of the run, so the same future is handed through all of them.
     let mut cancel = stopping.cancel();
     let end = match spec.work {
         RunWork::Task(task) => {
@@ -58,6 +59,6 @@ pub(super) fn work(
         }
     };
     // Last: the checkpoint signs everything that the run recorded.
-    session.seal(host);
+    session.seal_run(host);
     Ok(end)
 }
