@@ -10,10 +10,10 @@ use agentos_tool::ProgressSink;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::ports::{Cancel, Check, EffectError, TargetInfo};
+use crate::ports::{CancelSignal, Check, EffectError, TargetInfo};
 use crate::records::{self, CheckBody};
-use crate::request::{Request, await_or_cancel};
-use crate::settle::{CheckedChange, Deps, Proposal};
+use crate::request::{TaskRequest, await_or_cancel};
+use crate::settle::{CheckedChange, Proposal, RunEffects};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// Most characters of a failed check's output in the feedback. They are the last ones: compilers and test runners name
@@ -42,18 +42,18 @@ pub struct Tried {
 /// # Errors
 /// If the check could not run, or the user stopped it.
 pub(crate) async fn check_candidate(
-    deps: &mut Deps<'_>,
-    request: &Request<'_>,
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
     candidate: Option<(&TargetInfo, &Change)>,
     attempt: u32,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Option<CheckProof>, EffectError> {
     let (Some(check), Some((target, change))) = (request.check, candidate) else {
         return Ok(None);
     };
     let tried = run_check(check, target, change, attempt, progress, cancel).await?;
-    let output_sha256 = deps.evidence.store_blob(tried.said.as_bytes())?;
+    let output_sha256 = effects.evidence.store_blob(tried.said.as_bytes())?;
     let record = CheckBody {
         attempt,
         command: &tried.command,
@@ -66,7 +66,7 @@ pub(crate) async fn check_candidate(
         layers: &tried.layers,
     };
     // Durable at once: a question to a person may follow, which takes as long as the person does.
-    records::record_now(deps.evidence, RecordKind::Check, &record)?;
+    records::record_now(effects.evidence, RecordKind::Check, &record)?;
     Ok(Some(CheckProof {
         of: CheckedChange {
             base_commit: target.base_commit.clone(),
@@ -91,7 +91,7 @@ async fn run_check(
     change: &Change,
     attempt: u32,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Tried, EffectError> {
     await_or_cancel(check.check(target, change, attempt, progress), cancel)
         .await
@@ -105,7 +105,7 @@ async fn run_check(
 }
 
 /// Makes the outcome of an attempt whose candidate failed its check.
-pub(crate) fn refuse_failed(request: &Request<'_>, tried: &Tried) -> Outcome {
+pub(crate) fn refuse_failed(request: &TaskRequest<'_>, tried: &Tried) -> Outcome {
     let message = format!(
         "the change does not pass `{}`: {}",
         tried.command,
@@ -180,16 +180,16 @@ pub(crate) const MAX_TRIALS: u32 = 5;
 /// # Errors
 /// If the target or its base cannot be read.
 pub(crate) fn place_again(
-    deps: &Deps<'_>,
+    effects: &RunEffects<'_>,
     proposal: &Proposal<'_>,
 ) -> Result<Option<(TargetInfo, Change)>, EffectError> {
-    let target = deps.repo.target()?;
+    let target = effects.repo.target()?;
     let options = LandOptions {
         seen: proposal.seen.clone(),
         partial: proposal.partial,
         ..LandOptions::default()
     };
-    let landed = land(proposal.answer, deps.repo.base(&target)?.as_ref(), &options);
+    let landed = land(proposal.answer, effects.repo.base(&target)?.as_ref(), &options);
     Ok(landed.ok().map(|found| (target, found.change)))
 }
 

@@ -104,7 +104,7 @@ fn first_reason(decision: &Decision) -> String {
 /// Reads a file of the base as text.
 fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     let usage = |message: String| EffectError::new(Cause::Usage, "no-such-file", message);
-    let entry = base.entry(path).map_err(|error| unreadable(&error))?;
+    let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
     let Some(entry) = entry else {
         return Err(usage(format!(
             "`{path}` is not in the commit that the change would be made on"
@@ -116,11 +116,12 @@ fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
         EntryKind::Directory => {
             return Err(usage(format!("`{path}` is a folder")).hint("name its files one by one"));
         }
+        // The content of a link is a path and that of a submodule a commit id: neither is text to edit.
         EntryKind::Symlink | EntryKind::Gitlink => {
             return Err(usage(format!("`{path}` is a link or a submodule, not a file")));
         }
     }
-    let bytes = base.read(&entry.id).map_err(|error| unreadable(&error))?;
+    let bytes = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
     String::from_utf8(bytes.to_vec()).map_err(|_| usage(format!("`{path}` is not UTF-8 text")))
 }
 
@@ -136,6 +137,6 @@ pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
 }
 
 /// Makes the error of a base that cannot be read.
-pub(crate) fn unreadable(error: &BaseError) -> EffectError {
+pub(crate) fn unreadable_base(error: &BaseError) -> EffectError {
     EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }

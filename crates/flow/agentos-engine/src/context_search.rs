@@ -14,7 +14,7 @@ use agentos_landing::{Base, EntryKind};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::Adapter;
 
-use crate::context::unreadable;
+use crate::context::unreadable_base;
 use crate::ports::{Clock, EffectError, IsOver, Repository};
 use crate::request::tool_facts;
 
@@ -137,7 +137,7 @@ impl ContextSearch<'_> {
         // A list instead of recursion: the depth of the folders comes from untrusted content.
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
-            for found in self.base.list(&folder).map_err(|error| unreadable(&error))? {
+            for found in self.base.list(&folder).map_err(|error| unreadable_base(&error))? {
                 // A tool is given paths as text, so a name that is not UTF-8 cannot be shown.
                 let Ok(name) = String::from_utf8(found.name) else {
                     continue;
@@ -176,7 +176,7 @@ impl ContextSearch<'_> {
                 self.sizes.insert(id, None);
                 continue;
             }
-            let bytes = self.base.read(object).map_err(|error| unreadable(&error))?;
+            let bytes = self.base.read(object).map_err(|error| unreadable_base(&error))?;
             let is_text = bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok();
             if is_text {
                 self.ranker.add_text(id, &bytes);
@@ -189,17 +189,19 @@ impl ContextSearch<'_> {
 
 /// Reads the patterns of files to leave out; there are none without the file.
 fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
-    let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable(&error))?;
+    let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable_base(&error))?;
+    // A link would be a path as text, whose words would be taken for patterns.
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
         return Ok(IgnorePatterns::default());
     };
-    let text = base.read(&entry.id).map_err(|error| unreadable(&error))?;
+    let text = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
     Ok(IgnorePatterns::parse(&String::from_utf8_lossy(&text)))
 }
 
 /// Returns the budget that the context window leaves after the instructions and the answer.
 fn context_budget(query: &ContextQuery<'_>) -> ContextBudget {
     let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
+    // Prompt and answer share the window.
     let answer = query.max_output_tokens.unwrap_or(window / 4);
     let left = window.saturating_sub(answer).saturating_sub(INSTRUCTION_TOKENS);
     ContextBudget {

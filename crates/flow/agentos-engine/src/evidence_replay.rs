@@ -128,6 +128,7 @@ impl RunReplayer<'_> {
             }
         }
         let status = match (&reason, progress.differences.is_empty()) {
+            // First: a difference is a finding even if a later station cannot be derived.
             (_, false) => ReplayStatus::Different,
             (Some(_), true) => ReplayStatus::Unavailable,
             (None, true) if progress.stations.is_empty() => ReplayStatus::WithoutAnswer,
@@ -159,6 +160,7 @@ impl RunReplayer<'_> {
                     provider: begun.provider,
                     model: begun.model,
                     execution_mode: begun.execution_mode,
+                    // The weaker one, until the verdict on the call says what was measured.
                     enforcement: Enforcement::Observed,
                     attempt: 1,
                     at: recorded_time(record)?,
@@ -229,6 +231,7 @@ impl RunReplayer<'_> {
         let partial = |pointer| body.pointer(pointer).and_then(Value::as_bool) == Some(true);
         let options = LandOptions {
             seen: known.seen.clone(),
+            // At the top is what the user allowed, in the report what was left out. Each lets edits be left out again.
             partial: partial("/partial") || partial("/report/partial"),
             ..LandOptions::default()
         };
@@ -304,6 +307,7 @@ impl RunReplayer<'_> {
         let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
         let place = LandingTarget {
             base_commit: &target.base_commit,
+            // The approval was bound to the recorded target, and it must fit that one again.
             ..recorded.place()
         };
         let approved = approve(landed.change, decision, &place, known.consent.as_ref());
@@ -320,6 +324,7 @@ impl RunReplayer<'_> {
                 return Ok(());
             }
         };
+        // In memory: the object store of an auditor stays as it is.
         let tree = self.objects.derive_tree(approved.value(), &target.base_tree);
         let tree = tree.map_err(|error| error.message)?;
         let recorded = text_at(&body, "/tree");
@@ -344,6 +349,7 @@ impl RunReplayer<'_> {
             base_commit: known.base_commit.clone(),
             base_tree,
             creates_branch: false,
+            // A replay writes nothing, and reads any base without requiring a state in which something can land.
             writes: Writes::Nothing,
         })
     }

@@ -31,4 +31,4 @@ pub use agentos_api::Cause;
 pub use checking::Tried;
 pub use outcome::{EvidenceRef, Outcome, OutcomeKind};
 pub use records::{FlowBody, Kept};
-pub use replay::Replay;
+pub use replay::ReplayAdapter;

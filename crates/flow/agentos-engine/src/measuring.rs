@@ -5,7 +5,7 @@
 use agentos_tool::{Boundary, Confinement, Enforcement};
 
 use crate::ports::{AccountedRuns, EffectError, Measured};
-use crate::settle::Deps;
+use crate::settle::RunEffects;
 
 /// Measures the repository after a call. Changes that another run landed meanwhile are not writes of the tool.
 ///
@@ -15,11 +15,11 @@ use crate::settle::Deps;
 /// # Errors
 /// If the repository cannot be measured.
 pub(crate) fn measure_boundary(
-    deps: &Deps<'_>,
+    effects: &RunEffects<'_>,
     confinement: &Confinement,
     before: &dyn Measured,
 ) -> Result<Boundary, EffectError> {
-    let after = deps.repo.measure()?;
+    let after = effects.repo.measure()?;
     let state = before.state();
     // The usual case. Accounting for landings locks the repository, so it is left for a real difference.
     if state == after.state() {
@@ -29,9 +29,10 @@ pub(crate) fn measure_boundary(
         Enforcement::Kernel => true,
         Enforcement::Observed => false,
     };
-    if is_confined && let Some(AccountedRuns { after, runs }) = deps.repo.account_for(before)? {
+    if is_confined && let Some(AccountedRuns { after, runs }) = effects.repo.account_for(before)? {
         return Ok(Boundary::with_landings(confinement, state, after, runs));
     }
+    // 20 names are enough to see what happened; a build can change thousands of files.
     let paths = before.changed_paths(after.as_ref(), 20);
     Ok(Boundary::compare_states(
         confinement,

@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ports::{
-    Answer, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace, RecordReader,
-    Writes,
+    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace,
+    RecordReader, Writes,
 };
-use crate::recorded::{explain_unfit, parse_record, usage};
-use crate::settle::{self, ConsentRequest, Deps, Proposal};
+use crate::recorded::{explain_unfit, parse_record, usage_error};
+use crate::settle::{self, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
 
 /// A change that waits for a person.
@@ -38,21 +38,22 @@ pub struct OpenRequest {
 /// # Errors
 /// If the request is not open, or its change is not on the tape.
 pub async fn approve_request(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     tape: &dyn RecordReader,
     run: &RunId,
     id: &str,
     approver: Option<&str>,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
-    let (OpenRequest { request, .. }, diff) = read_open(tape, id, &deps.clock.now())?;
-    deps.repo.aim(&place_of(&request))?;
+    let (OpenRequest { request, .. }, diff) = read_open(tape, id, &effects.clock.now())?;
+    effects.repo.aim(&place_of(&request))?;
     let proposal = Proposal {
         run,
         answer: &diff,
+        // The canonical diff fits the base byte by byte, so it does not matter what the tool was shown.
         seen: Vec::new(),
         tool: ToolFacts {
-            at: deps.clock.now(),
+            at: effects.clock.now(),
             ..request.tool.clone()
         },
         reported_model: request.reported_model.clone(),
@@ -66,16 +67,17 @@ pub async fn approve_request(
     };
     let instruction = format!("Approve run {id}");
     let Some(who) = approver else {
-        return Ok(settle::apply(deps, "approve", &instruction, &proposal, cancel).await);
+        return Ok(settle::apply_answer(effects, "approve", &instruction, &proposal, cancel).await);
     };
-    let mut given = GivenConsent(answer_by(who, "approve", deps, &request));
-    let mut deps = Deps {
-        repo: deps.repo,
-        evidence: &mut *deps.evidence,
+    let mut given = GivenConsent(answer_by(who, "approve", effects, &request));
+    // The person has answered already, so the run's own source of consent is not asked.
+    let mut effects = RunEffects {
+        repo: effects.repo,
+        evidence: &mut *effects.evidence,
         consent: &mut given,
-        clock: deps.clock,
+        clock: effects.clock,
     };
-    Ok(settle::apply(&mut deps, "approve", &instruction, &proposal, cancel).await)
+    Ok(settle::apply_answer(&mut effects, "approve", &instruction, &proposal, cancel).await)
 }
 
 /// Closes a request for good, because the person `who` declines it. Returns the recorded answer.
@@ -83,14 +85,14 @@ pub async fn approve_request(
 /// # Errors
 /// If the request is not open, or the answer cannot be recorded.
 pub fn deny_request(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     tape: &dyn RecordReader,
     id: &str,
     who: &str,
 ) -> Result<Consent, EffectError> {
-    let asked = find_open(tape, id, &deps.clock.now())?.request;
-    let no = answer_by(who, "deny", deps, &asked);
-    settle::record_denial(deps, &asked, id, &no)?;
+    let asked = find_open(tape, id, &effects.clock.now())?.request;
+    let no = answer_by(who, "deny", effects, &asked);
+    settle::record_denial(effects, &asked, id, &no)?;
     Ok(no)
 }
 
@@ -122,8 +124,8 @@ pub fn read_open(
 fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
     let found = list_requests(tape, now)?;
     let Some(request) = found.into_iter().find(|request| request.run == run) else {
-        let other =
-            usage(format!("run `{run}` has no request for consent")).suggest_steps([NextStep::ListRequests]);
+        let other = usage_error(format!("run `{run}` has no request for consent"))
+            .suggest_steps([NextStep::ListRequests]);
         return Err(explain_unfit(tape, run, other)?);
     };
     if request.open {
@@ -145,10 +147,10 @@ fn is_expired(request: &ConsentRequest, now: &Timestamp) -> bool {
 }
 
 /// Makes a person's answer, bound to the hashes of the request, with the current time.
-fn answer_by(who: &str, how: &str, deps: &Deps<'_>, request: &ConsentRequest) -> Consent {
+fn answer_by(who: &str, how: &str, effects: &RunEffects<'_>, request: &ConsentRequest) -> Consent {
     Consent {
         who: who.to_owned(),
-        when: deps.clock.now(),
+        when: effects.clock.now(),
         how: how.to_owned(),
         hashes: request.hashes.clone(),
     }
@@ -253,6 +255,7 @@ fn place_of(request: &ConsentRequest) -> LandingPlace {
         Writes::CommitOnly => {
             LandingPlace::Branch(target.refname.trim_start_matches("refs/heads/").to_owned())
         }
+        // Not expected: a run that writes nothing leaves no request.
         Writes::Nothing => LandingPlace::AtHead,
     }
 }

@@ -135,6 +135,7 @@ impl Outcome {
     #[must_use]
     pub fn from_effect(run: &RunId, error: &EffectError) -> Self {
         let kind = match error.cause {
+            // The change itself, or the state it meets, is at fault: another answer or another state may land.
             Cause::Repository | Cause::Landing => OutcomeKind::Refused,
             Cause::Policy => OutcomeKind::Denied,
             Cause::Consent => OutcomeKind::ConsentNeeded,

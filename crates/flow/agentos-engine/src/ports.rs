@@ -81,6 +81,7 @@ impl EffectError {
     /// Makes a failed effect with its own message. The error is the first cause, and the error's sources follow.
     #[must_use]
     pub fn from_source(cause: Cause, code: &str, message: impl Into<String>, error: &dyn Error) -> Self {
+        // The message is another text here, so the error itself is a cause as well.
         let causes = std::iter::once(error.to_string()).chain(list_causes(error));
         Self::new(cause, code, message).caused_by(causes)
     }
@@ -221,7 +222,7 @@ pub trait LandingRecords {
 
 /// The active rules, and their text for the evidence.
 #[derive(Debug)]
-pub struct PolicyInForce {
+pub struct ActivePolicy {
     /// The rules.
     pub set: PolicySet,
     /// Every source except the built-in ones, with its layer and name.
@@ -291,7 +292,7 @@ pub trait Repository {
     ///
     /// # Errors
     /// If a rule file cannot be read or is invalid: then nothing is allowed.
-    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError>;
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError>;
 
     /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///
@@ -433,4 +434,4 @@ pub trait Clock {
 pub type IsOver = Box<dyn Fn() -> bool>;
 
 /// Becomes ready when the user wants to stop.
-pub type Cancel<'a> = BoxFuture<'a, ()>;
+pub type CancelSignal<'a> = BoxFuture<'a, ()>;

@@ -16,11 +16,13 @@ use crate::ports::{EffectError, RecordReader};
 /// # Errors
 /// If the blob is missing or damaged, or is no JSON.
 pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, EffectError> {
+    // A body over the limit of a line is a blob, and the record contains its digest under this name.
     let Some(id) = record.body.get("body_sha256").and_then(Value::as_str) else {
         return Ok(record.body.clone());
     };
     let bytes = tape.load_blob(id)?;
-    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("record {}: {error}", record.seq), &error))
+    serde_json::from_slice(&bytes)
+        .map_err(|error| invalid_record(format!("record {}: {error}", record.seq), &error))
 }
 
 /// Reads a record's body as the type of its kind.
@@ -29,7 +31,7 @@ pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, Effe
 /// If the body cannot be read, or has another form.
 pub fn parse_record<T: DeserializeOwned>(tape: &dyn RecordReader, record: &Record) -> Result<T, EffectError> {
     serde_json::from_value(read_body(tape, record)?).map_err(|error| {
-        invalid(
+        invalid_record(
             format!("record {} has an unexpected form: {error}", record.seq),
             &error,
         )
@@ -37,14 +39,14 @@ pub fn parse_record<T: DeserializeOwned>(tape: &dyn RecordReader, record: &Recor
 }
 
 /// Makes the error of a record that cannot be read.
-fn invalid(message: String, error: &serde_json::Error) -> EffectError {
+fn invalid_record(message: String, error: &serde_json::Error) -> EffectError {
     EffectError::from_source(Cause::Evidence, "evidence-invalid-record", message, error)
 }
 
 /// Makes the error of a run that is not on the tape.
 #[must_use]
 pub fn unknown_run(run: &str) -> EffectError {
-    usage(format!("there is no run `{run}` on the tape")).suggest_steps([NextStep::ListRuns])
+    usage_error(format!("there is no run `{run}` on the tape")).suggest_steps([NextStep::ListRuns])
 }
 
 /// Returns the error of a verb that cannot work on a run: [`unknown_run`] if there is no run of that name, else `other`.
@@ -64,6 +66,6 @@ pub(crate) fn explain_unfit(
 }
 
 /// Makes the error of a call that makes no sense for this run.
-pub(crate) fn usage(message: String) -> EffectError {
+pub(crate) fn usage_error(message: String) -> EffectError {
     EffectError::new(Cause::Usage, "usage", message)
 }

@@ -42,6 +42,7 @@ pub enum FlowBody {
 
 /// A body as the tape keeps it.
 #[derive(JsonSchema)]
+// The kind of the record says which body it is, so the body needs no tag of its own.
 #[serde(untagged)]
 pub enum Kept<T> {
     /// Complete, in the record itself.
@@ -253,12 +254,14 @@ fn place_record<T: Serialize>(
     let body = tape_body(evidence, record)?;
     let hash = evidence.record(kind, body, durability)?;
     let missing = || EffectError::new(Cause::Internal, "record", "a record was placed without a hash");
+    // Only `WithNext` has no hash yet, and this function is not called with it.
     hash.ok_or_else(missing)
 }
 
 /// Returns a record's body as the tape keeps it.
 fn tape_body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
     let whole = clean_value(record)?;
+    // Measured after secrets were removed: that is the text that would be on the line.
     let text = whole.to_string();
     if text.len() <= LONGEST_BODY {
         return Ok(whole);
@@ -294,20 +297,21 @@ fn clean_value<T: Serialize>(record: &T) -> Result<Value, EffectError> {
 
 /// Returns a record as JSON text. A record that has none is a bug, not a failure of the user's.
 fn to_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
-    serde_json::to_string(record).map_err(|error| inexpressible(&error))
+    serde_json::to_string(record).map_err(|error| no_json_error(&error))
 }
 
 fn parse_json(text: &str) -> Result<Value, EffectError> {
-    serde_json::from_str(text).map_err(|error| inexpressible(&error))
+    serde_json::from_str(text).map_err(|error| no_json_error(&error))
 }
 
-fn inexpressible(error: &serde_json::Error) -> EffectError {
+fn no_json_error(error: &serde_json::Error) -> EffectError {
     let message = format!("a record cannot be written as JSON: {error}");
     EffectError::from_source(Cause::Internal, "record", message, error)
 }
 
 /// Returns the refusal of a report; a general one if the report has none.
 pub(crate) fn refusal_of(report: &LandingReport) -> Refusal {
+    // Landing gives every refused report a refusal. Without one, the run must still end with a code.
     report.refusal.clone().unwrap_or_else(|| {
         Refusal::new(
             agentos_landing::RefusalCode::Malformed,

@@ -11,11 +11,11 @@ use agentos_tool::{
 
 /// Plays back one recorded answer, whatever the task.
 #[derive(Debug, Clone)]
-pub struct Replay {
+pub struct ReplayAdapter {
     recording: Option<String>,
 }
 
-impl Replay {
+impl ReplayAdapter {
     /// Makes a tool that answers with `recording`. `None` is reported as not configured.
     #[must_use]
     pub fn new(recording: Option<String>) -> Self {
@@ -23,7 +23,7 @@ impl Replay {
     }
 }
 
-impl Adapter for Replay {
+impl Adapter for ReplayAdapter {
     fn provider(&self) -> &str {
         "replay"
     }
@@ -55,6 +55,7 @@ impl Adapter for Replay {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let result = match &self.recording {
             Some(text) => {
+                // As a streaming tool does, so that front ends show a recording like any other answer.
                 progress.progress(Progress::Text(text.clone()));
                 Ok(ToolOutput {
                     text: text.clone(),
@@ -82,6 +83,7 @@ impl Adapter for Replay {
     }
 
     fn supports(&self) -> ToolCapabilities {
+        // Local: nothing leaves the machine, whichever model was recorded.
         ToolCapabilities::diff_only(ExecutionMode::Local, DiffQuality::Medium)
     }
 }

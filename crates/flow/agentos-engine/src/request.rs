@@ -1,18 +1,20 @@
 //! A task, its tool and its limits.
 //!
-//! Owns: the request, and waiting for work that the user may stop. Never: performs the task; `run` does.
+//! Owns: the request, waiting for work that the user may stop, and the error of a stopped call. Never: performs the task; `run` does.
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
 use agentos_policy::ToolFacts;
-use agentos_tool::{Adapter, EditFormat, RunId, TaskLimits, Timestamp, TokenPrices};
+use agentos_tool::{
+    Adapter, EditFormat, ErrorCategory, RunId, TaskLimits, Timestamp, TokenPrices, ToolError, ToolFailure,
+};
 
-use crate::ports::{Cancel, Check};
+use crate::ports::{CancelSignal, Check};
 
 /// A task and the tool that is to do it.
-pub struct Request<'a> {
+pub struct TaskRequest<'a> {
     /// The run.
     pub run: &'a RunId,
     /// The tool.
@@ -55,6 +57,7 @@ pub(crate) fn tool_facts(
         enforcement: adapter.confinement().enforcement,
         attempt,
         at,
+        // Set once the files are known.
         context_bytes: 0,
         target_ref: None,
         checked: false,
@@ -64,7 +67,7 @@ pub(crate) fn tool_facts(
 /// Waits for `work`. `None` if the user stopped it first: then the work is dropped, which closes its connection.
 pub(crate) async fn await_or_cancel<T>(
     mut work: impl Future<Output = T> + Unpin,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Option<T> {
     poll_fn(|context| {
         // The work first: an answer that is complete counts, even if the user stops the run in the same moment.
@@ -77,4 +80,28 @@ pub(crate) async fn await_or_cancel<T>(
         }
     })
     .await
+}
+
+/// Detail of the error of a call that the user stopped.
+const INTERRUPTED: &str = "interrupted";
+
+/// Returns true if the user stopped the call.
+#[must_use]
+pub fn was_interrupted(error: &ToolError) -> bool {
+    error.detail == INTERRUPTED
+}
+
+/// Makes the error of a call that the user stopped.
+pub(crate) fn interrupted_error() -> ToolError {
+    ToolError {
+        failure: ToolFailure::Failed,
+        category: ErrorCategory::Runtime,
+        detail: INTERRUPTED.to_owned(),
+        health: None,
+        message: "stopped by the user".to_owned(),
+        causes: Vec::new(),
+        advice: Box::default(),
+        endpoint: None,
+        latency_ms: 0,
+    }
 }

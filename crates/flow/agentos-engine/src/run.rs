@@ -24,26 +24,26 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ErrorCategory, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput,
+    Boundary, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput,
     ToolResult, ToolTask,
 };
 
 use crate::checking;
-use crate::context::{Context, gather_files, seen_files, unreadable};
+use crate::context::{Context, gather_files, seen_files, unreadable_base};
 use crate::measuring::measure_boundary;
-use crate::ports::{Cancel, EffectError, TargetInfo};
+use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
-use crate::request::{await_or_cancel, tool_facts};
-use crate::settle::{CHECK_STALE, Deps, Proposal, begin, close, record_answer, settle};
+use crate::request::{await_or_cancel, interrupted_error, tool_facts};
+use crate::settle::{CHECK_STALE, Proposal, RunEffects, begin_run, close, record_answer, settle};
 use crate::transcript::TranscriptRecorder;
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
 use crate::{Cause, Outcome, OutcomeKind};
 
-pub use crate::request::Request;
+pub use crate::request::{TaskRequest, was_interrupted};
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
-pub struct Proposed {
+pub struct JudgedCall {
     /// The verdict.
     pub result: ToolResult,
     /// The answer. `None` if the call failed.
@@ -61,31 +61,32 @@ pub struct Proposed {
 /// # Errors
 /// If an effect around the call fails. A failed call is no error but a verdict.
 async fn propose_change(
-    deps: &mut Deps<'_>,
-    request: &Request<'_>,
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
     attempt: u32,
     feedback: Option<String>,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
-) -> Result<Proposed, EffectError> {
+    cancel: &mut CancelSignal<'_>,
+) -> Result<JudgedCall, EffectError> {
     // Resolved for each attempt: the branch may have moved since the last one, and the tool must see the new files.
-    let target = deps.repo.target()?;
+    let target = effects.repo.target()?;
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
-        ..attempt_facts(request, attempt, deps.clock.now())
+        ..attempt_facts(request, attempt, effects.clock.now())
     };
     // A block, so that the base is closed while the tool works, which may take minutes.
     let context = {
-        let policy = deps.repo.policy(&target)?;
-        let base = deps.repo.base(&target)?;
+        let policy = effects.repo.policy(&target)?;
+        let base = effects.repo.base(&target)?;
         gather_files(request.files, base.as_ref(), &policy.set, &tool)?
     };
     let task = make_task(request, &context, attempt, feedback);
-    record_prompt(deps, &task, &context)?;
-    let began = deps.clock.now();
-    let heard = call_tool(deps, request, &task, progress, cancel).await?;
+    record_prompt(effects, &task, &context)?;
+    // After the files were read: the verdict's time is that of the call.
+    let began = effects.clock.now();
+    let heard = call_tool(effects, request, &task, progress, cancel).await?;
     if let Ok(output) = &heard.answer {
-        record_answer(deps, output.text.as_bytes(), attempt)?;
+        record_answer(effects, output.text.as_bytes(), attempt)?;
     }
     let call = CallFacts {
         tool: request.adapter.provider(),
@@ -106,13 +107,13 @@ async fn propose_change(
         boundary,
         transcript,
     } = heard;
-    let (result, change) = judge_answer(deps, &target, &call, &answer, &options, boundary)?;
-    record_result(deps, attempt, &result, transcript.as_deref())?;
+    let (result, change) = judge_answer(effects, &target, &call, &answer, &options, boundary)?;
+    record_result(effects, attempt, &result, transcript.as_deref())?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
         Err(error) => (None, Some(error)),
     };
-    Ok(Proposed {
+    Ok(JudgedCall {
         result,
         answer,
         context,
@@ -131,32 +132,32 @@ struct ToolReply {
 
 /// Calls the tool, and measures the repository before and after.
 async fn call_tool(
-    deps: &Deps<'_>,
-    request: &Request<'_>,
+    effects: &RunEffects<'_>,
+    request: &TaskRequest<'_>,
     task: &ToolTask,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<ToolReply, EffectError> {
-    let before = deps.repo.measure()?;
+    let before = effects.repo.measure()?;
     let recorder = TranscriptRecorder::new(progress);
     let outcome = await_or_cancel(request.adapter.run(task, &recorder), cancel).await;
     // Measured after a failed or stopped call as well: a tool can write and then fail.
     Ok(ToolReply {
         answer: outcome.unwrap_or_else(|| Err(interrupted_error())),
-        boundary: measure_boundary(deps, &request.adapter.confinement(), before.as_ref())?,
+        boundary: measure_boundary(effects, &request.adapter.confinement(), before.as_ref())?,
         transcript: recorder.transcript(),
     })
 }
 
 /// Records the verdict on a call, with the hash of the diff only: the landing record keeps the diff as a blob.
 fn record_result(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     attempt: u32,
     result: &ToolResult,
     transcript: Option<&str>,
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
-        .map(|text| deps.evidence.store_blob(text.as_bytes()))
+        .map(|text| effects.evidence.store_blob(text.as_bytes()))
         .transpose()?;
     let slim = ToolResult {
         diff: None,
@@ -167,7 +168,7 @@ fn record_result(
         result: &slim,
         transcript_sha256: transcript_sha256.as_deref(),
     };
-    records::record_now(deps.evidence, RecordKind::ToolResult, &called)?;
+    records::record_now(effects.evidence, RecordKind::ToolResult, &called)?;
     Ok(())
 }
 
@@ -175,43 +176,44 @@ fn record_result(
 ///
 /// # Errors
 /// If an effect around the call fails. The error is the recorded end of the run.
-pub async fn ask(
-    deps: &mut Deps<'_>,
-    request: &Request<'_>,
+pub async fn ask_once(
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
-) -> Result<Proposed, Box<Outcome>> {
-    let first = attempt_facts(request, 1, deps.clock.now());
-    let asked = match begin(deps, "tool run", &first, request.instruction) {
-        Ok(_) => propose_change(deps, request, 1, None, progress, cancel).await,
+    cancel: &mut CancelSignal<'_>,
+) -> Result<JudgedCall, Box<Outcome>> {
+    let first = attempt_facts(request, 1, effects.clock.now());
+    let asked = match begin_run(effects, "tool run", &first, request.instruction) {
+        Ok(_) => propose_change(effects, request, 1, None, progress, cancel).await,
         Err(error) => Err(error),
     };
-    asked.map_err(|error| Box::new(close(deps, Outcome::from_effect(request.run, &error))))
+    asked.map_err(|error| Box::new(close(effects, Outcome::from_effect(request.run, &error))))
 }
 
 /// Takes a task to its end: a commit, or one clear reason why not.
 pub async fn run(
-    deps: &mut Deps<'_>,
-    request: &Request<'_>,
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
     message: &str,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
-    let first = attempt_facts(request, 1, deps.clock.now());
-    let begun = match begin(deps, "run", &first, request.instruction) {
+    let first = attempt_facts(request, 1, effects.clock.now());
+    let begun = match begin_run(effects, "run", &first, request.instruction) {
         Ok(begun) => begun,
-        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+        Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
     };
     let mut feedback = None;
     let mut attempt = 1;
     let mut cost = Some(0_u64);
     loop {
-        let proposed = match propose_change(deps, request, attempt, feedback.take(), progress, cancel).await {
-            Ok(proposed) => proposed,
-            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
-        };
+        let proposed =
+            match propose_change(effects, request, attempt, feedback.take(), progress, cancel).await {
+                Ok(proposed) => proposed,
+                Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+            };
         let conclusion = conclude_answer(
-            deps,
+            effects,
             request,
             &proposed,
             (message, &begun),
@@ -249,30 +251,30 @@ pub async fn run(
 
 /// Takes one answer to its end: runs the user's check if the run has one, then lands it.
 async fn conclude_answer(
-    deps: &mut Deps<'_>,
-    request: &Request<'_>,
-    proposed: &Proposed,
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
+    proposed: &JudgedCall,
     (message, begun): (&str, &TargetInfo),
     attempt: u32,
     progress: &dyn ProgressSink,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
     if let Some(outcome) = find_unusable(request, proposed) {
-        return close(deps, outcome);
+        return close(effects, outcome);
     }
     let mut moved = None;
     let mut trial = 1;
     loop {
         let candidate = moved.as_ref().or(proposed.candidate.as_ref());
         let candidate = candidate.map(|(target, change)| (target, change));
-        let proof = match checking::check_candidate(deps, request, candidate, attempt, progress, cancel).await
-        {
-            Ok(proof) => proof,
-            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
-        };
+        let proof =
+            match checking::check_candidate(effects, request, candidate, attempt, progress, cancel).await {
+                Ok(proof) => proof,
+                Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+            };
         let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
         if let Some(failed) = tried.as_ref().filter(|tried| !tried.passed) {
-            let outcome = close(deps, checking::refuse_failed(request, failed));
+            let outcome = close(effects, checking::refuse_failed(request, failed));
             return Outcome {
                 check: tried,
                 ..outcome
@@ -281,13 +283,13 @@ async fn conclude_answer(
         let tool = ToolFacts {
             context_bytes: proposed.context.count_bytes(),
             checked: tried.is_some(),
-            ..attempt_facts(request, attempt, deps.clock.now())
+            ..attempt_facts(request, attempt, effects.clock.now())
         };
         let proposal = Proposal {
             proved: of,
-            ..proposal(request, proposed, tool, message)
+            ..make_proposal(request, proposed, tool, message)
         };
-        let outcome = settle(deps, &proposal, begun, cancel).await;
+        let outcome = settle(effects, &proposal, begun, cancel).await;
         let is_stale = outcome.code.as_deref() == Some(CHECK_STALE);
         if !is_stale || trial == checking::MAX_TRIALS {
             return Outcome {
@@ -297,7 +299,7 @@ async fn conclude_answer(
         }
         // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
         // Asking the tool again would cost a call for an answer that is probably still right.
-        moved = match checking::place_again(deps, &proposal) {
+        moved = match checking::place_again(effects, &proposal) {
             Ok(Some(candidate)) => Some(candidate),
             Ok(None) => {
                 return Outcome {
@@ -305,24 +307,30 @@ async fn conclude_answer(
                     ..outcome
                 };
             }
-            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+            Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
         };
         trial += 1;
     }
 }
 
 /// Returns the facts for policy about this attempt.
-fn attempt_facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
+fn attempt_facts(request: &TaskRequest<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
     tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
 /// Makes the task that the tool is given.
-fn make_task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
+fn make_task(
+    request: &TaskRequest<'_>,
+    context: &Context,
+    attempt: u32,
+    feedback: Option<String>,
+) -> ToolTask {
     ToolTask {
         task_id: request.run.clone(),
         instruction: request.instruction.to_owned(),
         context: context.files.clone(),
         edit_format: request.edit_format,
+        // Empty: policy judges every path of the change, so the tool's own restriction would prove nothing.
         allowed_paths: Vec::new(),
         forbidden_paths: Vec::new(),
         limits: request.limits.clone(),
@@ -332,20 +340,26 @@ fn make_task(request: &Request<'_>, context: &Context, attempt: u32, feedback: O
 }
 
 /// Records the task as the tool is given it, with the files and without secrets.
-fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
-    let prompt_sha256 = deps.evidence.store_blob(records::clean_json(task)?.as_bytes())?;
+fn record_prompt(
+    effects: &mut RunEffects<'_>,
+    task: &ToolTask,
+    context: &Context,
+) -> Result<(), EffectError> {
+    let prompt_sha256 = effects
+        .evidence
+        .store_blob(records::clean_json(task)?.as_bytes())?;
     let record = Prompted {
         attempt: task.attempt,
         prompt_sha256: &prompt_sha256,
         context: task.context.iter().map(|file| file.path.as_str()).collect(),
         withheld: &context.withheld,
     };
-    records::record_now(deps.evidence, RecordKind::Attempt, &record).map(drop)
+    records::record_now(effects.evidence, RecordKind::Attempt, &record).map(drop)
 }
 
 /// Places the answer without landing it, and returns the verdict with the change that was found.
 fn judge_answer(
-    deps: &Deps<'_>,
+    effects: &RunEffects<'_>,
     target: &TargetInfo,
     call: &CallFacts<'_>,
     answer: &Result<ToolOutput, ToolError>,
@@ -361,7 +375,7 @@ fn judge_answer(
             ));
         }
     };
-    let base = deps.repo.base(target)?;
+    let base = effects.repo.base(target)?;
     match land(output.text.as_bytes(), base.as_ref(), options) {
         Ok(found) => {
             let result = judge_call(call, Ok(output), &PlacedAnswer::Lands(&found), boundary);
@@ -371,12 +385,12 @@ fn judge_answer(
             let result = judge_call(call, Ok(output), &PlacedAnswer::Refused(&report), boundary);
             Ok((result, None))
         }
-        Err(LandError::Base(error)) => Err(unreadable(&error)),
+        Err(LandError::Base(error)) => Err(unreadable_base(&error)),
     }
 }
 
 /// Returns the outcome of a call whose answer must not be landed. `None` if it may be.
-fn find_unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
+fn find_unusable(request: &TaskRequest<'_>, proposed: &JudgedCall) -> Option<Outcome> {
     let result = &proposed.result;
     let failed = |cause: Cause, code: &str, message: String| {
         let mut outcome = Outcome::new(request.run, OutcomeKind::Failed, cause, message);
@@ -436,9 +450,9 @@ fn find_unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> 
     None
 }
 
-fn proposal<'a>(
-    request: &'a Request<'_>,
-    proposed: &'a Proposed,
+fn make_proposal<'a>(
+    request: &'a TaskRequest<'_>,
+    proposed: &'a JudgedCall,
     tool: ToolFacts,
     message: &str,
 ) -> Proposal<'a> {
@@ -466,29 +480,6 @@ fn proposal<'a>(
         partial: request.partial,
         answers: None,
         proved: None,
-    }
-}
-
-/// Detail of the error of a call that the user stopped.
-const INTERRUPTED: &str = "interrupted";
-
-/// Returns true if the user stopped the call.
-#[must_use]
-pub fn was_interrupted(error: &ToolError) -> bool {
-    error.detail == INTERRUPTED
-}
-
-fn interrupted_error() -> ToolError {
-    ToolError {
-        failure: ToolFailure::Failed,
-        category: ErrorCategory::Runtime,
-        detail: INTERRUPTED.to_owned(),
-        health: None,
-        message: "stopped by the user".to_owned(),
-        causes: Vec::new(),
-        advice: Box::default(),
-        endpoint: None,
-        latency_ms: 0,
     }
 }
 

@@ -33,8 +33,8 @@ use agentos_landing::{
 };
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 
-use crate::context::unreadable;
-use crate::ports::{Cancel, EffectError, PolicyInForce, TargetInfo};
+use crate::context::unreadable_base;
+use crate::ports::{ActivePolicy, CancelSignal, EffectError, TargetInfo};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
@@ -48,36 +48,36 @@ const MAX_MOVES: u32 = 64;
 /// Takes an answer to its end, on the branch that the run began with. Never fails: an error becomes the outcome and is
 /// recorded.
 pub async fn settle(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
-    settle_at(deps, proposal, begun, None, cancel).await
+    settle_at(effects, proposal, begun, None, cancel).await
 }
 
 /// Settles on a target whose state is known. If it moved since, the executor finds out.
 async fn settle_at(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
     known: Option<TargetInfo>,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
-    let outcome = attempt_landing(deps, proposal, begun, known, cancel).await;
+    let outcome = attempt_landing(effects, proposal, begun, known, cancel).await;
     let outcome = outcome.unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
-    close(deps, outcome)
+    close(effects, outcome)
 }
 
 /// Writes the last record of a run that did not land, and names the tape's head in the outcome.
-pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
+pub(crate) fn close(effects: &mut RunEffects<'_>, mut outcome: Outcome) -> Outcome {
     // A change that was written is no refusal, whatever failed after it: the tape would deny a commit that exists.
     if outcome.is_done() || outcome.written {
         return outcome;
     }
     let intent = outcome.evidence.take().and_then(|evidence| evidence.intent);
     match records::record_now(
-        deps.evidence,
+        effects.evidence,
         RecordKind::Refusal,
         &RefusalBody::from_outcome(&outcome),
     ) {
@@ -107,14 +107,14 @@ fn mark_unrecorded(outcome: &mut Outcome, error: &EffectError) {
 ///
 /// # Errors
 /// If the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
-pub fn begin(
-    deps: &mut Deps<'_>,
+pub fn begin_run(
+    effects: &mut RunEffects<'_>,
     verb: &str,
     tool: &ToolFacts,
     instruction: &str,
 ) -> Result<TargetInfo, EffectError> {
-    let target = deps.repo.target()?;
-    let policy = deps.repo.policy(&target)?;
+    let target = effects.repo.target()?;
+    let policy = effects.repo.policy(&target)?;
     let record = Begin {
         verb,
         provider: &tool.provider,
@@ -124,7 +124,7 @@ pub fn begin(
         target: &target,
         policy_sha256: policy.set.sha256(),
     };
-    records::record_with_next(deps.evidence, RecordKind::Task, &record)?;
+    records::record_with_next(effects.evidence, RecordKind::Task, &record)?;
     Ok(target)
 }
 
@@ -132,61 +132,61 @@ pub fn begin(
 ///
 /// # Errors
 /// If it cannot be recorded.
-pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
-    let answer_sha256 = deps.evidence.store_blob(answer)?;
+pub fn record_answer(effects: &mut RunEffects<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
+    let answer_sha256 = effects.evidence.store_blob(answer)?;
     let record = Answered {
         attempt,
         answer_sha256: &answer_sha256,
         bytes: answer.len(),
     };
-    records::record_with_next(deps.evidence, RecordKind::Answer, &record)?;
+    records::record_with_next(effects.evidence, RecordKind::Answer, &record)?;
     Ok(())
 }
 
 /// Lands an untrusted answer that a person brought: records the beginning and the answer, and takes it to the end.
-pub async fn apply(
-    deps: &mut Deps<'_>,
+pub async fn apply_answer(
+    effects: &mut RunEffects<'_>,
     verb: &str,
     instruction: &str,
     proposal: &Proposal<'_>,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
-    let begun = begin(deps, verb, &proposal.tool, instruction)
-        .and_then(|target| record_answer(deps, proposal.answer, proposal.attempt).map(|()| target));
+    let begun = begin_run(effects, verb, &proposal.tool, instruction)
+        .and_then(|target| record_answer(effects, proposal.answer, proposal.attempt).map(|()| target));
     match begun {
         // The target was resolved a moment ago. If it moved since then, the executor finds out.
-        Ok(target) => settle_at(deps, proposal, &target, Some(target.clone()), cancel).await,
+        Ok(target) => settle_at(effects, proposal, &target, Some(target.clone()), cancel).await,
         Err(error) => {
             let outcome = Outcome::from_effect(proposal.run, &error);
-            close(deps, outcome)
+            close(effects, outcome)
         }
     }
 }
 
 /// Runs the stations on the target, again from `place` each time the branch moved under them.
 async fn attempt_landing(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
     mut known: Option<TargetInfo>,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
     let mut moves = 0;
     loop {
         let target = match known.take() {
             Some(target) => target,
-            None => deps.repo.target()?,
+            None => effects.repo.target()?,
         };
         // The user named the branch by having it checked out. After a switch, the same words would mean another one.
         if target.refname != begun.refname {
             return Err(branch_switched(begun, &target));
         }
-        let found = match place_answer(deps, proposal, &target)? {
+        let found = match place_answer(effects, proposal, &target)? {
             Ok(found) => found,
             Err(report) => return Ok(refused_outcome(proposal, target, *report)),
         };
-        let policy = deps.repo.policy(&target)?;
-        match decide_and_land(deps, proposal, &target, found, &policy, cancel).await {
+        let policy = effects.repo.policy(&target)?;
+        match decide_and_land(effects, proposal, &target, found, &policy, cancel).await {
             // Another run or the user committed meanwhile. The executor compares the ref before it writes, so nothing was
             // written, and the answer may have a place on the new commit.
             Err(error) if error.base_moved && moves < MAX_MOVES => moves += 1,
@@ -209,11 +209,11 @@ fn branch_switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
 
 /// Places the answer on the target's base and records the report. The inner error is the report of a refusal.
 fn place_answer(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
 ) -> Result<Result<Found, Box<LandingReport>>, EffectError> {
-    let base = deps.repo.base(target)?;
+    let base = effects.repo.base(target)?;
     let options = LandOptions {
         seen: proposal.seen.clone(),
         partial: proposal.partial,
@@ -222,13 +222,13 @@ fn place_answer(
     let found = match land(proposal.answer, base.as_ref(), &options) {
         Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => Err(report),
-        Err(LandError::Base(error)) => return Err(unreadable(&error)),
+        Err(LandError::Base(error)) => return Err(unreadable_base(&error)),
     };
     drop(base);
     // A refused answer is recorded as well: the report says why, and a replay must refuse it in the same way.
     let (diff_sha256, diff_blob, report) = match &found {
         Ok(found) => {
-            let blob = deps.evidence.store_blob(found.change.canonical_diff())?;
+            let blob = effects.evidence.store_blob(found.change.canonical_diff())?;
             (Some(found.change.sha256()), Some(blob), &found.report)
         }
         Err(report) => (None, None, report.as_ref()),
@@ -241,13 +241,14 @@ fn place_answer(
         diff_blob_sha256: diff_blob.as_deref(),
         report,
     };
-    records::record_with_next(deps.evidence, RecordKind::Landing, &record)?;
+    records::record_with_next(effects.evidence, RecordKind::Landing, &record)?;
     Ok(found)
 }
 
 /// Makes the outcome of an answer that landing refused.
 fn refused_outcome(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
     let refusal = records::refusal_of(&report);
+    // A diff without effect is no failure of the answer: the files already are as it wants them.
     let kind = if refusal.code == RefusalCode::Empty {
         OutcomeKind::NothingToDo
     } else {
@@ -264,13 +265,13 @@ fn refused_outcome(proposal: &Proposal<'_>, target: TargetInfo, report: LandingR
 
 /// Records the decision, and the rules by which it was made.
 fn record_decision(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     change: &Change,
     decision: &Decision,
     target: &TargetInfo,
-    policy: &PolicyInForce,
+    policy: &ActivePolicy,
 ) -> Result<(), EffectError> {
-    let policy_blob = deps
+    let policy_blob = effects
         .evidence
         .store_blob(records::clean_json(&policy.sources)?.as_bytes())?;
     let record = DecisionBody {
@@ -280,18 +281,18 @@ fn record_decision(
         policy_blob_sha256: &policy_blob,
         decision,
     };
-    records::record_with_next(deps.evidence, RecordKind::Decision, &record)?;
+    records::record_with_next(effects.evidence, RecordKind::Decision, &record)?;
     Ok(())
 }
 
 /// Takes a placed change through decision, consent and approval to the executor.
 async fn decide_and_land(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     found: Found,
-    policy: &PolicyInForce,
-    cancel: &mut Cancel<'_>,
+    policy: &ActivePolicy,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
     verify_checked(proposal, target, &found.change)?;
     // Rules can test the target, and the target is known only now.
@@ -300,13 +301,13 @@ async fn decide_and_land(
         ..proposal.tool.clone()
     };
     let decision = decide_change(&policy.set, &found, &tool, proposal.reported_model.as_deref());
-    record_decision(deps, &found.change, &decision, target, policy)?;
+    record_decision(effects, &found.change, &decision, target, policy)?;
     let Found { change, report, .. } = found;
     let mut outcome = Outcome {
         report: Some(report),
         ..describe_change(proposal, target, &change)
     };
-    let consent = match request_consent(deps, proposal, (&change, &decision), target, cancel).await? {
+    let consent = match request_consent(effects, proposal, (&change, &decision), target, cancel).await? {
         ConsentResult::NotNeeded => None,
         ConsentResult::Given(consent) => Some(consent),
         ConsentResult::Declined => return Ok(declined_outcome(outcome, decision)),
@@ -352,7 +353,7 @@ async fn decide_and_land(
         }
     };
     outcome.decision = Some(decision);
-    carry_out(deps, proposal, target, approved, outcome)
+    carry_out(effects, proposal, target, approved, outcome)
 }
 
 /// Makes an outcome that names the change and its target.
@@ -381,13 +382,13 @@ fn verify_checked(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change)
 
 /// Has the executor write the change, and describes the result.
 fn carry_out(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     approved: agentos_policy::Approved<Change>,
     mut outcome: Outcome,
 ) -> Result<Outcome, EffectError> {
-    let written = landing::write(deps, proposal, target, approved);
+    let written = landing::write_change(effects, proposal, target, approved);
     let intent = written.intent;
     let (landed, recorded) = match written.landed {
         Ok(landed) => landed,
@@ -442,6 +443,7 @@ pub fn decide_change(
     reported_model: Option<&str>,
 ) -> Decision {
     let decision = policy.decide(&landed.change, &landed.facts, tool);
+    // The usual case. Each decision tests every rule on every path, so it is not made twice without need.
     if reported_model.is_none() || reported_model == tool.model.as_deref() {
         return decision;
     }
@@ -471,6 +473,7 @@ fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &str) -> Out
         }
         None => format!("{lead}: no rule allows it"),
     };
+    // The rule's own advice, because only its author knows what to do instead.
     outcome.hint = reason.and_then(|reason| reason.fix.clone());
     outcome.code = decision.code().map(|code| code.to_string());
     outcome.decision = Some(decision);
@@ -483,7 +486,7 @@ mod proposal;
 
 pub use crate::records::ConsentRequest;
 pub(crate) use consent::record_denial;
-pub use proposal::{CheckedChange, Deps, Proposal, patch_facts};
+pub use proposal::{CheckedChange, Proposal, RunEffects, patch_facts};
 
 use consent::{ConsentResult, answer_request, declined_outcome, request_consent, stopped_outcome};
 

@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use crate::Cause;
 use crate::ports::{
-    AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
-    EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
-    LandingRecords, Measured, PolicyInForce, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
+    AccountedRuns, ActivePolicy, Answer, CancelSignal, Clock, ConsentFuture, ConsentPort, ConsentQuestion,
+    Durability, EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory,
+    LandingPlace, LandingRecords, Measured, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
     Repository, RunPhase, TargetInfo, Writes,
 };
-use crate::settle::Deps;
+use crate::settle::RunEffects;
 
 /// Everything that the effects were asked to do, in order.
 pub(crate) type EffectLog = Rc<RefCell<Vec<String>>>;
@@ -107,6 +107,7 @@ fn commit_id(at: usize) -> String {
 
 /// Returns an id that files with the same content share.
 fn tree_id(files: Option<&TestFiles>) -> String {
+    // `DefaultHasher::new` has no random seed, so an id is the same in every test run.
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);
     format!("{:040x}", hasher.finish())
@@ -157,7 +158,7 @@ impl Repository for TestRepository {
         Ok(Box::new(base))
     }
 
-    fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+    fn policy(&self, _target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
         built_in_policy()
     }
 
@@ -176,6 +177,7 @@ impl Repository for TestRepository {
         order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
+        // As the executor's compare-and-swap of the ref.
         if target.base_commit != self.tip() {
             return Err(EffectError {
                 base_moved: true,
@@ -275,10 +277,10 @@ impl ReplayObjects for TestRepository {
 }
 
 /// Returns the built-in rules alone.
-pub(crate) fn built_in_policy() -> Result<Rc<PolicyInForce>, EffectError> {
+pub(crate) fn built_in_policy() -> Result<Rc<ActivePolicy>, EffectError> {
     let set = PolicySet::builtin();
     let set = set.map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
-    Ok(Rc::new(PolicyInForce {
+    Ok(Rc::new(ActivePolicy {
         set,
         sources: json!([]),
     }))
@@ -392,6 +394,7 @@ impl Evidence for TestTape {
         self.log
             .borrow_mut()
             .push(format!("make durable, the run {phase:?}"));
+        // The real tape has the executor sync the file too, so a test sees that call in the log.
         sync.map_or(Ok(()), |sync| sync(Path::new("tape")))
             .map_err(|error| EffectError::new(Cause::Evidence, "x", error.to_string()))
     }
@@ -409,6 +412,7 @@ pub(crate) struct TestReader(Rc<RefCell<TapeContent>>);
 
 impl RecordReader for TestReader {
     fn records(&self) -> Result<RecordStream<'_>, EffectError> {
+        // A copy: a run may append while the reader is used.
         let records = self.0.borrow().records.clone();
         Ok(Box::new(records.into_iter().map(Ok)))
     }
@@ -447,20 +451,20 @@ impl Clock for NoonClock {
 }
 
 /// Does the work of a run that nobody stops, and that nobody can be asked about.
-pub(crate) fn run_with_deps<T>(
+pub(crate) fn run_with_effects<T>(
     repo: &TestRepository,
     tape: &mut TestTape,
     run: &str,
-    work: impl AsyncFnOnce(&mut Deps<'_>, &RunId, &mut Cancel<'_>) -> T,
+    work: impl AsyncFnOnce(&mut RunEffects<'_>, &RunId, &mut CancelSignal<'_>) -> T,
 ) -> T {
-    let mut deps = Deps {
+    let mut effects = RunEffects {
         repo,
         evidence: tape,
         consent: &mut Nobody,
         clock: &NoonClock::default(),
     };
     let run = RunId::parse(run).unwrap();
-    let mut cancel: Cancel<'_> = Box::pin(std::future::pending());
+    let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(work(&mut deps, &run, &mut cancel))
+    runtime.block_on(work(&mut effects, &run, &mut cancel))
 }

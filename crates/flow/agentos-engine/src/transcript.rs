@@ -31,6 +31,7 @@ impl<'a> TranscriptRecorder<'a> {
 
     /// Returns the transcript. `None` if the tool wrote nothing besides its answer.
     pub(crate) fn transcript(&self) -> Option<String> {
+        // A panic elsewhere cannot leave the text half changed, so a poisoned lock is used all the same.
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.left_out {
             _ if kept.text.is_empty() => None,

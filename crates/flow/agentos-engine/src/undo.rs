@@ -12,10 +12,11 @@ use agentos_tool::RunId;
 use serde::Deserialize;
 
 use crate::ports::{
-    Cancel, EffectError, LandingCommit, LandingHistory, LandingPlace, RecordReader, RecordedLanding, Writes,
+    CancelSignal, EffectError, LandingCommit, LandingHistory, LandingPlace, RecordReader, RecordedLanding,
+    Writes,
 };
-use crate::recorded::{explain_unfit, parse_record, usage};
-use crate::settle::{self, Deps, Proposal, patch_facts};
+use crate::recorded::{explain_unfit, parse_record, usage_error};
+use crate::settle::{self, Proposal, RunEffects, patch_facts};
 use crate::{Cause, Outcome};
 
 /// Instruction of an undo's task, before the id of the run that is undone.
@@ -40,34 +41,37 @@ pub struct UndoOrder<'a> {
 /// # Errors
 /// If no such run landed anything, or its change has no inverse.
 pub async fn undo_run(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     tape: &dyn RecordReader,
     history: &dyn LandingHistory,
     order: &UndoOrder<'_>,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
     let FoundLanding { landing, undid } = find_landing(tape, history, order.named)?;
     let change = history.read_change(&landing)?;
+    // The inverse as a diff, and not a reset: work that was committed since then stays, or the undo has no place.
     let inverse = change.inverse().map_err(|error| no_way_back(&error))?;
-    deps.repo.aim(&place_of(history, &landing, order.is_dry)?)?;
+    effects.repo.aim(&place_of(history, &landing, order.is_dry)?)?;
     let instruction = format!("{UNDO_RUN}{}", landing.run);
     let proposal = Proposal {
         run: order.run,
         answer: inverse.canonical_diff(),
         seen: Vec::new(),
         tool: ToolFacts {
+            // A name of its own, so that rules can treat the way back differently from a patch.
             provider: "undo".to_owned(),
-            ..patch_facts(deps.clock.now())
+            ..patch_facts(effects.clock.now())
         },
         reported_model: None,
         message: commit_message(&landing),
+        // Without the tape, the history still says which run this commit undoes.
         trailers: vec![("AgentOS-Undo".to_owned(), landing.run.clone())],
         attempt: 1,
         partial: false,
         answers: None,
         proved: None,
     };
-    let mut outcome = settle::apply(deps, "undo", &instruction, &proposal, cancel).await;
+    let mut outcome = settle::apply_answer(effects, "undo", &instruction, &proposal, cancel).await;
     if outcome.is_done() {
         let words = describe_undone(&landing, undid.as_deref(), order.is_dry);
         outcome.message.push_str(&words);
@@ -152,6 +156,7 @@ fn explain_no_place(
     is_undone: bool,
 ) -> (String, Vec<NextStep>) {
     let run = &landing.run;
+    // Only for a better hint: an unreadable history must not replace the outcome.
     let commits = history.landing_commits(MOST_SEARCHED).unwrap_or_default();
     let is_its = |commit: &LandingCommit| {
         Some(&commit.id) == landing.commit.as_ref() || commit.run.as_ref() == Some(run)
@@ -204,6 +209,7 @@ fn find_landing(
     let mut newest_first = landings.into_iter().rev();
     let found = match named {
         Some(run) => newest_first.find(|landing| landing.run == run),
+        // A dry run leaves a receipt too, and wrote nothing that could be taken back.
         None => newest_first.find(|landing| landing.writes != Writes::Nothing),
     };
     match (found, named) {
@@ -212,7 +218,8 @@ fn find_landing(
             Ok(FoundLanding { landing, undid })
         }
         (None, Some(run)) => {
-            let other = usage(format!("run `{run}` has landed nothing")).suggest_steps([NextStep::ListRuns]);
+            let other =
+                usage_error(format!("run `{run}` has landed nothing")).suggest_steps([NextStep::ListRuns]);
             Err(explain_unfit(tape, run, other)?)
         }
         (None, None) => Err(EffectError::new(
@@ -259,6 +266,7 @@ fn read_landings(
             .into_iter()
             .filter_map(|(seq, intent)| Some((seq, complete_intent(&commits, intent)?)));
         landed.extend(made);
+        // By their places on the tape, because "the last one that landed" is the default of an undo.
         landed.sort_by_key(|(seq, _)| *seq);
     }
     Ok(RecordedLandings {

@@ -97,6 +97,7 @@ fn add_answer(result: &mut ToolResult, call: &CallFacts<'_>, output: &ToolOutput
         PlacedAnswer::Nothing => {}
         PlacedAnswer::Lands(found) => {
             let stats = found.change.stats();
+            // A result is JSON text. A diff that is not UTF-8 is on the tape as a blob.
             result.diff = String::from_utf8(found.change.canonical_diff().to_vec()).ok();
             result.output_kind = OutputKind::Diff;
             result.diff_sha256 = Some(found.change.sha256().to_owned());
@@ -117,6 +118,7 @@ fn add_answer(result: &mut ToolResult, call: &CallFacts<'_>, output: &ToolOutput
     }
     // After the placing: a cut answer may land by chance, and must not count as a success.
     match output.finish {
+        // Some servers give no reason. Their answers are judged by what lands.
         FinishReason::Stop | FinishReason::Unknown => {}
         FinishReason::Length => {
             mark_failed(

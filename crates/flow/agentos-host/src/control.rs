@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentos_engine::ports::Cancel;
+use agentos_engine::ports::CancelSignal;
 use tokio::sync::{mpsc, watch};
 
 use crate::consent::ConsentAnswer;
@@ -46,7 +46,7 @@ pub(crate) struct Stopping {
 
 impl Stopping {
     /// Becomes ready when the run is asked to stop. A caller that has dropped its control never asks.
-    pub(crate) fn cancel(&self) -> Cancel<'static> {
+    pub(crate) fn cancel(&self) -> CancelSignal<'static> {
         let mut receiver = self.receiver.clone();
         Box::pin(async move {
             // A dropped sender is not a wish to stop: the run goes on to its end.

@@ -74,7 +74,7 @@ pub use agentos_api::{
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::OpenRequest;
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
-pub use agentos_engine::run::{Proposed, was_interrupted};
+pub use agentos_engine::run::{JudgedCall, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
 pub use agentos_engine::{Cause, Outcome, OutcomeKind, Tried};
 pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};

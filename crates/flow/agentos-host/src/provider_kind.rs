@@ -59,7 +59,7 @@ impl From<String> for ProviderKind {
 
 #[cfg(test)]
 mod tests {
-    use agentos_engine::Replay;
+    use agentos_engine::ReplayAdapter;
     use agentos_tool::Adapter;
 
     use super::*;
@@ -78,6 +78,6 @@ mod tests {
             assert_eq!(ProviderKind::from(name), kind);
             assert_eq!(kind.name(), name);
         }
-        assert_eq!(Replay::new(None).provider(), ProviderKind::Replay.name());
+        assert_eq!(ReplayAdapter::new(None).provider(), ProviderKind::Replay.name());
     }
 }

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, AccountedRuns, EffectError, LandOrder, Landed, LandingPlace, LandingRecords, Measured,
-    PolicyInForce, TargetInfo, Writes,
+    self, AccountedRuns, ActivePolicy, EffectError, LandOrder, Landed, LandingPlace, LandingRecords,
+    Measured, TargetInfo, Writes,
 };
 use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
@@ -79,7 +79,7 @@ pub struct RepositoryPort {
     stop: StopFlag,
     layers: Vec<PolicySource>,
     /// The last policy that was loaded, with its base commit. `None` before the first.
-    policy: RefCell<Option<(String, Rc<PolicyInForce>)>>,
+    policy: RefCell<Option<(String, Rc<ActivePolicy>)>>,
 }
 
 impl RepositoryPort {
@@ -146,7 +146,7 @@ impl ports::Repository for RepositoryPort {
         Ok(Box::new(base))
     }
 
-    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
         // Compiling the rules costs more than landing a small change, and one base has one policy.
         if let Some((base, policy)) = &*self.policy.borrow()
             && *base == target.base_commit
@@ -171,7 +171,7 @@ impl ports::Repository for RepositoryPort {
         let told = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
         });
-        let policy = Rc::new(PolicyInForce {
+        let policy = Rc::new(ActivePolicy {
             set,
             sources: told.collect(),
         });

@@ -4,7 +4,7 @@
 //! [`open_requests`].
 
 use agentos_engine::open_requests::{self, OpenRequest};
-use agentos_engine::ports::{Cancel, EffectError};
+use agentos_engine::ports::{CancelSignal, EffectError};
 use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,12 +53,12 @@ pub(crate) async fn approve_request(
     run: &RunId,
     id: &str,
     consents: bool,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let user = consents.then(|| host.environment().user_name());
     let mut ports = session.revisit_ports();
-    let (deps, tape) = (&mut ports.deps, ports.tape);
-    let landed = open_requests::approve_request(deps, tape, run, id, user.as_deref(), cancel);
+    let (effects, tape) = (&mut ports.effects, ports.tape);
+    let landed = open_requests::approve_request(effects, tape, run, id, user.as_deref(), cancel);
     Ok(landed.await?.into())
 }
 
@@ -89,7 +89,7 @@ impl Host {
         // The no is a run of its own, with records and a signed end. There is nothing more to ask.
         let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
         let mut ports = session.revisit_ports();
-        let no = open_requests::deny_request(&mut ports.deps, ports.tape, request, who)?;
+        let no = open_requests::deny_request(&mut ports.effects, ports.tape, request, who)?;
         session.seal_run(self);
         Ok(DeniedRequest {
             version: 1,

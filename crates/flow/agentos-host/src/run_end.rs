@@ -3,7 +3,7 @@
 //! Owns: the type. Never: decides how a run ends.
 
 use agentos_engine::Outcome;
-use agentos_engine::run::Proposed;
+use agentos_engine::run::JudgedCall;
 
 /// The end of a run.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub enum RunEnd {
     /// The outcome of a change.
     Outcome(Box<RunOutcome>),
     /// The answer to a question and the verdict on it.
-    Verdict(Box<Proposed>),
+    Verdict(Box<JudgedCall>),
 }
 
 impl RunEnd {

@@ -11,7 +11,7 @@ use agentos_api::Notice;
 use agentos_engine::ports::{
     Clock, Durability, EffectError, Evidence, LandingHistory, RecordReader, RunPhase,
 };
-use agentos_engine::settle::Deps;
+use agentos_engine::settle::RunEffects;
 use agentos_evidence::{RecordKind, Store};
 use agentos_executor::{CopyFolder, Recovered, Repository};
 use agentos_tool::RunId;
@@ -31,7 +31,7 @@ use crate::tape::{Tape, TapeReader, evidence_error};
 /// The effects of a run that works on an earlier one.
 pub struct RevisitPorts<'a> {
     /// The effects that every run needs.
-    pub deps: Deps<'a>,
+    pub effects: RunEffects<'a>,
     /// The tape of every run, for reading.
     pub tape: &'a dyn RecordReader,
     /// The landings of earlier runs.
@@ -91,8 +91,8 @@ impl Session {
     }
 
     /// Returns the effects, for the engine.
-    pub fn deps(&mut self) -> Deps<'_> {
-        Deps {
+    pub fn run_effects(&mut self) -> RunEffects<'_> {
+        RunEffects {
             repo: &self.port,
             evidence: &mut self.tape,
             consent: &mut self.approver,
@@ -105,7 +105,7 @@ impl Session {
         RevisitPorts {
             tape: &self.reader,
             history: &self.port,
-            deps: Deps {
+            effects: RunEffects {
                 repo: &self.port,
                 evidence: &mut self.tape,
                 consent: &mut self.approver,

@@ -8,8 +8,8 @@ use std::path::Path;
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context_search::{self, ContextQuery};
-use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
-use agentos_engine::run::{self as flow, Request};
+use agentos_engine::ports::{CancelSignal, Check, Clock as _, EffectError};
+use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
 use agentos_policy::ToolFacts;
 use agentos_tool::{EditFormat, RunId, TaskLimits};
@@ -85,7 +85,7 @@ pub(crate) async fn run_task(
     run: &RunId,
     spec: &TaskSpec,
     events: &EventSender,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
     let checker = Checker::prepare_check(
@@ -110,7 +110,7 @@ pub(crate) async fn run_task(
         events.send_event(RunEvent::ContextFound(found.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
-    let request = Request {
+    let request = TaskRequest {
         partial: spec.partial,
         // 0 is the default of the type, and means that the caller has not decided.
         attempts: spec.attempts.max(1),
@@ -119,7 +119,7 @@ pub(crate) async fn run_task(
         ..make_request(run, spec, &tool, &task, &files)?
     };
     events.send_event(RunEvent::Began(Activity::AskingTool));
-    let outcome = flow::run(&mut session.deps(), &request, &message, events, cancel).await;
+    let outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
     Ok(name_empty_difference(outcome, &tool).into())
 }
 
@@ -133,14 +133,14 @@ pub(crate) async fn ask_tool(
     run: &RunId,
     spec: &TaskSpec,
     events: &EventSender,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
     let files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
     events.send_event(RunEvent::Began(Activity::AskingTool));
     Ok(
-        match flow::ask(&mut session.deps(), &request, events, cancel).await {
+        match flow::ask_once(&mut session.run_effects(), &request, events, cancel).await {
             Ok(proposed) => RunEnd::Verdict(Box::new(proposed)),
             Err(outcome) => (*outcome).into(),
         },
@@ -152,7 +152,7 @@ pub(crate) async fn land_answer(
     session: &mut Session,
     run: &RunId,
     spec: &AnswerSpec,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> RunEnd {
     let proposal = Proposal {
         run,
@@ -169,8 +169,8 @@ pub(crate) async fn land_answer(
         answers: None,
         proved: None,
     };
-    let outcome = settle::apply(
-        &mut session.deps(),
+    let outcome = settle::apply_answer(
+        &mut session.run_effects(),
         &spec.verb,
         &spec.instruction,
         &proposal,
@@ -264,8 +264,8 @@ fn make_request<'a>(
     tool: &'a Tool,
     task: &'a str,
     files: &'a [String],
-) -> Result<Request<'a>, EffectError> {
-    Ok(Request {
+) -> Result<TaskRequest<'a>, EffectError> {
+    Ok(TaskRequest {
         run,
         adapter: tool.adapter.as_ref(),
         model: tool.model.clone(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use agentos_api::{NextStep, Notice};
 use agentos_durable::LinkRule;
 use agentos_engine::ports::EffectError;
-use agentos_engine::{Cause, Replay};
+use agentos_engine::{Cause, ReplayAdapter};
 use agentos_net::Names;
 use agentos_profile::{Flags, Layers, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve};
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
@@ -274,7 +274,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         None => None,
     };
     Ok(Tool {
-        adapter: Box::new(Replay::new(recording)),
+        adapter: Box::new(ReplayAdapter::new(recording)),
         model: Some("recorded".to_owned()),
         price: TokenPrices::default(),
         timeout_seconds: 60,

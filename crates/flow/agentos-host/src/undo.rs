@@ -2,7 +2,7 @@
 //!
 //! Owns: reading the earlier landings from the executor. Never: chooses the run to undo; see [`undo`].
 
-use agentos_engine::ports::{Cancel, EffectError, LandingCommit, LandingHistory, RecordedLanding};
+use agentos_engine::ports::{CancelSignal, EffectError, LandingCommit, LandingHistory, RecordedLanding};
 use agentos_engine::undo::{self, UndoOrder};
 use agentos_executor::{RUN_TRAILER, TargetSpec};
 use agentos_landing::Change;
@@ -21,11 +21,11 @@ pub(crate) async fn undo_run(
     run: &RunId,
     named: Option<&str>,
     is_dry: bool,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let mut ports = session.revisit_ports();
     let order = UndoOrder { run, named, is_dry };
-    let undone = undo::undo_run(&mut ports.deps, ports.tape, ports.history, &order, cancel);
+    let undone = undo::undo_run(&mut ports.effects, ports.tape, ports.history, &order, cancel);
     Ok(undone.await?.into())
 }
 

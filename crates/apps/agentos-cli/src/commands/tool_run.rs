@@ -4,7 +4,7 @@
 
 use agentos_api::unsaid_causes;
 use agentos_host::{
-    Cause, EffectError, Proposed, RunEnd, RunSpec, RunWork, SessionOptions, TaskSpec, was_interrupted,
+    Cause, EffectError, JudgedCall, RunEnd, RunSpec, RunWork, SessionOptions, TaskSpec, was_interrupted,
 };
 use agentos_tool::{FinishReason, ResultStatus, RunId, ToolFailure};
 
@@ -38,7 +38,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     }
 }
 
-fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
+fn show_result(app: &App, proposed: &JudgedCall) -> Result<(), EffectError> {
     if !proposed.context.withheld.is_empty() {
         let left_out = render::outcome::format_withheld(&proposed.context.withheld);
         // Withheld files change the answer, so they are reported even with `--quiet`.
@@ -80,7 +80,7 @@ fn show_result(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     written.map_err(|error| output_failed(&error))
 }
 
-fn exit_status(proposed: &Proposed) -> Exit {
+fn exit_status(proposed: &JudgedCall) -> Exit {
     let result = &proposed.result;
     // A tool that wrote to the repository failed the run, however good its answer is, so this comes before the answer
     // is judged.

@@ -6,28 +6,33 @@ use serde_json::json;
 
 use super::*;
 use crate::settle::{self, Proposal, patch_facts};
-use crate::test_ports::{TestRepository, TestTape, run_with_deps};
+use crate::test_ports::{TestRepository, TestTape, run_with_effects};
 use crate::{Outcome, OutcomeKind};
 
 const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
 
 fn apply(repo: &TestRepository, tape: &TestTape, run: &str, answer: &[u8]) -> Outcome {
-    run_with_deps(repo, &mut tape.begin_run(run), run, async |deps, run, cancel| {
-        let proposal = Proposal {
-            run,
-            answer,
-            seen: Vec::new(),
-            tool: patch_facts(Timestamp::from_unix_seconds(0)),
-            reported_model: None,
-            message: "x".to_owned(),
-            trailers: Vec::new(),
-            attempt: 1,
-            partial: false,
-            answers: None,
-            proved: None,
-        };
-        settle::apply(deps, "apply", "x", &proposal, cancel).await
-    })
+    run_with_effects(
+        repo,
+        &mut tape.begin_run(run),
+        run,
+        async |effects, run, cancel| {
+            let proposal = Proposal {
+                run,
+                answer,
+                seen: Vec::new(),
+                tool: patch_facts(Timestamp::from_unix_seconds(0)),
+                reported_model: None,
+                message: "x".to_owned(),
+                trailers: Vec::new(),
+                attempt: 1,
+                partial: false,
+                answers: None,
+                proved: None,
+            };
+            settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
+        },
+    )
 }
 
 fn landed_once() -> (TestRepository, TestTape) {
@@ -111,13 +116,13 @@ fn what_cannot_be_derived_again_says_why() {
 fn a_run_without_an_answer_has_nothing_to_replay() {
     let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
     let tape = TestTape::default();
-    run_with_deps(
+    run_with_effects(
         &repo,
         &mut tape.begin_run("begins"),
         "begins",
-        async |deps, _, _| {
+        async |effects, _, _| {
             let facts = patch_facts(Timestamp::from_unix_seconds(0));
-            settle::begin(deps, "run", &facts, "x").unwrap();
+            settle::begin_run(effects, "run", &facts, "x").unwrap();
         },
     );
     let report = replay(&repo, &tape);

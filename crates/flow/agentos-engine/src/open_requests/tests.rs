@@ -7,7 +7,7 @@ use super::*;
 use crate::OutcomeKind;
 use crate::ports::{Clock as _, TargetInfo};
 use crate::settle::patch_facts;
-use crate::test_ports::{NoonClock, TestRepository, TestTape, run_with_deps};
+use crate::test_ports::{NoonClock, TestRepository, TestTape, run_with_effects};
 
 fn asked(run: &str, expires: u64) -> RequestStep {
     let request = ConsentRequest {
@@ -107,11 +107,11 @@ const WORKFLOW: &[u8] = b"--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0
 /// A change of a workflow that nobody could be asked about, in the run `asks`.
 fn workflow_asked(repo: &TestRepository) -> TestTape {
     let tape = TestTape::default();
-    let outcome = run_with_deps(
+    let outcome = run_with_effects(
         repo,
         &mut tape.begin_run("asks"),
         "asks",
-        async |deps, run, cancel| {
+        async |effects, run, cancel| {
             let proposal = Proposal {
                 run,
                 answer: WORKFLOW,
@@ -125,7 +125,7 @@ fn workflow_asked(repo: &TestRepository) -> TestTape {
                 answers: None,
                 proved: None,
             };
-            settle::apply(deps, "apply", "x", &proposal, cancel).await
+            settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
         },
     );
     assert_eq!(outcome.outcome, OutcomeKind::ConsentNeeded, "{}", outcome.message);
@@ -144,12 +144,12 @@ fn an_approval_lands_the_change_that_was_asked_for_and_closes_the_request() {
         (Some("dana"), OutcomeKind::Landed, 0),
     ] {
         let name = if approver.is_some() { "approves" } else { "looks" };
-        let outcome = run_with_deps(
+        let outcome = run_with_effects(
             &repo,
             &mut tape.begin_run(name),
             name,
-            async |deps, run, cancel| {
-                approve_request(deps, &tape.reader(), run, "asks", approver, cancel).await
+            async |effects, run, cancel| {
+                approve_request(effects, &tape.reader(), run, "asks", approver, cancel).await
             },
         );
         let outcome = outcome.unwrap();
@@ -167,11 +167,11 @@ fn an_approval_lands_the_change_that_was_asked_for_and_closes_the_request() {
 fn a_request_that_was_answered_or_never_made_cannot_be_answered() {
     let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
     let tape = workflow_asked(&repo);
-    let no = run_with_deps(
+    let no = run_with_effects(
         &repo,
         &mut tape.begin_run("denies"),
         "denies",
-        async |deps, _, _| deny_request(deps, &tape.reader(), "asks", "dana"),
+        async |effects, _, _| deny_request(effects, &tape.reader(), "asks", "dana"),
     );
     assert_eq!(no.unwrap().who, "dana");
     let late = Timestamp::from_unix_seconds(u64::from(u32::MAX));

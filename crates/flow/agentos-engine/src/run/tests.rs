@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::*;
 use crate::ports::{Check, Durability, Evidence, RunPhase};
 use crate::test_ports::{Nobody, NoonClock, TestRepository, TestTape};
-use crate::{Replay, Tried};
+use crate::{ReplayAdapter, Tried};
 
 const DIFF: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
 
@@ -116,8 +116,11 @@ fn run_checked(
         trials,
         bases: RefCell::default(),
     };
-    let (id, adapter) = (RunId::parse("run-1").unwrap(), Replay::new(Some(DIFF.to_owned())));
-    let request = Request {
+    let (id, adapter) = (
+        RunId::parse("run-1").unwrap(),
+        ReplayAdapter::new(Some(DIFF.to_owned())),
+    );
+    let request = TaskRequest {
         run: &id,
         adapter: &adapter,
         model: None,
@@ -140,15 +143,15 @@ fn run_checked(
         repo,
         meanwhile: before_next_trial,
     };
-    let mut deps = Deps {
+    let mut effects = RunEffects {
         repo,
         evidence: &mut tape,
         consent: &mut Nobody,
         clock: &NoonClock::default(),
     };
-    let mut cancel: Cancel<'_> = Box::pin(std::future::pending());
+    let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(run(&mut deps, &request, "x", &NoProgress, &mut cancel));
+    let outcome = runtime.block_on(run(&mut effects, &request, "x", &NoProgress, &mut cancel));
     (outcome, check.bases.take())
 }
 

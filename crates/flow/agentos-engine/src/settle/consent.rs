@@ -9,8 +9,8 @@ use agentos_landing::Change;
 use agentos_policy::{ApprovalHashes, Consent, Decision, Effect};
 use agentos_tool::{RunId, Timestamp};
 
-use super::proposal::{Deps, Proposal};
-use crate::ports::{Answer, Cancel, ConsentQuestion, EffectError, TargetInfo, Writes};
+use super::proposal::{Proposal, RunEffects};
+use crate::ports::{Answer, CancelSignal, ConsentQuestion, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody, ConsentRequest};
 use crate::request::await_or_cancel;
 use crate::{Cause, Outcome, OutcomeKind};
@@ -40,11 +40,11 @@ pub(super) enum ConsentResult {
 /// # Errors
 /// If the answer cannot be recorded.
 pub(super) async fn request_consent(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     (change, decision): (&Change, &Decision),
     target: &TargetInfo,
-    cancel: &mut Cancel<'_>,
+    cancel: &mut CancelSignal<'_>,
 ) -> Result<ConsentResult, EffectError> {
     match decision.effect() {
         Effect::Allow | Effect::Deny => return Ok(ConsentResult::NotNeeded),
@@ -56,7 +56,8 @@ pub(super) async fn request_consent(
         decision,
         hashes: &hashes,
     };
-    let asked = await_or_cancel(deps.consent.ask(question), cancel).await;
+    let asked = await_or_cancel(effects.consent.ask(question), cancel).await;
+    // Stopping withdraws the question, and is no answer to it: the request stays open.
     let is_stopped = asked.is_none();
     let answer = asked.unwrap_or(Answer::Nobody);
     let (given, consent) = match &answer {
@@ -66,7 +67,7 @@ pub(super) async fn request_consent(
     let request = match (&answer, target.writes) {
         // A run that writes nothing leaves no request: an answer to it would have no effect.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
-        (Answer::Nobody, _) => Some(make_request(deps, proposal, change, target, &hashes)?),
+        (Answer::Nobody, _) => Some(make_request(effects, proposal, change, target, &hashes)?),
     };
     let record = ConsentBody {
         given,
@@ -76,7 +77,7 @@ pub(super) async fn request_consent(
         answers: proposal.answers.as_deref(),
     };
     // After a yes, the intent follows and makes this durable; after a no, the refusal does.
-    records::record_with_next(deps.evidence, RecordKind::Consent, &record)?;
+    records::record_with_next(effects.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => ConsentResult::Given(consent),
         Answer::No => ConsentResult::Declined,
@@ -115,18 +116,19 @@ pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, run: &Ru
 
 /// Makes the request that stays open, with everything that a later answer needs to land the change.
 fn make_request(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     change: &Change,
     target: &TargetInfo,
     hashes: &ApprovalHashes,
 ) -> Result<ConsentRequest, EffectError> {
-    let now = deps.clock.now().unix_seconds();
+    let now = effects.clock.now().unix_seconds();
     let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();
     Ok(ConsentRequest {
         hashes: hashes.clone(),
         target: target.clone(),
-        diff_blob_sha256: deps.evidence.store_blob(change.canonical_diff())?,
+        // The diff and not the answer: a later approval must land exactly what was shown.
+        diff_blob_sha256: effects.evidence.store_blob(change.canonical_diff())?,
         tool: proposal.tool.clone(),
         reported_model: proposal.reported_model.clone(),
         message: proposal.message.clone(),
@@ -140,7 +142,7 @@ fn make_request(
 /// # Errors
 /// If the record cannot be made durable.
 pub(crate) fn record_denial(
-    deps: &mut Deps<'_>,
+    effects: &mut RunEffects<'_>,
     request: &ConsentRequest,
     run: &str,
     no: &Consent,
@@ -152,6 +154,7 @@ pub(crate) fn record_denial(
         request: None,
         answers: Some(run),
     };
-    records::record_now(deps.evidence, RecordKind::Consent, &record)?;
+    // Durable at once: no other record of this run follows.
+    records::record_now(effects.evidence, RecordKind::Consent, &record)?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use agentos_landing::Change;
 use agentos_policy::{ApprovalHashes, Approved};
 use serde_json::Value;
 
-use super::proposal::{Deps, Proposal};
+use super::proposal::{Proposal, RunEffects};
 use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, RunPhase, TargetInfo, Writes};
 use crate::records::{self, IntentBody};
 
@@ -21,8 +21,8 @@ pub(super) struct WriteResult {
 }
 
 /// Has the executor write the change, with intent and receipt recorded on the way.
-pub(super) fn write(
-    deps: &mut Deps<'_>,
+pub(super) fn write_change(
+    effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     approved: Approved<Change>,
@@ -31,33 +31,34 @@ pub(super) fn write(
         run: proposal.run.to_string(),
         message: proposal.message.clone(),
         trailers: proposal.trailers.clone(),
-        now: deps.clock.now(),
+        now: effects.clock.now(),
     };
     let mut recorder = LandingRecorder {
         hashes: approved.hashes().clone(),
-        evidence: &mut *deps.evidence,
+        evidence: &mut *effects.evidence,
         intent: None,
         receipt: None,
     };
-    let landed = deps.repo.land(approved, target, &order, &mut recorder);
+    let landed = effects.repo.land(approved, target, &order, &mut recorder);
     let (mut intent, receipt) = (recorder.intent, recorder.receipt);
     let landed = match landed {
         Ok(landed) => {
             // The executor may report the receipt while it still syncs, so that both share one wait for the disk. A
             // landing that did not is recorded here.
-            let receipt = receipt
-                .unwrap_or_else(|| end_run(deps.evidence, &landed.receipt, landed.recovered.as_ref(), None));
+            let receipt = receipt.unwrap_or_else(|| {
+                end_run(effects.evidence, &landed.receipt, landed.recovered.as_ref(), None)
+            });
             Ok((landed, receipt))
         }
         Err(error) => {
             // The intent may hold the tape's lock until it is durable. The answer may be landed again now, which reads files
             // and asks policy, and other runs must not wait for that.
-            if deps.evidence.make_durable(RunPhase::Continues, None).is_err() {
+            if effects.evidence.make_durable(RunPhase::Continues, None).is_err() {
                 intent = None;
             }
             let recovered = error.details.recovered.as_ref();
             let recorded =
-                recovered.map(|body| records::record_now(deps.evidence, RecordKind::Recovered, body));
+                recovered.map(|body| records::record_now(effects.evidence, RecordKind::Recovered, body));
             match recorded {
                 Some(Err(error)) => Err(error),
                 Some(Ok(_)) | None => Err(error),
@@ -114,6 +115,7 @@ fn end_run(
         records::record_at_sync(evidence, RecordKind::Recovered, recovered)?;
     }
     let head = records::record_at_sync(evidence, RecordKind::Receipt, receipt)?;
+    // Receipt and checkpoint in one wait for the disk.
     evidence.make_durable(RunPhase::Ends, sync)?;
     Ok(head)
 }

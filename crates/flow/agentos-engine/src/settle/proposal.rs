@@ -9,7 +9,7 @@ use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 use crate::ports::{Clock, ConsentPort, Evidence, Repository};
 
 /// The effects a flow needs.
-pub struct Deps<'a> {
+pub struct RunEffects<'a> {
     /// The repository and its target.
     pub repo: &'a dyn Repository,
     /// The tape.
@@ -54,6 +54,7 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
         provider: "patch".to_owned(),
         model: None,
         execution_mode: ExecutionMode::Local,
+        // Nobody confined the program that made the patch.
         enforcement: Enforcement::Observed,
         attempt: 1,
         at,

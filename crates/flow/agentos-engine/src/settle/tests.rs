@@ -10,10 +10,10 @@ use agentos_policy::Approved;
 use agentos_tool::{RunId, Timestamp};
 use serde_json::json;
 
-use super::{Deps, Proposal, apply, patch_facts};
+use super::{Proposal, RunEffects, apply_answer, patch_facts};
 use crate::ports::{
-    AccountedRuns, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandOrder, Landed,
-    LandingPlace, LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
+    AccountedRuns, ActivePolicy, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError,
+    LandOrder, Landed, LandingPlace, LandingRecords, Measured, Repository, TargetInfo, Writes,
 };
 use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
 use crate::{Cause, Outcome, OutcomeKind};
@@ -55,7 +55,7 @@ impl Repository for Repo {
         Ok(Box::new(base))
     }
 
-    fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+    fn policy(&self, _target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
         built_in_policy()
     }
 
@@ -128,7 +128,7 @@ fn asked(
     fails_on: Option<RecordKind>,
     answer: &[u8],
     consent: &mut dyn ConsentPort,
-    mut cancel: Cancel<'_>,
+    mut cancel: CancelSignal<'_>,
 ) -> (Outcome, TestTape) {
     let run = RunId::parse("run-1").unwrap();
     let mut tape = TestTape {
@@ -136,7 +136,7 @@ fn asked(
         ..TestTape::default()
     };
     let repo = Repo(behaviour, Rc::clone(&tape.log));
-    let mut deps = Deps {
+    let mut effects = RunEffects {
         repo: &repo,
         evidence: &mut tape,
         consent,
@@ -156,7 +156,7 @@ fn asked(
         proved: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(apply(&mut deps, "apply", "x", &proposal, &mut cancel));
+    let outcome = runtime.block_on(apply_answer(&mut effects, "apply", "x", &proposal, &mut cancel));
     (outcome, tape)
 }
 

@@ -4,12 +4,12 @@ use agentos_tool::Timestamp;
 
 use super::*;
 use crate::OutcomeKind;
-use crate::test_ports::{TestRepository, TestTape, run_with_deps};
+use crate::test_ports::{TestRepository, TestTape, run_with_effects};
 
 const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
 
 fn land(repo: &TestRepository, tape: &mut TestTape, run: &str) -> Outcome {
-    run_with_deps(repo, tape, run, async |deps, run, cancel| {
+    run_with_effects(repo, tape, run, async |effects, run, cancel| {
         let proposal = Proposal {
             run,
             answer: DIFF,
@@ -23,7 +23,7 @@ fn land(repo: &TestRepository, tape: &mut TestTape, run: &str) -> Outcome {
             answers: None,
             proved: None,
         };
-        settle::apply(deps, "apply", "x", &proposal, cancel).await
+        settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
     })
 }
 
@@ -35,10 +35,15 @@ fn undo(
     is_dry: bool,
 ) -> Result<Outcome, EffectError> {
     let reader = tape.reader();
-    run_with_deps(repo, &mut tape.begin_run(run), run, async |deps, run, cancel| {
-        let order = UndoOrder { run, named, is_dry };
-        undo_run(deps, &reader, repo, &order, cancel).await
-    })
+    run_with_effects(
+        repo,
+        &mut tape.begin_run(run),
+        run,
+        async |effects, run, cancel| {
+            let order = UndoOrder { run, named, is_dry };
+            undo_run(effects, &reader, repo, &order, cancel).await
+        },
+    )
 }
 
 fn landed_once() -> (TestRepository, TestTape) {
