@@ -246,10 +246,7 @@ impl RunReplayer<'_> {
         };
         progress.stations.push("landing".to_owned());
         let digest = landed.as_ref().map(|landed| landed.change.sha256());
-        let recorded = text_at(&body, "/diff_sha256");
-        if digest != recorded.as_deref() {
-            progress.note_difference("landing", "diff_sha256", recorded, digest.map(str::to_owned));
-        }
+        progress.compare_text("landing", "diff_sha256", text_at(&body, "/diff_sha256"), digest);
         progress.compare_value("landing", "report", body.get("report"), &report)?;
         known.landed = landed;
         Ok(())
@@ -327,10 +324,7 @@ impl RunReplayer<'_> {
         // In memory: the object store of an auditor stays as it is.
         let tree = self.objects.derive_tree(approved.value(), &target.base_tree);
         let tree = tree.map_err(|error| error.message)?;
-        let recorded = text_at(&body, "/tree");
-        if recorded.as_deref() != Some(tree.as_str()) {
-            progress.note_difference("tree", "tree", recorded, Some(tree));
-        }
+        progress.compare_text("tree", "tree", text_at(&body, "/tree"), Some(&tree));
         Ok(())
     }
 

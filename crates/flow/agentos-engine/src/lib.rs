@@ -26,6 +26,8 @@ mod verdict;
 
 #[cfg(test)]
 mod test_ports;
+#[cfg(test)]
+mod test_runs;
 
 pub use agentos_api::Cause;
 pub use checking::Tried;

@@ -24,8 +24,7 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput,
-    ToolResult, ToolTask,
+    Boundary, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::checking;

@@ -15,17 +15,16 @@ use std::time::Duration;
 use agentos_evidence::{Record, RecordKind, SyncFile};
 use agentos_landing::{Base, Change, FileMode, FileState, MemoryBase, RepoPath};
 use agentos_policy::{Approved, PolicySet};
-use agentos_tool::{RunId, StateMeasurement, Timestamp};
+use agentos_tool::{StateMeasurement, Timestamp};
 use serde_json::{Value, json};
 
 use crate::Cause;
 use crate::ports::{
-    AccountedRuns, ActivePolicy, Answer, CancelSignal, Clock, ConsentFuture, ConsentPort, ConsentQuestion,
-    Durability, EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory,
-    LandingPlace, LandingRecords, Measured, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
-    Repository, RunPhase, TargetInfo, Writes,
+    AccountedRuns, ActivePolicy, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
+    EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
+    LandingRecords, Measured, RecordReader, RecordStream, RecordedLanding, ReplayObjects, Repository,
+    RunPhase, TargetInfo, Writes,
 };
-use crate::settle::RunEffects;
 
 /// Everything that the effects were asked to do, in order.
 pub(crate) type EffectLog = Rc<RefCell<Vec<String>>>;
@@ -448,23 +447,4 @@ impl Clock for NoonClock {
         let is_late = self.is_late;
         Box::new(move || is_late)
     }
-}
-
-/// Does the work of a run that nobody stops, and that nobody can be asked about.
-pub(crate) fn run_with_effects<T>(
-    repo: &TestRepository,
-    tape: &mut TestTape,
-    run: &str,
-    work: impl AsyncFnOnce(&mut RunEffects<'_>, &RunId, &mut CancelSignal<'_>) -> T,
-) -> T {
-    let mut effects = RunEffects {
-        repo,
-        evidence: tape,
-        consent: &mut Nobody,
-        clock: &NoonClock::default(),
-    };
-    let run = RunId::parse(run).unwrap();
-    let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(work(&mut effects, &run, &mut cancel))
 }

@@ -33,6 +33,19 @@ impl ReplayProgress {
         });
     }
 
+    /// Compares a recorded text with a new one, and notes a difference. `None` means that this side has no value.
+    pub(super) fn compare_text(
+        &mut self,
+        station: &str,
+        what: &str,
+        recorded: Option<String>,
+        now: Option<&str>,
+    ) {
+        if recorded.as_deref() != now {
+            self.note_difference(station, what, recorded, now.map(str::to_owned));
+        }
+    }
+
     /// Compares a recorded value with a new one, and notes the first difference.
     ///
     /// # Errors

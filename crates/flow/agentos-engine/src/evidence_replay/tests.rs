@@ -5,43 +5,9 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::*;
-use crate::settle::{self, Proposal, patch_facts};
-use crate::test_ports::{TestRepository, TestTape, run_with_effects};
-use crate::{Outcome, OutcomeKind};
-
-const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
-
-fn apply(repo: &TestRepository, tape: &TestTape, run: &str, answer: &[u8]) -> Outcome {
-    run_with_effects(
-        repo,
-        &mut tape.begin_run(run),
-        run,
-        async |effects, run, cancel| {
-            let proposal = Proposal {
-                run,
-                answer,
-                seen: Vec::new(),
-                tool: patch_facts(Timestamp::from_unix_seconds(0)),
-                reported_model: None,
-                message: "x".to_owned(),
-                trailers: Vec::new(),
-                attempt: 1,
-                partial: false,
-                answers: None,
-                proved: None,
-            };
-            settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
-        },
-    )
-}
-
-fn landed_once() -> (TestRepository, TestTape) {
-    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
-    let tape = TestTape::default();
-    let outcome = apply(&repo, &tape, "lands", DIFF);
-    assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
-    (repo, tape)
-}
+use crate::settle::{self, patch_facts};
+use crate::test_ports::{TestRepository, TestTape};
+use crate::test_runs::{land_answer, landed_once, run_with_effects};
 
 fn replay(repo: &TestRepository, tape: &TestTape) -> ReplayReport {
     replay_runs(&tape.reader(), repo, None, &|| {}).unwrap()
@@ -134,7 +100,7 @@ fn a_run_without_an_answer_has_nothing_to_replay() {
 #[test]
 fn one_run_is_replayed_if_it_is_named() {
     let (repo, tape) = landed_once();
-    apply(&repo, &tape, "refused", b"prose");
+    land_answer(&repo, &mut tape.begin_run("refused"), "refused", "prose");
     let report = replay_runs(&tape.reader(), &repo, Some("refused"), &|| {}).unwrap();
     let runs: Vec<&str> = report.runs.iter().map(|run| run.run.as_str()).collect();
     assert_eq!(runs, ["refused"]);

@@ -7,7 +7,8 @@ use super::*;
 use crate::OutcomeKind;
 use crate::ports::{Clock as _, TargetInfo};
 use crate::settle::patch_facts;
-use crate::test_ports::{NoonClock, TestRepository, TestTape, run_with_effects};
+use crate::test_ports::{NoonClock, TestRepository, TestTape};
+use crate::test_runs::{WORKFLOW, land_answer, run_with_effects};
 
 fn asked(run: &str, expires: u64) -> RequestStep {
     let request = ConsentRequest {
@@ -101,33 +102,10 @@ fn a_request_is_open_until_it_expires_is_denied_or_lands() {
     }
 }
 
-/// Policy asks about it.
-const WORKFLOW: &[u8] = b"--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
-
 /// A change of a workflow that nobody could be asked about, in the run `asks`.
 fn workflow_asked(repo: &TestRepository) -> TestTape {
     let tape = TestTape::default();
-    let outcome = run_with_effects(
-        repo,
-        &mut tape.begin_run("asks"),
-        "asks",
-        async |effects, run, cancel| {
-            let proposal = Proposal {
-                run,
-                answer: WORKFLOW,
-                seen: Vec::new(),
-                tool: patch_facts(Timestamp::from_unix_seconds(0)),
-                reported_model: None,
-                message: "x".to_owned(),
-                trailers: Vec::new(),
-                attempt: 1,
-                partial: false,
-                answers: None,
-                proved: None,
-            };
-            settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
-        },
-    );
+    let outcome = land_answer(repo, &mut tape.begin_run("asks"), "asks", WORKFLOW);
     assert_eq!(outcome.outcome, OutcomeKind::ConsentNeeded, "{}", outcome.message);
     tape
 }

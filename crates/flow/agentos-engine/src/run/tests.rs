@@ -3,15 +3,14 @@
 use std::cell::RefCell;
 
 use agentos_evidence::SyncFile;
-use agentos_tool::{BoxFuture, EditFormat, NoProgress, RunId, TaskLimits, TokenPrices};
+use agentos_tool::{BoxFuture, EditFormat, NoProgress, TaskLimits, TokenPrices};
 use serde_json::Value;
 
 use super::*;
 use crate::ports::{Check, Durability, Evidence, RunPhase};
-use crate::test_ports::{Nobody, NoonClock, TestRepository, TestTape};
+use crate::test_ports::{TestRepository, TestTape};
+use crate::test_runs::{DIFF, run_with_effects};
 use crate::{ReplayAdapter, Tried};
-
-const DIFF: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
 
 /// A file that somebody else commits: one that the change leaves alone, and the one that it changes.
 const ELSEWHERE: (&str, &str) = ("b.txt", "more\n");
@@ -116,42 +115,33 @@ fn run_checked(
         trials,
         bases: RefCell::default(),
     };
-    let (id, adapter) = (
-        RunId::parse("run-1").unwrap(),
-        ReplayAdapter::new(Some(DIFF.to_owned())),
-    );
-    let request = TaskRequest {
-        run: &id,
-        adapter: &adapter,
-        model: None,
-        instruction: "x",
-        files: &[],
-        edit_format: EditFormat::UnifiedDiff,
-        limits: TaskLimits {
-            timeout_seconds: 1,
-            max_output_tokens: None,
-        },
-        partial: false,
-        attempts: 1,
-        price: TokenPrices::default(),
-        mock: None,
-        answers_once: true,
-        check: Some(&check),
-    };
+    let adapter = ReplayAdapter::new(Some(DIFF.to_owned()));
     let mut tape = BusyTape {
         tape: TestTape::default(),
         repo,
         meanwhile: before_next_trial,
     };
-    let mut effects = RunEffects {
-        repo,
-        evidence: &mut tape,
-        consent: &mut Nobody,
-        clock: &NoonClock::default(),
-    };
-    let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(run(&mut effects, &request, "x", &NoProgress, &mut cancel));
+    let outcome = run_with_effects(repo, &mut tape, "run-1", async |effects, id, cancel| {
+        let request = TaskRequest {
+            run: id,
+            adapter: &adapter,
+            model: None,
+            instruction: "x",
+            files: &[],
+            edit_format: EditFormat::UnifiedDiff,
+            limits: TaskLimits {
+                timeout_seconds: 1,
+                max_output_tokens: None,
+            },
+            partial: false,
+            attempts: 1,
+            price: TokenPrices::default(),
+            mock: None,
+            answers_once: true,
+            check: Some(&check),
+        };
+        run(effects, &request, "x", &NoProgress, cancel).await
+    });
     (outcome, check.bases.take())
 }
 

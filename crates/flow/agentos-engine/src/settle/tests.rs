@@ -7,21 +7,17 @@ use std::sync::Arc;
 use agentos_evidence::RecordKind;
 use agentos_landing::{Base, Change, MemoryBase};
 use agentos_policy::Approved;
-use agentos_tool::{RunId, Timestamp};
+use agentos_tool::RunId;
 use serde_json::json;
 
-use super::{Proposal, RunEffects, apply_answer, patch_facts};
+use super::{RunEffects, apply_answer};
 use crate::ports::{
     AccountedRuns, ActivePolicy, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError,
     LandOrder, Landed, LandingPlace, LandingRecords, Measured, Repository, TargetInfo, Writes,
 };
 use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
+use crate::test_runs::{DIFF, WORKFLOW, propose};
 use crate::{Cause, Outcome, OutcomeKind};
-
-const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
-
-/// Policy asks about it.
-const WORKFLOW: &[u8] = b"--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
 
 /// How the executor behaves.
 enum Behaviour {
@@ -126,7 +122,7 @@ fn apply_logged(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome,
 fn asked(
     behaviour: Behaviour,
     fails_on: Option<RecordKind>,
-    answer: &[u8],
+    answer: &str,
     consent: &mut dyn ConsentPort,
     mut cancel: CancelSignal<'_>,
 ) -> (Outcome, TestTape) {
@@ -142,21 +138,14 @@ fn asked(
         consent,
         clock: &NoonClock::default(),
     };
-    let proposal = Proposal {
-        run: &run,
-        answer,
-        seen: Vec::new(),
-        tool: patch_facts(Timestamp::from_unix_seconds(0)),
-        reported_model: None,
-        message: "x".to_owned(),
-        trailers: Vec::new(),
-        attempt: 1,
-        partial: false,
-        answers: None,
-        proved: None,
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(apply_answer(&mut effects, "apply", "x", &proposal, &mut cancel));
+    let outcome = runtime.block_on(apply_answer(
+        &mut effects,
+        "apply",
+        "x",
+        &propose(&run, answer),
+        &mut cancel,
+    ));
     (outcome, tape)
 }
 

@@ -1,31 +1,8 @@
 //! Which run is taken back, where, and what is said of it.
 
-use agentos_tool::Timestamp;
-
 use super::*;
-use crate::OutcomeKind;
-use crate::test_ports::{TestRepository, TestTape, run_with_effects};
-
-const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
-
-fn land(repo: &TestRepository, tape: &mut TestTape, run: &str) -> Outcome {
-    run_with_effects(repo, tape, run, async |effects, run, cancel| {
-        let proposal = Proposal {
-            run,
-            answer: DIFF,
-            seen: Vec::new(),
-            tool: patch_facts(Timestamp::from_unix_seconds(0)),
-            reported_model: None,
-            message: "x".to_owned(),
-            trailers: Vec::new(),
-            attempt: 1,
-            partial: false,
-            answers: None,
-            proved: None,
-        };
-        settle::apply_answer(effects, "apply", "x", &proposal, cancel).await
-    })
-}
+use crate::test_ports::{TestRepository, TestTape};
+use crate::test_runs::{DIFF, land_answer, landed_once, run_with_effects};
 
 fn undo(
     repo: &TestRepository,
@@ -44,14 +21,6 @@ fn undo(
             undo_run(effects, &reader, repo, &order, cancel).await
         },
     )
-}
-
-fn landed_once() -> (TestRepository, TestTape) {
-    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
-    let tape = TestTape::default();
-    let outcome = land(&repo, &mut tape.begin_run("lands"), "lands");
-    assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
-    (repo, tape)
 }
 
 fn on_main() -> LandingPlace {
@@ -98,7 +67,7 @@ fn a_landing_whose_receipt_is_lost_is_known_by_its_commit() {
         fails_on: Some(RecordKind::Receipt),
         ..tape.begin_run("killed")
     };
-    assert!(land(&repo, &mut killed, "killed").commit.is_some());
+    assert!(land_answer(&repo, &mut killed, "killed", DIFF).commit.is_some());
     let undone = undo(&repo, &tape, "undoes", None, false).unwrap();
     assert!(
         undone.message.contains("takes back run killed (commit "),
@@ -133,7 +102,7 @@ fn what_cannot_be_taken_back_says_why() {
             "run `refused` has landed nothing",
         ),
     ];
-    let refused = land(&repo, &mut tape.begin_run("refused"), "refused");
+    let refused = land_answer(&repo, &mut tape.begin_run("refused"), "refused", DIFF);
     assert_eq!(refused.cause, Cause::Landing);
     for (what, named, code, words) in cases {
         let error = undo(&repo, &tape, "undoes", named, false).unwrap_err();

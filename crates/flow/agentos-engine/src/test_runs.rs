@@ -1,0 +1,68 @@
+//! Short runs on the effects in memory, for the tests of the flow.
+//!
+//! Owns: the changes that several tests land, and the set-up of a run. Never: part of the product.
+
+use agentos_tool::{RunId, Timestamp};
+
+use crate::ports::{CancelSignal, Evidence, Repository};
+use crate::settle::{Proposal, RunEffects, apply_answer, patch_facts};
+use crate::test_ports::{Nobody, NoonClock, TestRepository, TestTape};
+use crate::{Outcome, OutcomeKind};
+
+/// A change of `a.txt` that policy allows. Its base has the text `one`.
+pub(crate) const DIFF: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+
+/// A new workflow, about which policy asks.
+pub(crate) const WORKFLOW: &str = "--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
+
+/// Makes the proposal of an answer that a person brought.
+pub(crate) fn propose<'a>(run: &'a RunId, answer: &'a str) -> Proposal<'a> {
+    Proposal {
+        run,
+        answer: answer.as_bytes(),
+        seen: Vec::new(),
+        tool: patch_facts(Timestamp::from_unix_seconds(0)),
+        reported_model: None,
+        message: "x".to_owned(),
+        trailers: Vec::new(),
+        attempt: 1,
+        partial: false,
+        answers: None,
+        proved: None,
+    }
+}
+
+/// Does the work of a run that nobody stops, and that nobody can be asked about.
+pub(crate) fn run_with_effects<T>(
+    repo: &dyn Repository,
+    tape: &mut dyn Evidence,
+    run: &str,
+    work: impl AsyncFnOnce(&mut RunEffects<'_>, &RunId, &mut CancelSignal<'_>) -> T,
+) -> T {
+    let mut effects = RunEffects {
+        repo,
+        evidence: tape,
+        consent: &mut Nobody,
+        clock: &NoonClock::default(),
+    };
+    let run = RunId::parse(run).unwrap();
+    let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(work(&mut effects, &run, &mut cancel))
+}
+
+/// Takes an answer to its end in a run of its own.
+pub(crate) fn land_answer(repo: &TestRepository, tape: &mut TestTape, run: &str, answer: &str) -> Outcome {
+    run_with_effects(repo, tape, run, async |effects, run, cancel| {
+        apply_answer(effects, "apply", "x", &propose(run, answer), cancel).await
+    })
+}
+
+/// Makes a repository on which the run `lands` has landed [`DIFF`].
+pub(crate) fn landed_once() -> (TestRepository, TestTape) {
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let tape = TestTape::default();
+    let outcome = land_answer(&repo, &mut tape.begin_run("lands"), "lands", DIFF);
+    assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
+    (repo, tape)
+}
