@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use agentos_credentials::{FileStore, Store};
+use agentos_credentials::{FileStore, SecretStore};
 use agentos_tool::Secret;
 use serde_json::Value;
 
@@ -31,30 +31,34 @@ pub fn check_credentials(data: &[u8]) {
             panic!("`{}`: {error}", place.display());
         }
     }
-    let store = Store::File(FileStore::new(path));
+    let store = SecretStore::File(FileStore::new(path));
     let whole: Option<Value> = serde_json::from_slice(data).ok();
     let stated = whole
         .as_ref()
         .and_then(|whole| whole.get("keys")?.get(NAME)?.as_str());
-    let found = match store.get(NAME) {
+    let found = match store.read_key(NAME) {
         Ok(found) => found.map(|key| key.expose().to_owned()),
         Err(error) => {
             check_words(&error.to_string(), data, &folder.path().display().to_string());
-            let set = store.set(OTHER, &Secret::new(KEY));
+            let set = store.set_key(OTHER, &Secret::new(KEY));
             // Replacing a file that cannot be read would lose the keys in it.
             assert!(set.is_err(), "a file that is not understood was replaced");
             return;
         }
     };
     assert_eq!(found.as_deref(), stated.map(str::trim), "another key came out");
-    let set = store.set(OTHER, &Secret::new(KEY));
+    let set = store.set_key(OTHER, &Secret::new(KEY));
     assert!(set.is_ok(), "a key cannot be added: {set:?}");
-    let other = store.get(OTHER).ok().flatten();
+    let other = store.read_key(OTHER).ok().flatten();
     assert!(
         other.is_some_and(|key| key.expose() == KEY),
         "the added key is not there"
     );
-    let again = store.get(NAME).ok().flatten().map(|key| key.expose().to_owned());
+    let again = store
+        .read_key(NAME)
+        .ok()
+        .flatten()
+        .map(|key| key.expose().to_owned());
     assert_eq!(again, found, "adding a key changed another one");
 }
 

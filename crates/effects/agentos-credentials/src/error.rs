@@ -3,7 +3,7 @@
 //! Owns: the errors and their hints. Never: holds a key or a piece of one.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_api::NextStep;
 
@@ -106,5 +106,14 @@ impl CredentialError {
             | Self::Name(_)
             | Self::Io { .. } => Vec::new(),
         }
+    }
+}
+
+/// Returns a conversion for the error of a file operation. `doing` is a verb, as in `cannot write`.
+pub(crate) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CredentialError {
+    move |source| CredentialError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
     }
 }

@@ -30,7 +30,7 @@ impl KeyringStore {
     /// Makes a store of the system's keyring. `limit` is the timeout of each call, in which the user may have to unlock it.
     /// `socket` is the bus of the keyring, if it is known; if it does not exist, no call is made.
     #[must_use]
-    pub fn system(limit: Duration, socket: Option<PathBuf>) -> Self {
+    pub fn system_keyring(limit: Duration, socket: Option<PathBuf>) -> Self {
         Self {
             store: None,
             socket,
@@ -40,7 +40,7 @@ impl KeyringStore {
 
     /// Makes a store of any other store of the keyring library.
     #[must_use]
-    pub fn over(store: Arc<CredentialStore>, limit: Duration) -> Self {
+    pub fn with_store(store: Arc<CredentialStore>, limit: Duration) -> Self {
         Self {
             store: Some(store),
             socket: None,
@@ -48,21 +48,21 @@ impl KeyringStore {
         }
     }
 
-    pub(crate) fn set(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
+    pub(crate) fn set_key(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
         let key = key.clone();
-        self.call(name, move |entry| entry.set_password(key.expose()))
+        self.call_keyring(name, move |entry| entry.set_password(key.expose()))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
-        self.call(name, |entry| match entry.get_password() {
+    pub(crate) fn read_key(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
+        self.call_keyring(name, |entry| match entry.get_password() {
             Ok(key) => Ok(Some(Secret::new(&key))),
             Err(Error::NoEntry) => Ok(None),
             Err(error) => Err(error),
         })
     }
 
-    pub(crate) fn clear(&self, name: &str) -> Result<bool, CredentialError> {
-        self.call(name, |entry| match entry.delete_credential() {
+    pub(crate) fn remove_key(&self, name: &str) -> Result<bool, CredentialError> {
+        self.call_keyring(name, |entry| match entry.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => Ok(false),
             Err(error) => Err(error),
@@ -71,11 +71,12 @@ impl KeyringStore {
 
     /// Runs one call on a thread of its own, because the library blocks, and a bus that does not answer would block forever.
     /// After a timeout the thread is left to end with the process.
-    fn call<T, F>(&self, name: &str, work: F) -> Result<T, CredentialError>
+    fn call_keyring<T, F>(&self, name: &str, work: F) -> Result<T, CredentialError>
     where
         T: Send + 'static,
         F: FnOnce(Entry) -> Result<T, Error> + Send + 'static,
     {
+        // A bus without a socket cannot answer, and the library may need the whole limit to find that out.
         if self.socket.as_ref().is_some_and(|socket| !socket.exists()) {
             return Err(CredentialError::NoKeyring {
                 reason: NO_SERVICE.to_owned(),
@@ -85,7 +86,7 @@ impl KeyringStore {
         let store = self.store.clone();
         let name = name.to_owned();
         thread::spawn(move || {
-            let outcome = open(store)
+            let outcome = open_store(store)
                 .and_then(|store| store.build(SERVICE, &name, None).map_err(in_words))
                 .and_then(|entry| work(entry).map_err(in_words));
             // After the timeout the receiver is dropped and the answer is not needed.
@@ -103,7 +104,7 @@ impl KeyringStore {
     }
 }
 
-fn open(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore>, CredentialError> {
+fn open_store(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore>, CredentialError> {
     if let Some(store) = store {
         return Ok(store);
     }

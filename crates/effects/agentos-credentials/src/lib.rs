@@ -1,7 +1,8 @@
 //! Keys: the system's keyring first, an owner-only file on request.
 //!
 //! Owns: storing, finding and removing keys by the name a profile gives them (`api_key_ref`). Never: falls back to
-//! the file if the keyring was requested, prints a key, reads a key from the environment, or writes any other file. Start at [`find`].
+//! the file if the keyring was requested, prints a key, reads a key from the environment, or writes any other
+//! file but small settings that name keys. Start at [`find_key`].
 
 mod error;
 mod file;
@@ -14,4 +15,4 @@ pub use error::CredentialError;
 pub use file::FileStore;
 pub use keyring_store::KeyringStore;
 pub use own_file::replace_own_file;
-pub use store::{Found, Lookup, Store, StoreKind, find};
+pub use store::{FoundKey, KeyLookup, SecretStore, StoreKind, find_key};

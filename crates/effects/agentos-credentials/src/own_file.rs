@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::error::io_error;
 use crate::{CredentialError, owner_only};
 
 /// Writes `text` to `path` atomically, readable by its owner only. Creates missing folders.
@@ -15,33 +16,27 @@ use crate::{CredentialError, owner_only};
 pub fn replace_own_file(path: &Path, text: &str) -> Result<(), CredentialError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
-        owner_only::create_folder(folder).map_err(|source| at(folder, "make", source))?;
+        owner_only::create_folder(folder).map_err(io_error("make", folder))?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    match fs::remove_file(&beside) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(at(&beside, "remove", source)),
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    match fs::remove_file(&temporary) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(io_error("remove", &temporary)(source));
+        }
         // A command that was killed may have left its temporary file.
         Ok(()) | Err(_) => {}
     }
-    let mut file = owner_only::create_new(&beside).map_err(|source| at(&beside, "make", source))?;
+    let mut file = owner_only::create_new(&temporary).map_err(io_error("make", &temporary))?;
     let written = file.write_all(text.as_bytes());
-    let moved = written.and_then(|()| fs::rename(&beside, path));
+    let moved = written.and_then(|()| fs::rename(&temporary, path));
     if let Err(source) = moved {
         // An error of the removal is ignored: the first error is the cause.
-        let _ = fs::remove_file(&beside);
-        return Err(at(path, "write", source));
+        let _ = fs::remove_file(&temporary);
+        return Err(io_error("write", path)(source));
     }
     Ok(())
-}
-
-fn at(path: &Path, doing: &'static str, source: io::Error) -> CredentialError {
-    CredentialError::Io {
-        doing,
-        path: path.to_owned(),
-        source,
-    }
 }
 
 #[cfg(all(test, unix))]

@@ -24,6 +24,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 /// Opens or creates a file for locking.
 pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
+    // The file stays when the lock ends: if it were removed and made again, two commands could each lock one of the two.
     options.read(true).write(true).create(true).truncate(false);
     close_to_others(&mut options);
     options.open(path)
@@ -52,8 +53,9 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 /// [`CredentialError::Exposed`] with the problem and a fix.
 pub(crate) fn check_folder(path: &Path, found: &Metadata) -> Result<(), CredentialError> {
     if !found.is_dir() {
-        return Err(exposed(path, "is not a folder", "move it away"));
+        return Err(exposed_error(path, "is not a folder", "move it away"));
     }
+    // Reading is allowed: the names in the folder are no secret, and home folders are often readable.
     check_mode(path, found, 0o022, "other users can write to", "chmod 700")
 }
 
@@ -64,13 +66,13 @@ pub(crate) fn check_folder(path: &Path, found: &Metadata) -> Result<(), Credenti
 /// [`CredentialError::Exposed`] with the problem and a fix.
 pub(crate) fn check_file(path: &Path, found: &Metadata, folder: &Metadata) -> Result<(), CredentialError> {
     if !found.is_file() {
-        return Err(exposed(path, "is not a regular file", "move it away"));
+        return Err(exposed_error(path, "is not a regular file", "move it away"));
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
         if found.uid() != folder.uid() {
-            return Err(exposed(
+            return Err(exposed_error(
                 path,
                 "belongs to a different user than its folder",
                 "move it away",
@@ -99,7 +101,11 @@ fn check_mode(path: &Path, found: &Metadata, bad: u32, what: &str, fix: &str) ->
         return Ok(());
     }
     let problem = format!("has mode {mode:03o}: {what} it");
-    Err(exposed(path, &problem, &format!("{fix} {}", path.display())))
+    Err(exposed_error(
+        path,
+        &problem,
+        &format!("{fix} {}", path.display()),
+    ))
 }
 
 #[cfg(not(unix))]
@@ -107,7 +113,7 @@ fn check_mode(_: &Path, _: &Metadata, _: u32, _: &str, _: &str) -> Result<(), Cr
     Ok(())
 }
 
-fn exposed(path: &Path, problem: &str, fix: &str) -> CredentialError {
+fn exposed_error(path: &Path, problem: &str, fix: &str) -> CredentialError {
     CredentialError::Exposed {
         path: path.to_owned(),
         problem: problem.to_owned(),

@@ -9,7 +9,7 @@ use agentos_tool::Secret;
 use crate::{CredentialError, FileStore, KeyringStore};
 
 /// Maximum bytes of a key.
-pub(crate) const MOST: usize = 64 * 1024;
+pub(crate) const MOST_BYTES: usize = 64 * 1024;
 
 /// Kind of key store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,17 +31,17 @@ impl fmt::Display for StoreKind {
 
 /// Store of keys.
 #[derive(Debug)]
-pub enum Store {
+pub enum SecretStore {
     /// The system's keyring.
     Keyring(KeyringStore),
     /// The owner-only file.
     File(FileStore),
 }
 
-impl Store {
+impl SecretStore {
     /// Returns the kind of the store.
     #[must_use]
-    pub fn kind(&self) -> StoreKind {
+    pub fn store_kind(&self) -> StoreKind {
         match self {
             Self::Keyring(_) => StoreKind::Keyring,
             Self::File(_) => StoreKind::File,
@@ -52,15 +52,18 @@ impl Store {
     ///
     /// # Errors
     /// [`CredentialError`] if the name or the key is not valid, or the store cannot be used.
-    pub fn set(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
+    pub fn set_key(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
         check_name(name)?;
         let len = key.expose().len();
-        if !(1..=MOST).contains(&len) {
-            return Err(CredentialError::Length { len, most: MOST });
+        if !(1..=MOST_BYTES).contains(&len) {
+            return Err(CredentialError::Length {
+                len,
+                most: MOST_BYTES,
+            });
         }
         match self {
-            Self::Keyring(store) => store.set(name, key),
-            Self::File(store) => store.set(name, key),
+            Self::Keyring(store) => store.set_key(name, key),
+            Self::File(store) => store.set_key(name, key),
         }
     }
 
@@ -68,11 +71,11 @@ impl Store {
     ///
     /// # Errors
     /// [`CredentialError`] if the name is not valid, or the store cannot be used.
-    pub fn get(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
+    pub fn read_key(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
         check_name(name)?;
         match self {
-            Self::Keyring(store) => store.get(name),
-            Self::File(store) => store.get(name),
+            Self::Keyring(store) => store.read_key(name),
+            Self::File(store) => store.read_key(name),
         }
     }
 
@@ -80,18 +83,18 @@ impl Store {
     ///
     /// # Errors
     /// [`CredentialError`] if the name is not valid, or the store cannot be used.
-    pub fn clear(&self, name: &str) -> Result<bool, CredentialError> {
+    pub fn remove_key(&self, name: &str) -> Result<bool, CredentialError> {
         check_name(name)?;
         match self {
-            Self::Keyring(store) => store.clear(name),
-            Self::File(store) => store.clear(name),
+            Self::Keyring(store) => store.remove_key(name),
+            Self::File(store) => store.remove_key(name),
         }
     }
 }
 
 /// Key with the store that it was found in.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundKey {
     /// The key.
     pub key: Secret,
     /// Kind of the store.
@@ -100,31 +103,31 @@ pub struct Found {
 
 /// Result of searching for a key.
 #[derive(Debug)]
-pub struct Lookup {
+pub struct KeyLookup {
     /// Key of the first store that has one. `None` if no store has it.
-    pub found: Option<Found>,
+    pub found: Option<FoundKey>,
     /// Errors of stores that were searched before the key was found. They matter if no key was found.
     pub problems: Vec<(StoreKind, CredentialError)>,
 }
 
 /// Searches the stores for a key in the given order. An error of one store does not prevent searching the next.
 #[must_use]
-pub fn find(stores: &[Store], name: &str) -> Lookup {
+pub fn find_key(stores: &[SecretStore], name: &str) -> KeyLookup {
     let mut problems = Vec::new();
     for store in stores {
-        match store.get(name) {
+        match store.read_key(name) {
             Ok(Some(key)) => {
-                let store = store.kind();
-                return Lookup {
-                    found: Some(Found { key, store }),
+                let store = store.store_kind();
+                return KeyLookup {
+                    found: Some(FoundKey { key, store }),
                     problems,
                 };
             }
             Ok(None) => {}
-            Err(problem) => problems.push((store.kind(), problem)),
+            Err(problem) => problems.push((store.store_kind(), problem)),
         }
     }
-    Lookup {
+    KeyLookup {
         found: None,
         problems,
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_api::{KeyReport, KnownKey, OwnKey};
-use agentos_credentials::{CredentialError, FileStore, KeyringStore, Store};
+use agentos_credentials::{CredentialError, FileStore, KeyringStore, SecretStore};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{PublicKey, SigningKey, TrustedKey, trust_key, trusted_keys};
@@ -99,7 +99,7 @@ pub fn rotate_key(host: &Host, store: Option<KeyStore>) -> Result<StoredKey, Eff
     let kept = make_key(host, store)?;
     if store == KeyStore::Keyring {
         // The file is read before the keyring, so an older key there would hide this one.
-        let cleared = Store::File(key_file(host)?).clear(NAME);
+        let cleared = SecretStore::File(key_file(host)?).remove_key(NAME);
         cleared.map_err(|error| not_kept(&error))?;
     }
     Ok(kept)
@@ -119,12 +119,17 @@ enum KeySearch {
 /// Looks the key up in the file, then in the keyring.
 fn look_up_key(host: &Host) -> Result<KeySearch, String> {
     // The file first: reading it takes no time, and a keyring may ask the user to unlock it.
-    let file = Store::File(key_file(host).map_err(|error| error.message)?);
-    if let Some(secret) = file.get(NAME).map_err(|error| error.to_string())? {
+    let file = SecretStore::File(key_file(host).map_err(|error| error.message)?);
+    if let Some(secret) = file.read_key(NAME).map_err(|error| error.to_string())? {
         let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
         return Ok(KeySearch::Key(Box::new(StoredKey { key, store: FILE })));
     }
-    match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get(NAME) {
+    match SecretStore::Keyring(KeyringStore::system_keyring(
+        LOOKING,
+        host.environment().bus_socket(),
+    ))
+    .read_key(NAME)
+    {
         Ok(Some(secret)) => {
             let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
             Ok(KeySearch::Key(Box::new(StoredKey { key, store: KEYRING })))
@@ -142,12 +147,12 @@ fn make_key(host: &Host, store: KeyStore) -> Result<StoredKey, EffectError> {
     trust_key(&trust_file(host)?, &key_owner(host), &key.public()).map_err(|error| evidence_error(&error))?;
     let (store, name) = match store {
         KeyStore::Keyring => {
-            let keyring = KeyringStore::system(STORING, host.environment().bus_socket());
-            (Store::Keyring(keyring), KEYRING)
+            let keyring = KeyringStore::system_keyring(STORING, host.environment().bus_socket());
+            (SecretStore::Keyring(keyring), KEYRING)
         }
-        KeyStore::File => (Store::File(key_file(host)?), FILE),
+        KeyStore::File => (SecretStore::File(key_file(host)?), FILE),
     };
-    store.set(NAME, &secret).map_err(|error| not_kept(&error))?;
+    store.set_key(NAME, &secret).map_err(|error| not_kept(&error))?;
     tracing::info!(key = %key.public().id(), store = name, "made a key that signs evidence");
     Ok(StoredKey { key, store: name })
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use agentos_api::KeyStatus;
-use agentos_credentials::{CredentialError, FileStore, KeyringStore, Lookup, Store, find};
+use agentos_credentials::{CredentialError, FileStore, KeyLookup, KeyringStore, SecretStore, find_key};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{KeyUse, Origin, Resolved};
@@ -21,13 +21,13 @@ const LOOKING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(60);
 
 /// Returns the user's stores, in the order in which they are asked.
-fn user_stores(host: &Host) -> Vec<Store> {
-    let mut stores = vec![Store::Keyring(KeyringStore::system(
+fn user_stores(host: &Host) -> Vec<SecretStore> {
+    let mut stores = vec![SecretStore::Keyring(KeyringStore::system_keyring(
         LOOKING,
         host.environment().bus_socket(),
     ))];
     if let Some(path) = host.environment().credentials_file() {
-        stores.push(Store::File(FileStore::new(path)));
+        stores.push(SecretStore::File(FileStore::new(path)));
     }
     stores
 }
@@ -72,7 +72,7 @@ pub fn find_usable_key(host: &Host, resolved: &Resolved) -> UsableKey {
             ..UsableKey::default()
         };
     }
-    let lookup = find(&user_stores(host), &resolved.profile.api_key_ref);
+    let lookup = find_key(&user_stores(host), &resolved.profile.api_key_ref);
     let obstacle = match &lookup.found {
         Some(_) => None,
         None => kept_back.or_else(|| {
@@ -102,7 +102,7 @@ fn withheld_reason(resolved: &Resolved) -> Option<KeyObstacle> {
 
 /// Returns the problems of stores that may contain the key and could not be asked. A missing keyring is not among them: it is
 /// the usual state of a server.
-fn describe_problems(lookup: &Lookup) -> Vec<String> {
+fn describe_problems(lookup: &KeyLookup) -> Vec<String> {
     let told = lookup
         .problems
         .iter()
@@ -131,7 +131,7 @@ pub fn key_status(host: &Host, resolved: &Resolved) -> KeyStatus {
             ..KeyStatus::default()
         };
     }
-    let lookup = find(&user_stores(host), &resolved.profile.api_key_ref);
+    let lookup = find_key(&user_stores(host), &resolved.profile.api_key_ref);
     let problems = describe_problems(&lookup);
     // The same order as in `usable`: a stored key that may be sent is used before a variable that may not.
     let stored = lookup
@@ -177,7 +177,11 @@ pub enum Keyring {
 
 /// Checks the keyring by asking for a name under which nothing is stored.
 pub fn probe_keyring(host: &Host) -> Keyring {
-    match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get("agentos.doctor")
+    match SecretStore::Keyring(KeyringStore::system_keyring(
+        LOOKING,
+        host.environment().bus_socket(),
+    ))
+    .read_key("agentos.doctor")
     {
         Ok(_) => Keyring::Usable,
         Err(problem) if is_no_keyring(&problem) => Keyring::None,
@@ -191,12 +195,15 @@ pub fn probe_keyring(host: &Host) -> Keyring {
 /// If the store cannot be used.
 pub fn store_key(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
     let store = match store {
-        KeyStore::Keyring => Store::Keyring(KeyringStore::system(STORING, host.environment().bus_socket())),
-        KeyStore::File => Store::File(FileStore::new(
+        KeyStore::Keyring => SecretStore::Keyring(KeyringStore::system_keyring(
+            STORING,
+            host.environment().bus_socket(),
+        )),
+        KeyStore::File => SecretStore::File(FileStore::new(
             host.environment().credentials_file().ok_or_else(no_home)?,
         )),
     };
-    store.set(name, key).map_err(|error| {
+    store.set_key(name, key).map_err(|error| {
         let mut effect = EffectError::from_error(Cause::Tool, "key-not-stored", &error);
         effect.hint = error.hint();
         effect.suggest_steps(error.next_steps())
@@ -211,7 +218,7 @@ pub fn clear_key(host: &Host, name: &str) -> Result<bool, EffectError> {
     let mut gone = false;
     for store in user_stores(host) {
         // Every store, because a key that is left in one of them would be used next time.
-        match store.clear(name) {
+        match store.remove_key(name) {
             Ok(was_there) => gone |= was_there,
             Err(error) if !is_no_keyring(&error) => {
                 let mut effect = EffectError::from_error(Cause::Tool, "key-not-cleared", &error);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use agentos_credentials::{CredentialError, FileStore, Store};
+use agentos_credentials::{CredentialError, FileStore, SecretStore};
 use agentos_testkit::repo::{make_dir, make_link, set_mode, write_file};
 use agentos_tool::Secret;
 use tempfile::TempDir;
@@ -25,12 +25,14 @@ impl Home {
         }
     }
 
-    fn store(&self) -> Store {
-        Store::File(FileStore::new(self.path.clone()))
+    fn store(&self) -> SecretStore {
+        SecretStore::File(FileStore::new(self.path.clone()))
     }
 
     fn with_key(self) -> Self {
-        self.store().set("openai.api_key", &Secret::new(CANARY)).unwrap();
+        self.store()
+            .set_key("openai.api_key", &Secret::new(CANARY))
+            .unwrap();
         self
     }
 
@@ -40,7 +42,7 @@ impl Home {
 
     /// The error of reading, with the temporary folder's name taken out.
     fn refusal(&self) -> String {
-        let error = self.store().get("openai.api_key").unwrap_err();
+        let error = self.store().read_key("openai.api_key").unwrap_err();
         assert!(!format!("{error} {error:?} {:?}", error.hint()).contains("canary"));
         format!("{error} [{}]", error.hint().unwrap_or_default())
             .replace(self.folder().to_str().unwrap(), "~/.agentos")
@@ -55,17 +57,17 @@ fn mode(path: &Path) -> u32 {
 fn a_key_is_kept_replaced_and_removed() {
     let home = Home::new();
     let store = home.store();
-    assert!(store.get("a").unwrap().is_none());
-    assert!(!store.clear("a").unwrap());
+    assert!(store.read_key("a").unwrap().is_none());
+    assert!(!store.remove_key("a").unwrap());
     assert!(!home.folder().exists(), "looking makes nothing");
-    store.set("a", &Secret::new("one")).unwrap();
-    store.set("b", &Secret::new("two")).unwrap();
-    store.set("a", &Secret::new("three")).unwrap();
-    assert_eq!(store.get("a").unwrap().unwrap().expose(), "three");
-    assert_eq!(store.get("b").unwrap().unwrap().expose(), "two");
-    assert!(store.clear("a").unwrap());
-    assert!(store.get("a").unwrap().is_none());
-    assert_eq!(store.get("b").unwrap().unwrap().expose(), "two");
+    store.set_key("a", &Secret::new("one")).unwrap();
+    store.set_key("b", &Secret::new("two")).unwrap();
+    store.set_key("a", &Secret::new("three")).unwrap();
+    assert_eq!(store.read_key("a").unwrap().unwrap().expose(), "three");
+    assert_eq!(store.read_key("b").unwrap().unwrap().expose(), "two");
+    assert!(store.remove_key("a").unwrap());
+    assert!(store.read_key("a").unwrap().is_none());
+    assert_eq!(store.read_key("b").unwrap().unwrap().expose(), "two");
     insta::assert_snapshot!(fs::read_to_string(&home.path).unwrap(), @r#"
     {
       "version": 1,
@@ -118,7 +120,7 @@ fn a_folder_that_others_can_only_read_is_fine() {
     let home = Home::new().with_key();
     set_mode(home.folder(), 0o755);
     assert_eq!(
-        home.store().get("openai.api_key").unwrap().unwrap().expose(),
+        home.store().read_key("openai.api_key").unwrap().unwrap().expose(),
         CANARY
     );
 }
@@ -137,7 +139,7 @@ fn a_damaged_file_is_refused_and_left_alone() {
         .map(|text| {
             let home = Home::new().with_key();
             write_file(&home.path, text);
-            assert!(home.store().set("b", &Secret::new("two")).is_err());
+            assert!(home.store().set_key("b", &Secret::new("two")).is_err());
             assert_eq!(fs::read_to_string(&home.path).unwrap(), *text);
             home.refusal()
         })
@@ -156,10 +158,10 @@ fn a_command_that_was_killed_before_leaves_nothing_in_the_way() {
     let home = Home::new().with_key();
     let left_over = home.folder().join("credentials.json.new");
     write_file(&left_over, "half");
-    home.store().set("b", &Secret::new("two")).unwrap();
+    home.store().set_key("b", &Secret::new("two")).unwrap();
     assert!(!left_over.exists());
     assert_eq!(
-        home.store().get("openai.api_key").unwrap().unwrap().expose(),
+        home.store().read_key("openai.api_key").unwrap().unwrap().expose(),
         CANARY
     );
 }
@@ -170,11 +172,14 @@ fn many_commands_at_once_lose_no_key() {
     std::thread::scope(|scope| {
         for n in 0..8 {
             let store = home.store();
-            scope.spawn(move || store.set(&format!("key-{n}"), &Secret::new("value")).unwrap());
+            scope.spawn(move || store.set_key(&format!("key-{n}"), &Secret::new("value")).unwrap());
         }
     });
     for n in 0..8 {
-        assert!(home.store().get(&format!("key-{n}")).unwrap().is_some(), "{n}");
+        assert!(
+            home.store().read_key(&format!("key-{n}")).unwrap().is_some(),
+            "{n}"
+        );
     }
 }
 
@@ -183,16 +188,19 @@ fn names_and_lengths_have_limits() {
     let home = Home::new();
     let store = home.store();
     for bad in ["", "../x", "a b", "a/b", "ключ"] {
-        assert!(matches!(store.get(bad), Err(CredentialError::Name(_))), "{bad}");
+        assert!(
+            matches!(store.read_key(bad), Err(CredentialError::Name(_))),
+            "{bad}"
+        );
     }
     assert!(matches!(
-        store.set("a", &Secret::new(" \n")),
+        store.set_key("a", &Secret::new(" \n")),
         Err(CredentialError::Length { .. })
     ));
-    assert!(store.set("a", &Secret::new(&"k".repeat(65_536))).is_ok());
+    assert!(store.set_key("a", &Secret::new(&"k".repeat(65_536))).is_ok());
     assert!(matches!(
-        store.set("a", &Secret::new(&"k".repeat(65_537))),
+        store.set_key("a", &Secret::new(&"k".repeat(65_537))),
         Err(CredentialError::Length { .. })
     ));
-    assert_eq!(store.get("a").unwrap().unwrap().expose().len(), 65_536);
+    assert_eq!(store.read_key("a").unwrap().unwrap().expose().len(), 65_536);
 }

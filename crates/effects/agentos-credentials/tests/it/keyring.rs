@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use agentos_credentials::{CredentialError, KeyringStore, Store};
+use agentos_credentials::{CredentialError, KeyringStore, SecretStore};
 use agentos_tool::Secret;
 use keyring_core::api::CredentialStoreApi;
 use keyring_core::{Entry, Error, mock};
@@ -14,9 +14,9 @@ use crate::CANARY;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn double() -> (Arc<mock::Store>, Store) {
+fn double() -> (Arc<mock::Store>, SecretStore) {
     let double = mock::Store::new().unwrap();
-    let store = Store::Keyring(KeyringStore::over(double.clone(), LIMIT));
+    let store = SecretStore::Keyring(KeyringStore::with_store(double.clone(), LIMIT));
     (double, store)
 }
 
@@ -29,7 +29,7 @@ fn told(error: Error) -> String {
         .downcast_ref::<mock::Cred>()
         .unwrap()
         .set_error(error);
-    let error = store.get("openai.api_key").unwrap_err();
+    let error = store.read_key("openai.api_key").unwrap_err();
     assert!(!format!("{error:?}").contains("canary"));
     let steps = error.next_steps();
     format!("{error} [{}] {steps:?}", error.hint().unwrap_or_default())
@@ -38,19 +38,19 @@ fn told(error: Error) -> String {
 #[test]
 fn a_key_is_kept_replaced_and_removed() {
     let (_, store) = double();
-    assert!(store.get("a").unwrap().is_none());
-    assert!(!store.clear("a").unwrap());
-    store.set("a", &Secret::new("one")).unwrap();
-    store.set("a", &Secret::new(CANARY)).unwrap();
-    assert_eq!(store.get("a").unwrap().unwrap().expose(), CANARY);
-    assert!(store.clear("a").unwrap());
-    assert!(store.get("a").unwrap().is_none());
+    assert!(store.read_key("a").unwrap().is_none());
+    assert!(!store.remove_key("a").unwrap());
+    store.set_key("a", &Secret::new("one")).unwrap();
+    store.set_key("a", &Secret::new(CANARY)).unwrap();
+    assert_eq!(store.read_key("a").unwrap().unwrap().expose(), CANARY);
+    assert!(store.remove_key("a").unwrap());
+    assert!(store.read_key("a").unwrap().is_none());
 }
 
 #[test]
 fn keys_are_kept_for_the_service_agentos() {
     let (double, store) = double();
-    store.set("openai.api_key", &Secret::new(CANARY)).unwrap();
+    store.set_key("openai.api_key", &Secret::new(CANARY)).unwrap();
     let entry = double.build("agentos", "openai.api_key", None).unwrap();
     assert_eq!(entry.get_password().unwrap(), CANARY);
 }
@@ -114,8 +114,8 @@ impl CredentialStoreApi for Silent {
 #[test]
 fn a_keyring_that_does_not_answer_is_not_waited_for() {
     let silent = Arc::new(Silent::default());
-    let store = Store::Keyring(KeyringStore::over(silent.clone(), Duration::from_millis(1)));
-    let error = store.set("a", &Secret::new(CANARY)).unwrap_err();
+    let store = SecretStore::Keyring(KeyringStore::with_store(silent.clone(), Duration::from_millis(1)));
+    let error = store.set_key("a", &Secret::new(CANARY)).unwrap_err();
     assert!(
         matches!(error, CredentialError::KeyringSilent { seconds: 0 }),
         "{error}"
@@ -127,7 +127,10 @@ fn a_keyring_that_does_not_answer_is_not_waited_for() {
 #[test]
 fn without_the_socket_through_which_it_is_reached_there_is_no_keyring() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::Keyring(KeyringStore::system(LIMIT, Some(folder.path().join("bus"))));
-    let error = store.get("a").unwrap_err();
+    let store = SecretStore::Keyring(KeyringStore::system_keyring(
+        LIMIT,
+        Some(folder.path().join("bus")),
+    ));
+    let error = store.read_key("a").unwrap_err();
     assert!(matches!(error, CredentialError::NoKeyring { .. }), "{error:?}");
 }
