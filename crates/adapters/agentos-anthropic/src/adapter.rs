@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
@@ -30,8 +30,9 @@ impl Anthropic {
     /// Reads the document of one model.
     ///
     /// It costs no tokens, resolves aliases, and requires a valid key, so it proves address, key and model in one request.
-    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
-        let wanted = call.wanted().ok_or(Reason::MissingModel)?;
+    async fn probe_model(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+        let wanted = call.wanted_model().ok_or(Reason::MissingModel)?;
+        // Users set the address with and without the version, as other wires have it.
         let root = call.base.without_last("v1");
         let model = call.get(root.join(&format!("v1/models/{wanted}"))).await?;
         if let Some(list) = model.get("data") {
@@ -79,8 +80,8 @@ fn in_list(list: &Value, wanted: &str) -> Result<ProbeFindings, Fault> {
 }
 
 impl Service for Anthropic {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start the server",
             load: "see which models the key may use",
             address: "https://api.anthropic.com",
@@ -92,27 +93,28 @@ impl Service for Anthropic {
         Some("x-api-key")
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
+    fn request_headers(&self) -> Vec<(&'static str, String)> {
+        // Required: the server answers 400 without it.
         vec![("anthropic-version", VERSION.to_owned())]
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(Self::probe_model(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let model = call.wanted().ok_or(Reason::MissingModel)?.to_owned();
+            let model = call.wanted_model().ok_or(Reason::MissingModel)?.to_owned();
             let url = call.base.without_last("v1").join("v1/messages");
             Ok(PreparedTask::new(url, Arc::new(MessagesWire), Some(model)))
         })
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can.json_mode = Ability::Yes;
         can

@@ -16,7 +16,7 @@ const DEFAULT_LIMIT: u64 = 8192;
 pub struct MessagesWire;
 
 impl Wire for MessagesWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
@@ -27,6 +27,7 @@ impl Wire for MessagesWire {
         let user = json!([{"role": "user", "content": prompt::user(job.task)}]);
         body.insert("messages".to_owned(), user);
         body.insert("stream".to_owned(), true.into());
+        // Newer models answer 400 to any `temperature` or `top_p`, so neither is sent unless it is set.
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
         }
@@ -36,18 +37,19 @@ impl Wire for MessagesWire {
         if !job.stop.is_empty() {
             body.insert("stop_sequences".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.schema() {
+        if let Some(schema) = job.answer_schema() {
             let format = json!({"format": {"type": "json_schema", "schema": schema}});
             body.insert("output_config".to_owned(), format);
         }
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let parts = body
             .get("content")
             .and_then(Value::as_array)
             .ok_or(Reason::Fields)?;
+        // Blocks of the types `thinking`, `redacted_thinking` and `tool_use` have no `text`, so they are left out.
         let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
         Ok(AnswerPiece {
             text: texts.collect(),
@@ -57,7 +59,7 @@ impl Wire for MessagesWire {
         })
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         Ok(match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 let message = event.get("message").unwrap_or(&Value::Null);
@@ -69,6 +71,7 @@ impl Wire for MessagesWire {
             }
             Some("content_block_start") => text_at(event, "/content_block/text"),
             Some("content_block_delta") => text_at(event, "/delta/text"),
+            // The stop reason alone is not the end: a stream is complete only with `message_stop`.
             Some("message_delta") => {
                 let piece = read_end(event.pointer("/delta/stop_reason"));
                 AnswerPiece {
@@ -88,20 +91,19 @@ impl Wire for MessagesWire {
         })
     }
 
-    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
         let body = request.as_object_mut()?;
         for of_edits in ["stream", "system", "output_config"] {
             body.remove(of_edits);
         }
         let user = json!([{"role": "user", "content": tool.instruction}]);
         body.insert("messages".to_owned(), user);
-        let tools =
-            json!([{"name": tool.name, "description": tool.description, "input_schema": tool.parameters()}]);
+        let tools = json!([{"name": tool.name, "description": tool.description, "input_schema": tool.argument_schema()}]);
         body.insert("tools".to_owned(), tools);
         Some(request)
     }
 
-    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
         let parts = body
             .get("content")
             .and_then(Value::as_array)
@@ -160,6 +162,7 @@ fn read_usage(usage: &Value, is_first: bool) -> Usage {
     Usage {
         input_tokens: count("input_tokens")
             .filter(|_| is_all)
+            // `input_tokens` counts only what was neither read from the cache nor written to it.
             .map(|rest| rest + read.unwrap_or(0) + written.unwrap_or(0)),
         cached_tokens: read,
         output_tokens: count("output_tokens"),

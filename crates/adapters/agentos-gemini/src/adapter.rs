@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
@@ -25,7 +25,7 @@ impl Gemini {
         HttpAdapter::new(settings, Self, http)
     }
 
-    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    async fn probe_model(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = model_name(call)?;
         let document = call.get(call.base.join(&format!("models/{wanted}"))).await?;
         let name = document
@@ -36,6 +36,7 @@ impl Gemini {
         let methods = document
             .get("supportedGenerationMethods")
             .and_then(Value::as_array);
+        // Embedding models are listed with the others and would only fail when the task is sent.
         if methods.is_some_and(|all| !all.iter().any(|method| method == "generateContent")) {
             return Err(Fault::from(Reason::UnknownModel).with_message("the model does not generate text"));
         }
@@ -53,13 +54,13 @@ impl Gemini {
 /// # Errors
 /// [`Reason::MissingModel`] if no model is set.
 fn model_name<'a>(call: ServerCall<'a>) -> Result<&'a str, Fault> {
-    let wanted = call.wanted().ok_or(Reason::MissingModel)?;
+    let wanted = call.wanted_model().ok_or(Reason::MissingModel)?;
     Ok(wanted.strip_prefix("models/").unwrap_or(wanted))
 }
 
 impl Service for Gemini {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start the server",
             load: "see which models the key may use",
             address: "https://generativelanguage.googleapis.com/v1beta",
@@ -71,11 +72,11 @@ impl Service for Gemini {
         Some("x-goog-api-key")
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(Self::probe_model(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         _: &'a ToolTask,
@@ -94,7 +95,7 @@ impl Service for Gemini {
         })
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can.json_mode = Ability::Yes;
         can

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct ContentWire;
 
 impl Wire for ContentWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         let mut config = Map::new();
         if let Some(limit) = job.max_tokens {
             config.insert("maxOutputTokens".to_owned(), limit.into());
@@ -28,7 +28,7 @@ impl Wire for ContentWire {
         if !job.stop.is_empty() {
             config.insert("stopSequences".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.schema() {
+        if let Some(schema) = job.answer_schema() {
             config.insert("responseMimeType".to_owned(), "application/json".into());
             config.insert("responseJsonSchema".to_owned(), schema);
         }
@@ -42,7 +42,8 @@ impl Wire for ContentWire {
         body
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+        // No field is in every event: the last ones of a stream may have only the usage, and a blocked prompt has no candidate.
         let is_known = ["candidates", "promptFeedback", "usageMetadata"]
             .iter()
             .any(|field| body.get(field).is_some_and(|value| !value.is_null()));
@@ -53,6 +54,7 @@ impl Wire for ContentWire {
         let parts = candidate
             .and_then(|candidate| candidate.pointer("/content/parts")?.as_array())
             .map_or(&[][..], Vec::as_slice);
+        // Thoughts arrive as parts with `text`, like the answer, and only this mark separates them.
         let is_thought = |part: &&Value| part.get("thought").and_then(Value::as_bool) == Some(true);
         let mut piece = AnswerPiece {
             text: parts
@@ -76,6 +78,7 @@ impl Wire for ContentWire {
         }
         let word = candidate
             .and_then(|candidate| candidate.get("finishReason")?.as_str())
+            // The default of the enumeration in the API, which means that no reason was set.
             .filter(|word| *word != "FINISH_REASON_UNSPECIFIED");
         if let Some(word) = word {
             let asks_for_tool = parts.iter().any(|part| part.get("functionCall").is_some());
@@ -86,23 +89,24 @@ impl Wire for ContentWire {
         Ok(piece)
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
-        self.response(event)
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+        self.read_answer(event)
     }
 
-    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
         let body = request.as_object_mut()?;
+        // The system prompt asks for a diff and nothing else, which contradicts the call of a tool.
         body.remove("systemInstruction");
         let user = json!([{"role": "user", "parts": [{"text": tool.instruction}]}]);
         body.insert("contents".to_owned(), user);
         let function = json!({
-            "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters(),
+            "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.argument_schema(),
         });
         body.insert("tools".to_owned(), json!([{"functionDeclarations": [function]}]));
         Some(request)
     }
 
-    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
         let parts = body.pointer("/candidates/0/content/parts");
         let parts = parts.and_then(Value::as_array).into_iter().flatten();
         parts
@@ -117,6 +121,7 @@ impl Wire for ContentWire {
 
 fn finish_reason(word: &str, asks_for_tool: bool) -> FinishReason {
     match word {
+        // This wire has no reason of its own for a tool call.
         "STOP" if asks_for_tool => FinishReason::ToolCalls,
         "STOP" => FinishReason::Stop,
         "MAX_TOKENS" => FinishReason::Length,
@@ -135,6 +140,7 @@ fn read_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: count("promptTokenCount"),
         cached_tokens: count("cachedContentTokenCount"),
+        // `candidatesTokenCount` excludes the thoughts, and `output_tokens` includes reasoning for every provider.
         output_tokens: count("candidatesTokenCount").map(|answer| answer + thoughts.unwrap_or(0)),
         reasoning_tokens: thoughts,
     }

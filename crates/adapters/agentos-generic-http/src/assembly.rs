@@ -71,6 +71,7 @@ impl<'a> AnswerBuilder<'a> {
 
     /// Returns true if the server has sent the end of the answer.
     pub(crate) fn is_ended(&self) -> bool {
+        // Anthropic's stop reason comes before the last event, and a connection may break off between the two.
         self.finish.is_some() && !self.close_awaited
     }
 

@@ -11,7 +11,7 @@ use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
 use crate::retry::retry_pause;
 use crate::verdict::ApiError;
-use crate::{Fault, ModelRequest, PreparedTask, Reason, Server, Wire, judge};
+use crate::{Fault, ModelRequest, PreparedTask, Reason, Server, Wire, judge_response};
 
 /// Failed attempt, and whether a part of the answer had arrived before the failure.
 struct FailedAttempt {
@@ -42,7 +42,7 @@ impl Server {
     ) -> Result<ToolOutput, ToolError> {
         let settings = self.settings();
         let job = self.model_request(ask, task);
-        let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
+        let request = self.task_request(ask.url.clone(), ask.wire.build_request(&job));
         let mut warnings = ask.notes.clone();
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
         // number takes precedence.
@@ -126,7 +126,7 @@ impl Server {
                 fault: error.into(),
                 begun: true,
             })?;
-            let piece = wire.response(&judge(&response, self.settings().has_key())?)?;
+            let piece = wire.read_answer(&judge_response(&response, self.settings().has_key())?)?;
             assembly.add_piece(piece, progress)?;
             if !assembly.is_ended() {
                 return Err(Fault::from(Reason::BrokenAnswer)
@@ -148,7 +148,8 @@ impl Server {
         let asked = ask.model.as_deref();
         warnings.extend(answer.list_warnings());
         let finish = answer.finish_reason();
-        let answered = answer.model.map(|name| self.key_guard().name(name));
+        // Servers with one model ignore the requested name and answer with their own, so the names are compared.
+        let answered = answer.model.map(|name| self.key_guard().clean_name(name));
         if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
             && !is_same_model(asked, answered)
         {
@@ -159,7 +160,7 @@ impl Server {
         ToolOutput {
             text: answer.text,
             finish,
-            model_id: answered.or_else(|| asked.map(|name| self.key_guard().name(name.to_owned()))),
+            model_id: answered.or_else(|| asked.map(|name| self.key_guard().clean_name(name.to_owned()))),
             endpoint: Some(ask.url.endpoint()),
             usage: answer.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
@@ -209,7 +210,7 @@ async fn read_stream(
         if error.present {
             return Err(Fault::from(Reason::BrokenStream).with_message(&error.message));
         }
-        assembly.add_piece(wire.event(&json)?, progress)?;
+        assembly.add_piece(wire.read_event(&json)?, progress)?;
     }
     if !assembly.is_ended() {
         return Err(

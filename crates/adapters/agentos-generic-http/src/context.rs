@@ -43,6 +43,7 @@ impl ContextNeed {
         let bytes = prompt::system(task).len() + prompt::user(task).len();
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         Self {
+            // Rounded up, because this count only warns; `least` is rounded down, because it refuses.
             prompt: counted.unwrap_or(bytes.div_ceil(USUAL_BYTES)),
             counted: counted.is_some(),
             least: counted.unwrap_or(bytes / MOST_BYTES),

@@ -20,6 +20,7 @@ const MARK: &str = "***";
 
 /// Prepares the encodings of a key. `None` if there is no key, or only a placeholder for one.
 pub(crate) fn prepare_forms(key: Option<&Secret>) -> Option<SecretForms> {
+    // Replacing a short placeholder would damage answers and names in which the word is correct.
     let key = key.filter(|key| key.expose().len() >= SHORTEST)?;
     Some(SecretForms::new([key.expose().as_bytes()]))
 }
@@ -40,10 +41,11 @@ impl<'a> KeyGuard<'a> {
     /// Returns a server's message without the key, on one line, and shortened. `None` if nothing is left.
     pub(crate) fn clean_message(&self, said: &str) -> Option<String> {
         // Hidden before the text is shortened: half of a key would no longer be recognised.
-        let hidden = self.name(said.to_owned());
+        let hidden = self.clean_name(said.to_owned());
         let clean: String = redact_keys(&hidden, self.key.as_slice())
             .trim()
             .chars()
+            // Control characters from a server could move the cursor or colour the user's terminal.
             .map(|c| if c.is_control() { ' ' } else { c })
             .take(WORDS)
             .collect();
@@ -51,7 +53,7 @@ impl<'a> KeyGuard<'a> {
     }
 
     /// Returns a name from a server without the key.
-    pub(crate) fn name(&self, name: String) -> String {
+    pub(crate) fn clean_name(&self, name: String) -> String {
         match self.forms {
             Some(forms) => forms.hide(&name, MARK),
             None => name,
@@ -61,8 +63,12 @@ impl<'a> KeyGuard<'a> {
     /// Removes the key from the names that a probe found.
     pub(crate) fn clean_findings(&self, found: ProbeFindings) -> ProbeFindings {
         ProbeFindings {
-            model: found.model.map(|name| self.name(name)),
-            models: found.models.into_iter().map(|name| self.name(name)).collect(),
+            model: found.model.map(|name| self.clean_name(name)),
+            models: found
+                .models
+                .into_iter()
+                .map(|name| self.clean_name(name))
+                .collect(),
             ..found
         }
     }
@@ -219,7 +225,7 @@ mod tests {
     fn names_lose_the_key_but_not_a_placeholder() {
         let named = |key: &str, name: &str| {
             let forms = prepare_forms(Some(&Secret::new(key)));
-            KeyGuard::new(None, forms.as_ref()).name(name.to_owned())
+            KeyGuard::new(None, forms.as_ref()).clean_name(name.to_owned())
         };
         assert_eq!(named(KEY, "tiny-sk-local-0123456789abcdef"), "tiny-***");
         assert_eq!(

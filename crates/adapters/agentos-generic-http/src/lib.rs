@@ -28,6 +28,6 @@ pub use server::{ProbeFindings, Server};
 pub use service::{HttpAdapter, PreparedTask, ServerCall, Service};
 pub use settings::{ANY_MODEL, ServerSettings};
 pub use template::TemplateWire;
-pub use verdict::{Fault, judge};
+pub use verdict::{Fault, judge_response};
 pub use wire::{AnswerClose, AnswerPiece, ModelRequest, Wire};
-pub use wording::Hints;
+pub use wording::ServerHints;

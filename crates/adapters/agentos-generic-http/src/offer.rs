@@ -90,17 +90,17 @@ impl Server {
         task: &ToolTask,
         deadline: &Deadline,
     ) -> Result<Option<OfferSeen>, Fault> {
-        let request = ask.wire.request(&self.model_request(ask, task));
-        let Some(body) = ask.wire.offer(request, &OfferedTool::FRUIT) else {
+        let request = ask.wire.build_request(&self.model_request(ask, task));
+        let Some(body) = ask.wire.add_tool(request, &OfferedTool::FRUIT) else {
             return Ok(None);
         };
         // A call in a stream arrives in fragments that differ between vendors; in one document it is complete.
         let url = ask.whole_url.clone().unwrap_or_else(|| ask.url.clone());
         let answer = self.post(url, body, deadline).await?;
-        let piece = ask.wire.response(&answer)?;
+        let piece = ask.wire.read_answer(&answer)?;
         let cut = piece.finish == Some(FinishReason::Length);
         Ok(Some(OfferSeen {
-            outcome: OfferedTool::FRUIT.judge_calls(&ask.wire.calls(&answer), cut),
+            outcome: OfferedTool::FRUIT.judge_calls(&ask.wire.read_calls(&answer), cut),
             usage: piece.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
         }))
@@ -117,7 +117,7 @@ impl OfferedTool {
 
     /// Returns the JSON Schema of the arguments.
     #[must_use]
-    pub fn parameters(&self) -> Value {
+    pub fn argument_schema(&self) -> Value {
         json!({
             "type": "object",
             "properties": {"fruit": {"type": "string", "enum": ["apple", "orange", "cherry"]}},
@@ -130,15 +130,17 @@ impl OfferedTool {
     #[must_use]
     pub fn as_function(&self) -> Value {
         json!({"type": "function", "function": {
-            "name": self.name, "description": self.description, "parameters": self.parameters(),
+            "name": self.name, "description": self.description, "parameters": self.argument_schema(),
         }})
     }
 
     fn judge_calls(&self, calls: &[ToolCall], cut: bool) -> OfferOutcome {
         match calls {
+            // A model that reasons at length may reach the limit before its call, which says nothing about its tool calls.
             [] if cut => OfferOutcome::CutOff,
             [] => OfferOutcome::NotCalled,
             [call] if call.name != self.name => OfferOutcome::OtherTool,
+            // The exact value: a model that calls the tool with any argument has not read the instruction.
             [call] if call.arguments.as_ref() == Some(&json!({"fruit": "orange"})) => OfferOutcome::Called,
             [_] => OfferOutcome::WrongArguments,
             [_, ..] => OfferOutcome::TooOften,

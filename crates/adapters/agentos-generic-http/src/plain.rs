@@ -10,8 +10,8 @@ use agentos_tool::{BoxFuture, Constrain, ToolTask};
 
 use crate::offer::tiny_task;
 use crate::{
-    Fault, Hints, HttpAdapter, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings,
-    Service, Wire,
+    Fault, HttpAdapter, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints,
+    ServerSettings, Service, Wire,
 };
 
 /// Server with any [`Wire`].
@@ -34,16 +34,17 @@ impl PlainServer {
         HttpAdapter::new(settings, Self { path, wire }, http)
     }
 
-    async fn probe_server(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    async fn probe_with_token(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         match call.get(call.base.join("health")).await {
             Ok(_) => {}
+            // Most servers of which only the wire is known have no `/health`.
             Err(fault) if is_no_health_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
         let task = tiny_task("Say ok.", 5, 1);
         let job = ModelRequest {
             task: &task,
-            model: call.wanted(),
+            model: call.wanted_model(),
             max_tokens: Some(1),
             temperature: None,
             top_p: None,
@@ -51,23 +52,23 @@ impl PlainServer {
             stop: &[],
             constrain: Constrain::Off,
         };
-        let mut body = self.wire.request(&job);
+        let mut body = self.wire.build_request(&job);
         // One token as one document proves as much as a stream and is simpler to judge.
         if let Some(stream) = body.get_mut("stream") {
             *stream = false.into();
         }
         let answer = call.post(call.base.join(&self.path), body).await?;
-        let piece = self.wire.response(&answer)?;
+        let piece = self.wire.read_answer(&answer)?;
         Ok(ProbeFindings {
-            model: piece.model.or(call.wanted().map(str::to_owned)),
+            model: piece.model.or(call.wanted_model().map(str::to_owned)),
             ..ProbeFindings::default()
         })
     }
 }
 
 impl Service for PlainServer {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start the server",
             load: "load a model",
             address: "http://localhost:8080",
@@ -75,17 +76,17 @@ impl Service for PlainServer {
         }
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(self.probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(self.probe_with_token(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let model = call.wanted().map(str::to_owned);
+            let model = call.wanted_model().map(str::to_owned);
             Ok(PreparedTask::new(
                 call.base.join(&self.path),
                 Arc::clone(&self.wire),

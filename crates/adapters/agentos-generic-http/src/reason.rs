@@ -183,6 +183,7 @@ impl Reason {
             Self::UnknownModel | Self::LoadingOff | Self::LoadFailed | Self::NoModels => {
                 HealthStatus::ModelMissing
             }
+            // Each of these answers proves address, key and model: nothing in the settings has to change.
             Self::NotLoaded | Self::Quota | Self::RateLimited | Self::ContextLength => {
                 HealthStatus::Connected
             }

@@ -32,6 +32,7 @@ pub(crate) fn retry_pause(fault: &Fault, is_loopback: bool, retried: u32) -> Opt
     } else {
         return None;
     };
+    // A longer wait looks like a program that hangs, and it would use up the deadline of the run.
     (pause <= LONGEST).then_some(pause)
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::guard::{KeyGuard, prepare_forms};
 use crate::wording::ServerWording;
-use crate::{Fault, Hints, Reason, ServerSettings, Service, judge};
+use crate::{Fault, Reason, ServerHints, ServerSettings, Service, judge_response};
 
 /// Findings of a probe of a server that can be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct ProbeFindings {
 pub struct Server {
     pub(crate) http: HttpClient,
     settings: ServerSettings,
-    hints: Hints,
+    hints: ServerHints,
     key_header: Option<&'static str>,
     headers: Vec<(&'static str, String)>,
     /// Encodings of the key, prepared for the first answer, because a client that sends nothing does not need them.
@@ -47,9 +47,9 @@ impl Server {
         Self {
             http,
             settings,
-            hints: service.hints(),
+            hints: service.server_hints(),
             key_header: service.key_header(),
-            headers: service.headers(),
+            headers: service.request_headers(),
             forms: OnceLock::new(),
         }
     }
@@ -71,6 +71,7 @@ impl Server {
             .as_deref()
             .filter(|url| !url.trim().is_empty());
         let url = HttpUrl::parse(text.ok_or(Reason::MissingUrl)?)?;
+        // Checked before anything is sent: the answer would be a certain 401.
         if self.settings.requires_key && !self.settings.has_key() {
             return Err(Reason::MissingKey.into());
         }
@@ -105,7 +106,7 @@ impl Server {
 
     async fn send_request(&self, request: Request, deadline: &Deadline) -> Result<Value, Fault> {
         let response = self.http.send(&request, deadline).await?;
-        judge(&response, self.settings.has_key())
+        judge_response(&response, self.settings.has_key())
     }
 
     /// Makes a request that sends `body` to `url`, with key and headers.
@@ -114,6 +115,7 @@ impl Server {
     }
 
     fn with_headers(&self, mut request: Request) -> Request {
+        // The key is not among them: `Auth` carries it, so that it is marked as sensitive in one place.
         request.headers.clone_from(&self.headers);
         request
     }
@@ -127,7 +129,7 @@ impl Server {
 
     /// Converts the findings of a probe to a health report.
     #[must_use]
-    pub fn health(
+    pub fn report_health(
         &self,
         found: Result<ProbeFindings, Fault>,
         deadline: &Deadline,
@@ -151,17 +153,22 @@ impl Server {
             (Some(model), Some(Reason::NotLoaded)) => {
                 format!("`{at}` is ready; model `{model}` is not loaded, the first request loads it")
             }
-            (_, Some(remark)) => self.wording(&at).describe(remark, None),
+            (_, Some(remark)) => self.message_wording(&at).describe_reason(remark, None),
             (None, None) => format!("`{at}` is ready"),
         };
         let mut health = ToolHealth::new(provider, HealthStatus::Connected, details, now);
         health.detail = found.remark.map(|remark| remark.as_str().to_owned());
-        health.fix = found.remark.and_then(|remark| self.wording(&at).fix(remark));
-        let steps = found.remark.map(|remark| self.wording(&at).next_steps(remark));
+        health.fix = found
+            .remark
+            .and_then(|remark| self.message_wording(&at).suggest_fix(remark));
+        let steps = found
+            .remark
+            .map(|remark| self.message_wording(&at).next_steps(remark));
         health.next = steps.unwrap_or_default();
         if let (Some(loaded), Some(expected)) = (found.context_window, self.settings.context_window)
             && loaded < expected
         {
+            // Still connected: tasks that fit work. The user should know before one does not.
             health.detail = Some("short-context".to_owned());
             health.details = format!(
                 "{}, but its context has {loaded} tokens and the profile expects {expected}",
@@ -178,19 +185,19 @@ impl Server {
 
     fn report_unusable(&self, fault: &Fault, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
         let at = self.display_address(endpoint);
-        let wording = self.wording(&at);
+        let wording = self.message_wording(&at);
         let said = self.clean_message(fault);
-        let details = wording.describe(fault.reason, said.as_deref());
+        let details = wording.describe_reason(fault.reason, said.as_deref());
         let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
-        health.fix = wording.fix(fault.reason);
+        health.fix = wording.suggest_fix(fault.reason);
         health.next = wording.next_steps(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
         health.models = fault
             .models
             .iter()
-            .map(|name| self.key_guard().name(name.clone()))
+            .map(|name| self.key_guard().clean_name(name.clone()))
             .collect();
         health
     }
@@ -200,7 +207,7 @@ impl Server {
     pub fn run_error(&self, fault: &Fault, deadline: &Deadline) -> ToolError {
         let endpoint = self.parse_endpoint();
         let at = self.display_address(endpoint.as_ref());
-        let wording = self.wording(&at);
+        let wording = self.message_wording(&at);
         let reason = fault.reason;
         let out_of_time = matches!(
             reason,
@@ -224,9 +231,9 @@ impl Server {
             category: reason.category(),
             detail: reason.as_str().to_owned(),
             health: seen_by_probe.then(|| reason.status()),
-            message: wording.describe(reason, self.clean_message(fault).as_deref()),
+            message: wording.describe_reason(reason, self.clean_message(fault).as_deref()),
             causes: self.clean_causes(fault),
-            advice: ToolAdvice::new(wording.fix(reason), wording.next_steps(reason)),
+            advice: ToolAdvice::new(wording.suggest_fix(reason), wording.next_steps(reason)),
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }
@@ -271,7 +278,7 @@ impl Server {
         endpoint.map_or_else(|| self.settings.provider.clone(), ToString::to_string)
     }
 
-    fn wording<'a>(&'a self, at: &'a str) -> ServerWording<'a> {
+    fn message_wording<'a>(&'a self, at: &'a str) -> ServerWording<'a> {
         ServerWording {
             settings: &self.settings,
             hints: &self.hints,

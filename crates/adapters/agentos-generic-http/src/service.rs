@@ -11,7 +11,7 @@ use agentos_tool::{
 };
 use serde_json::Value;
 
-use crate::{Fault, Hints, ProbeFindings, Server, ServerSettings, Wire};
+use crate::{Fault, ProbeFindings, Server, ServerHints, ServerSettings, Wire};
 
 /// Server with the address and the deadline of one call.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct ServerCall<'a> {
 impl<'a> ServerCall<'a> {
     /// Returns the model that is requested by name. `None` if the server may choose.
     #[must_use]
-    pub fn wanted(&self) -> Option<&'a str> {
+    pub fn wanted_model(&self) -> Option<&'a str> {
         self.server.settings().named_model()
     }
 
@@ -85,7 +85,7 @@ impl PreparedTask {
 /// Kind of server, such as Ollama.
 pub trait Service: Send + Sync {
     /// Returns the hints for starting the server and loading a model.
-    fn hints(&self) -> Hints;
+    fn server_hints(&self) -> ServerHints;
 
     /// Returns the name of the header for the key. `None` for `Authorization: Bearer`.
     fn key_header(&self) -> Option<&'static str> {
@@ -93,22 +93,22 @@ pub trait Service: Send + Sync {
     }
 
     /// Returns the headers of every request, without the key.
-    fn headers(&self) -> Vec<(&'static str, String)> {
+    fn request_headers(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
     /// Reads the documents that prove address, key and model, without a generation.
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>>;
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>>;
 
     /// Decides the address, wire and model for a task.
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         task: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>>;
 
     /// Adds what such a server can do to the capabilities of the settings.
-    fn supports(&self, can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, can: ToolCapabilities) -> ToolCapabilities {
         can
     }
 }
@@ -132,7 +132,7 @@ impl<S: Service> HttpAdapter<S> {
 
     async fn run_probe(&self, deadline: &Deadline) -> Result<ProbeFindings, Fault> {
         let base = self.server.checked_base()?;
-        self.service.probe(self.server_call(&base, deadline)).await
+        self.service.probe_server(self.server_call(&base, deadline)).await
     }
 
     async fn run_task(
@@ -157,7 +157,7 @@ impl<S: Service> HttpAdapter<S> {
         let fail = |fault: Fault| self.server.run_error(&fault, deadline);
         let base = self.server.checked_base().map_err(fail)?;
         let call = self.server_call(&base, deadline);
-        self.service.prepare(call, task).await.map_err(fail)
+        self.service.prepare_task(call, task).await.map_err(fail)
     }
 
     pub(crate) fn server(&self) -> &Server {
@@ -182,7 +182,7 @@ impl<S: Service> Adapter for HttpAdapter<S> {
         Box::pin(async move {
             let deadline = self.server.probe_deadline();
             let found = self.run_probe(&deadline).await;
-            self.server.health(found, &deadline, now)
+            self.server.report_health(found, &deadline, now)
         })
     }
 
@@ -192,12 +192,14 @@ impl<S: Service> Adapter for HttpAdapter<S> {
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            // One deadline for preparation, request and retries together: the user's limit is for the whole answer.
             let deadline = Server::run_deadline(task.limits.timeout_seconds);
             self.run_task(task, progress, &deadline).await
         })
     }
 
     fn supports(&self) -> ToolCapabilities {
-        self.service.supports(self.server.settings().capabilities())
+        self.service
+            .extend_capabilities(self.server.settings().capabilities())
     }
 }

@@ -62,6 +62,7 @@ impl ServerSettings {
             requires_key: false,
             execution_mode,
             diff_quality: DiffQuality::Medium,
+            // Enough for the documents of a probe: a busy llama.cpp or Ollama still answers them at once.
             probe_timeout: Duration::from_secs(5),
             retries: 2,
             max_tokens: None,
@@ -79,6 +80,7 @@ impl ServerSettings {
     pub fn named_model(&self) -> Option<&str> {
         self.model
             .as_deref()
+            // Newer versions of LM Studio refuse unknown names, so the placeholder must never be sent as one.
             .filter(|model| !model.is_empty() && *model != ANY_MODEL)
     }
 

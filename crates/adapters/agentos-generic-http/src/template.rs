@@ -23,11 +23,11 @@ pub struct TemplateWire {
 }
 
 impl Wire for TemplateWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         fill_template(&self.request, job).unwrap_or(Value::Null)
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing = || {
             Fault::from(Reason::Fields).with_message(&format!("no text at JSON pointer `{}`", self.answer))
         };
@@ -39,6 +39,7 @@ impl Wire for TemplateWire {
         let whole = word.is_some_and(|word| self.whole.iter().any(|known| known == word));
         Ok(AnswerPiece {
             text: text.to_owned(),
+            // Only a word that the profile names proves that the answer is complete.
             finish: Some(if whole {
                 FinishReason::Stop
             } else {
@@ -49,8 +50,8 @@ impl Wire for TemplateWire {
         })
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
-        self.response(event)
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+        self.read_answer(event)
     }
 }
 
@@ -65,6 +66,7 @@ fn fill_template(template: &Value, job: &ModelRequest<'_>) -> Option<Value> {
         Value::Object(fields) => {
             let fields = fields
                 .iter()
+                // A null is a value to some servers, and not the same as a missing field.
                 .filter_map(|(name, value)| Some((name.clone(), fill_template(value, job)?)));
             Some(Value::Object(fields.collect::<Map<_, _>>()))
         }

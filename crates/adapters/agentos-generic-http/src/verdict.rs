@@ -70,12 +70,14 @@ impl Fault {
 ///
 /// # Errors
 /// The first reason of the health table that fits.
-pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
+pub fn judge_response(response: &Response, key_sent: bool) -> Result<Value, Fault> {
     let json: Option<Value> = serde_json::from_slice(&response.body).ok();
     let error = json.as_ref().map(ApiError::from_json).unwrap_or_default();
     let page = is_page(response);
     let reason = match response.status {
+        // LM Studio answers 200 to every unknown path, so the status alone proves nothing.
         200..=299 => return judge_success(json, &error, page, key_sent),
+        // Never followed: the key would go to an address that the user did not name.
         300..=399 => Reason::Redirect,
         status => judge_failure(status, &error, page, key_sent),
     };
@@ -123,11 +125,13 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         401 | 403 | 501 if page => Reason::Html,
         401 if key_sent => Reason::Unauthorized,
         401 => Reason::KeyRequired,
+        // OpenRouter without credits, and Anthropic's `billing_error`.
         402 => Reason::Quota,
         403 => Reason::Forbidden,
         407 => Reason::ProxyAuth,
         408 | 504 => Reason::Timeout,
         400 if error.is_about_key() => Reason::Unauthorized,
+        // Anthropic answers 400 if a spend limit of the user's own is reached.
         400 if error.is_billing() => Reason::Quota,
         400 | 404 => match error.about_model() {
             Some(reason) => reason,
@@ -138,6 +142,7 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         405 => Reason::WrongPath,
         409 => Reason::Conflict,
         413 => Reason::ContextLength,
+        // OpenAI uses the same status for a spent budget as for a rate limit, but waiting does not help there.
         429 if error.is_billing() => Reason::Quota,
         429 if error.is_too_long() => Reason::ContextLength,
         429 => Reason::RateLimited,
@@ -156,6 +161,7 @@ fn is_page(response: &Response) -> bool {
         .content_type
         .as_deref()
         .is_some_and(|kind| kind.contains("html"));
+    // Some servers send a page without its content type, so the beginning of the text counts too.
     let start: Vec<u8> = response
         .body
         .iter()
@@ -183,6 +189,7 @@ impl ApiError {
     pub(crate) fn from_json(json: &Value) -> Self {
         let text = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
+            // llama.cpp, vLLM and OpenRouter write `code` as a number, LiteLLM the same number as a string.
             Some(Value::Number(number)) => number.to_string(),
             Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
         };
@@ -200,6 +207,7 @@ impl ApiError {
                     })),
                 }
             }
+            // LM Studio, Ollama and vLLM also write `{"error":"text"}`.
             other => Self {
                 present: true,
                 message: text(other),
@@ -268,6 +276,7 @@ impl ApiError {
 /// Returns true for `model 'x' not found` and similar messages: the word, a name, and that it does not exist. In `path
 /// /models not found` the same words are about a path.
 fn says_that_a_model_is_unknown(message: &str) -> bool {
+    // The message is untrusted and may be long, and each word is compared with those after it.
     let message: String = message.chars().take(READ).collect();
     let message = message.to_ascii_lowercase();
     let words: Vec<&str> = message.split_whitespace().collect();

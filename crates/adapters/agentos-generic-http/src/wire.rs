@@ -31,7 +31,8 @@ pub struct ModelRequest<'a> {
 impl ModelRequest<'_> {
     /// Returns the JSON Schema of the answer. `None` if the settings do not constrain it to one.
     #[must_use]
-    pub fn schema(&self) -> Option<Value> {
+    pub fn answer_schema(&self) -> Option<Value> {
+        // The schema describes `json-edits` alone; with another edit format it would contradict the prompt.
         let wanted =
             self.constrain == Constrain::JsonSchema && self.task.edit_format == EditFormat::JsonEdits;
         wanted.then(edits_schema)
@@ -69,27 +70,27 @@ pub enum AnswerClose {
 /// Wire format: builds requests and reads answers.
 pub trait Wire: Send + Sync {
     /// Builds the JSON of the request.
-    fn request(&self, job: &ModelRequest<'_>) -> Value;
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value;
 
     /// Reads a complete answer.
     ///
     /// # Errors
     /// If the answer does not have the structure of this wire.
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault>;
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault>;
 
     /// Reads one event of a streamed answer.
     ///
     /// # Errors
     /// If the event does not have the structure of this wire.
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault>;
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault>;
 
     /// Changes a request so that it offers a tool and asks for an answer in one document. `None` if this wire has no tools.
-    fn offer(&self, _request: Value, _tool: &OfferedTool) -> Option<Value> {
+    fn add_tool(&self, _request: Value, _tool: &OfferedTool) -> Option<Value> {
         None
     }
 
     /// Lists the tool calls in a complete answer.
-    fn calls(&self, _body: &Value) -> Vec<ToolCall> {
+    fn read_calls(&self, _body: &Value) -> Vec<ToolCall> {
         Vec::new()
     }
 }

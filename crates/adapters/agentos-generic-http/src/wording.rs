@@ -7,9 +7,9 @@ use agentos_tool::KeyObstacle;
 
 use crate::{Reason, ServerSettings};
 
-/// Hints of one provider for what its users have to do most often.
+/// ServerHints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
-pub struct Hints {
+pub struct ServerHints {
     /// How to start the server.
     pub start: &'static str,
     /// How to load a model.
@@ -23,7 +23,7 @@ pub struct Hints {
 /// Server that the messages are about.
 pub(crate) struct ServerWording<'a> {
     pub(crate) settings: &'a ServerSettings,
-    pub(crate) hints: &'a Hints,
+    pub(crate) hints: &'a ServerHints,
     /// `host:port`, or the provider's name if there is no address.
     pub(crate) at: &'a str,
 }
@@ -31,8 +31,9 @@ pub(crate) struct ServerWording<'a> {
 impl ServerWording<'_> {
     /// Words what happened. `said`, the server's own message, is added; errors of the transport are complete messages
     /// already.
-    pub(crate) fn describe(&self, reason: Reason, said: Option<&str>) -> String {
+    pub(crate) fn describe_reason(&self, reason: Reason, said: Option<&str>) -> String {
         let at = self.at;
+        // A key may exist and be withheld, and then "none is set" would send the user to the wrong place.
         if let Some(obstacle) = self.key_obstacle(reason) {
             return format!("`{at}` requires a key; {obstacle}");
         }
@@ -51,6 +52,7 @@ impl ServerWording<'_> {
             | Reason::ReadTimeout
             | Reason::Closed
             | Reason::NotHttp
+            // The transport's own message names the address and the cause.
             | Reason::TooLarge => {
                 return said.map_or_else(|| format!("no answer from `{at}`"), str::to_owned);
             }
@@ -94,7 +96,7 @@ impl ServerWording<'_> {
     }
 
     /// Words what to do about it. `None` if the steps of [`ServerWording::next_steps`] are enough.
-    pub(crate) fn fix(&self, reason: Reason) -> Option<String> {
+    pub(crate) fn suggest_fix(&self, reason: Reason) -> Option<String> {
         let provider = &self.settings.provider;
         let hints = self.hints;
         Some(match reason {
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn every_state_comes_with_what_was_seen_and_what_to_do() {
         let settings = ServerSettings::new("lmstudio", ExecutionMode::Local);
-        let hints = Hints {
+        let hints = ServerHints {
             start: "start it",
             load: "load a model",
             address: "http://localhost:1234/v1",
@@ -213,8 +215,11 @@ mod tests {
                 .iter()
                 .map(|step| format!("{step:?}"))
                 .collect();
-            let fix = place.fix(reason).into_iter().chain(steps);
-            (place.describe(reason, said), fix.collect::<Vec<_>>().join(", "))
+            let fix = place.suggest_fix(reason).into_iter().chain(steps);
+            (
+                place.describe_reason(reason, said),
+                fix.collect::<Vec<_>>().join(", "),
+            )
         };
         let cases = [
             (

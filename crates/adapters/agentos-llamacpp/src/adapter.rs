@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::{HttpClient, HttpUrl};
 use agentos_openai::{ChatWire, LimitField, ModelList};
@@ -45,7 +45,7 @@ impl LlamaCpp {
 ///
 /// `/health` says if the model is still loading, but needs no key. `/props` requires the key, and no other service has it. The
 /// model list contains the model's name.
-async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let root = call.base.without_last("v1");
     match call.get(root.join("health")).await {
         Ok(_) => {}
@@ -55,7 +55,7 @@ async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     }
     let props = ServerProps::read(&call.get(root.join("props")).await?)?;
     let list = ModelList::read(&call.get(root.join("v1/models")).await?)?;
-    let found = list.choose(call.wanted())?;
+    let found = list.choose_model(call.wanted_model())?;
     if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
         return Err(Fault::from(Reason::LoadingOff).with_models(found.models));
     }
@@ -75,6 +75,7 @@ async fn routed_context(call: ServerCall<'_>, root: &HttpUrl, model: Option<&str
     let url = root
         .join("props")
         .with_query("model", model?)
+        // A question about a model must not load it.
         .with_query("autoload", "false");
     let props = call.get(url).await.ok()?;
     props
@@ -87,7 +88,7 @@ async fn routed_context(call: ServerCall<'_>, root: &HttpUrl, model: Option<&str
 async fn loaded_context(call: ServerCall<'_>, root: &HttpUrl) -> Option<u64> {
     let props = ServerProps::read(&call.get(root.join("props")).await.ok()?).ok()?;
     if props.is_router {
-        return routed_context(call, root, call.wanted()).await;
+        return routed_context(call, root, call.wanted_model()).await;
     }
     props.context_window
 }
@@ -105,8 +106,9 @@ async fn count_tokens(
     if surely_fits || window.is_none() {
         return None;
     }
+    // With the special tokens, because the server adds them to the prompt of a task too.
     let mut body = json!({"content": prompt, "add_special": true});
-    if let (Some(model), Some(body)) = (call.wanted(), body.as_object_mut()) {
+    if let (Some(model), Some(body)) = (call.wanted_model(), body.as_object_mut()) {
         body.insert("model".to_owned(), model.into());
     }
     let answer = call.post(root.join("tokenize"), body).await.ok()?;
@@ -126,13 +128,14 @@ async fn completion_wire(
         {"role": "system", "content": prompt::system(task)},
         {"role": "user", "content": prompt::user(task)},
     ]});
-    if let (Some(model), Some(body)) = (call.wanted(), body.as_object_mut()) {
+    if let (Some(model), Some(body)) = (call.wanted_model(), body.as_object_mut()) {
         body.insert("model".to_owned(), model.into());
     }
     match call.post(root.join("apply-template"), body).await {
         Ok(answer) => Ok(answer
             .get("prompt")
             .and_then(Value::as_str)
+            // A template that drops the user's message would lose the task without an error, so the plain prompt is used.
             .filter(|text| text.contains(task.instruction.trim()))
             .map_or_else(CompletionWire::default, |text| {
                 CompletionWire::with_prompt(text.to_owned())
@@ -155,8 +158,8 @@ fn is_without_template(reason: Reason) -> bool {
 }
 
 impl Service for LlamaCpp {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start `llama-server -m MODEL.gguf --port 8080`",
             load: "start llama-server with a model (`-m MODEL.gguf`)",
             address: "http://localhost:8080",
@@ -164,11 +167,11 @@ impl Service for LlamaCpp {
         }
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(probe_documents(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         task: &'a ToolTask,
@@ -179,13 +182,13 @@ impl Service for LlamaCpp {
                 Ok(grammar) => (grammar, None),
                 Err(why) => (None, Some(why.to_owned())),
             };
-            let model = call.wanted().map(str::to_owned);
+            let model = call.wanted_model().map(str::to_owned);
             let context_window = loaded_context(call, &root).await;
             let mut prompt_tokens = None;
             let ask = match self.mode {
                 LlamaCppMode::OpenAi => {
                     let wire = ChatWire::new(LimitField::MaxTokens).with_grammar(grammar);
-                    PreparedTask::new(ChatWire::below(&root.join("v1")), Arc::new(wire), model)
+                    PreparedTask::new(ChatWire::url_below(&root.join("v1")), Arc::new(wire), model)
                 }
                 LlamaCppMode::Completion => {
                     let wire = completion_wire(call, &root, task).await?.with_grammar(grammar);
@@ -202,7 +205,7 @@ impl Service for LlamaCpp {
         })
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::from(self.mode == LlamaCppMode::OpenAi);
         can.grammar = Ability::Yes;
         can.json_mode = Ability::Yes;

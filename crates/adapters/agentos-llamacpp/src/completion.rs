@@ -71,7 +71,7 @@ fn plain_prompt(task: &ToolTask) -> String {
 }
 
 impl Wire for CompletionWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         let (prompt, own_words) = match &self.templated {
             Some(prompt) => (prompt.clone(), Vec::new()),
@@ -104,7 +104,7 @@ impl Wire for CompletionWire {
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
         }
-        if let Some(mut schema) = job.schema() {
+        if let Some(mut schema) = job.answer_schema() {
             // Some builds generate white space without end where the schema allows it. This field limits it; other builds ignore it.
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("x-guidance".to_owned(), json!({"whitespace_flexible": false}));
@@ -117,11 +117,11 @@ impl Wire for CompletionWire {
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         read(body, true)
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         read(event, event.get("stop").and_then(Value::as_bool).unwrap_or(false))
     }
 }
@@ -161,6 +161,7 @@ fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
 fn finish_reason(body: &Value) -> Result<FinishReason, Fault> {
     let is = |flag| body.get(flag).and_then(Value::as_bool) == Some(true);
     let broken = |said: &str| Err(Fault::from(Reason::BrokenAnswer).with_message(said));
+    // At the end of the context the server reports no error, only this flag.
     if is("truncated") {
         return Ok(FinishReason::Length);
     }

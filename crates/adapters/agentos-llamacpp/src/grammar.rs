@@ -44,6 +44,7 @@ fn grammar_for_files(files: &[ContextFile], bytes: usize) -> Result<String, &'st
     let mut room = MOST_LINES;
     for (number, file) in files.iter().enumerate() {
         let lines: Vec<&str> = file.content.lines().collect();
+        // A third of the bytes for the search, the rest for the new text and the marks.
         let starts = line_rules(&mut rules, number, &lines, (room, bytes / 3));
         room = room.saturating_sub(lines.len());
         if !starts.is_empty() && is_plain(&file.path) {
@@ -75,6 +76,7 @@ fn line_rules(rules: &mut String, file: usize, lines: &[&str], (room, most): (us
     for line in lines {
         *count.entry(line.trim()).or_default() += 1;
     }
+    // A line that looks like a mark would end the search part of the block too early.
     let fits = |line: &str| is_plain(line) && !is_mark(line) && line.len() < LONGEST_LINE.min(most);
     let mut starts = Vec::new();
     let mut part = 0;
@@ -135,6 +137,7 @@ fn is_mark(line: &str) -> bool {
 
 /// Quotes a text as a terminal of the grammar.
 fn quote_text(text: &str) -> String {
+    // File names and lines are untrusted: an unescaped quote could add rules to the grammar.
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {

@@ -28,6 +28,7 @@ impl ServerProps {
         let context_window = settings
             .and_then(|settings| settings.get("n_ctx")?.as_u64())
             .filter(|window| !is_router && *window > 0);
+        // Loading on demand is the router's default; `--no-models-autoload` switches it off.
         let loads_on_demand = json.get("models_autoload").and_then(Value::as_bool) != Some(false);
         Ok(Self {
             context_window,

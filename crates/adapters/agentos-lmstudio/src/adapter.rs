@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::HttpClient;
 use agentos_openai::{ChatWire, LimitField, ModelList};
@@ -26,25 +26,25 @@ impl LmStudio {
 
     /// Reads the model lists, the most detailed first: `/api/v1` and `/api/v0` say which models are loaded, `/v1/models` does not.
     /// Older versions lack the first ones, and answer an unknown path with status 200 and an error.
-    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
-        let wanted = call.wanted();
+    async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+        let wanted = call.wanted_model();
         let root = call.base.without_last("v1");
         match call.get(root.join("api/v1/models")).await {
-            Ok(list) => return ModelState::read_v1(&list)?.choose(wanted),
+            Ok(list) => return ModelState::read_v1(&list)?.choose_model(wanted),
             Err(fault) if is_unknown_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
         match call.get(root.join("api/v0/models")).await {
-            Ok(list) => return ModelState::read_v0(&list)?.choose(wanted),
+            Ok(list) => return ModelState::read_v0(&list)?.choose_model(wanted),
             Err(fault) if is_unknown_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
         let list = call.get(root.join("v1/models")).await?;
         let list = ModelList::read(&list)?;
         // `/v1/models` does not say which model is loaded. Without a name, the first chat model is taken.
-        let ids = list.ids();
+        let ids = list.model_ids();
         let first = ids.iter().find(|id| !id.contains("embed")).map(String::as_str);
-        list.choose(wanted.or(first))
+        list.choose_model(wanted.or(first))
     }
 }
 
@@ -53,8 +53,8 @@ fn is_unknown_path(reason: Reason) -> bool {
 }
 
 impl Service for LmStudio {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start the server in LM Studio (Developer page, or `lms server start`)",
             load: "load a model in LM Studio (Developer page, or `lms load`)",
             address: "http://localhost:1234/v1",
@@ -62,20 +62,20 @@ impl Service for LmStudio {
         }
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(Self::probe_documents(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let found = Self::probe_server(call).await;
+            let found = Self::probe_documents(call).await;
             // Newer versions of LM Studio refuse unknown names, so the placeholder must be replaced by a name of the list. With a
             // name, the list only provides the length of the loaded context: the server cuts a longer prompt without an error.
-            let (model, context_window) = match (call.wanted(), found) {
+            let (model, context_window) = match (call.wanted_model(), found) {
                 (Some(model), Ok(found)) => (Some(model.to_owned()), found.context_window),
                 (Some(model), Err(_)) => (Some(model.to_owned()), None),
                 (None, found) => {
@@ -83,7 +83,7 @@ impl Service for LmStudio {
                     (found.model, found.context_window)
                 }
             };
-            let url = ChatWire::below(&call.base.without_last("v1").join("v1"));
+            let url = ChatWire::url_below(&call.base.without_last("v1").join("v1"));
             Ok(PreparedTask {
                 context_window,
                 ..PreparedTask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model)
@@ -91,7 +91,7 @@ impl Service for LmStudio {
         })
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can
     }

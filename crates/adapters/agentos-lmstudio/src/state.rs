@@ -44,6 +44,7 @@ impl ModelState {
         for entry in entries {
             let kind = entry.get("type").and_then(Value::as_str).ok_or(Reason::Fields)?;
             let model = read(entry).ok_or(Reason::Fields)?;
+            // The embedding models are `embedding` in v1 and `embeddings` in v0.
             if matches!(kind, "llm" | "vlm") {
                 models.push(model);
             }
@@ -59,7 +60,7 @@ impl ModelState {
     ///
     /// # Errors
     /// [`Reason::UnknownModel`] if the named model is not in the list.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
+    pub fn choose_model(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let names: Vec<String> = self.models.iter().map(|model| model.name.clone()).collect();
         let model = match wanted {
             Some(wanted) => self.models.iter().find(|model| model.answers_to(wanted)),
@@ -81,6 +82,7 @@ impl ModelState {
 
 impl LocalModel {
     fn read_v1(entry: &Value) -> Option<Self> {
+        // v1 has no state: a model is loaded if it has an instance.
         let instances = entry.get("loaded_instances")?.as_array()?;
         let name = entry.get("key")?.as_str()?.to_owned();
         let context = |instance: &Value| instance.pointer("/config/context_length")?.as_u64();
@@ -132,7 +134,7 @@ mod tests {
             (Some("e"), Err(Reason::UnknownModel)),
         ];
         for (wanted, outcome) in cases {
-            let found = state.choose(wanted);
+            let found = state.choose_model(wanted);
             let found = found
                 .as_ref()
                 .map(|found| {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::HttpClient;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
@@ -26,7 +26,7 @@ const SHORTEST_CONTEXT: u64 = 4096;
 pub struct Ollama;
 
 /// Installed model.
-struct Model {
+struct InstalledModel {
     name: String,
     all: Vec<String>,
     longest: Option<u64>,
@@ -40,7 +40,7 @@ impl Ollama {
     }
 
     /// Probes the server. `/api/version` comes first, because no other service has that document.
-    async fn probe_server(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+    async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let version = call.get(call.base.join("api/version")).await?;
         version
             .get("version")
@@ -62,9 +62,9 @@ impl Ollama {
     ///
     /// # Errors
     /// If the model is not installed, or none is named and there are several.
-    async fn choose_model(call: ServerCall<'_>) -> Result<Model, Fault> {
+    async fn choose_model(call: ServerCall<'_>) -> Result<InstalledModel, Fault> {
         let all = read_names(&call.get(call.base.join("api/tags")).await?)?;
-        let name = match (call.wanted(), all.as_slice()) {
+        let name = match (call.wanted_model(), all.as_slice()) {
             (_, []) => return Err(Reason::NoModels.into()),
             (Some(wanted), _) => find_listed(&all, wanted)
                 .ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(all.clone()))?
@@ -72,7 +72,7 @@ impl Ollama {
             (None, [only]) => only.clone(),
             (None, _) => return Err(Fault::from(Reason::MissingModel).with_models(all)),
         };
-        Ok(Model {
+        Ok(InstalledModel {
             longest: Self::longest_context(call, &name).await?,
             name,
             all,
@@ -96,9 +96,9 @@ impl Ollama {
         })
     }
 
-    async fn prepare_task(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
+    async fn prepare_chat(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
         let settings = call.server.settings();
-        let (name, longest) = match call.wanted() {
+        let (name, longest) = match call.wanted_model() {
             Some(name) => match Self::longest_context(call, name).await {
                 Ok(longest) => (name.to_owned(), longest),
                 Err(fault) if fault.reason == Reason::UnknownModel => return Err(fault),
@@ -110,6 +110,7 @@ impl Ollama {
                 (model.name, model.longest)
             }
         };
+        // The server's default length depends on the machine's memory, and a request is the only way to set it.
         let limit = task.limits.max_output_tokens.or(settings.max_tokens);
         let longest = match (longest, settings.context_window) {
             (Some(of_model), Some(said)) => Some(of_model.min(said)),
@@ -143,8 +144,8 @@ fn context_for(prompt_bytes: usize, answer: u64, longest: Option<u64>) -> u64 {
 }
 
 impl Service for Ollama {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start Ollama (`ollama serve`)",
             load: "get a model with `ollama pull MODEL`",
             address: "http://localhost:11434",
@@ -152,19 +153,19 @@ impl Service for Ollama {
         }
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(Self::probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(Self::probe_documents(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         task: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
-        Box::pin(Self::prepare_task(call, task))
+        Box::pin(Self::prepare_chat(call, task))
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can.json_mode = Ability::Yes;
         can

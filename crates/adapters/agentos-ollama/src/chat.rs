@@ -25,7 +25,7 @@ impl OllamaWire {
 }
 
 impl Wire for OllamaWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         let mut options = Map::new();
         options.insert("num_ctx".to_owned(), self.context.into());
         let limit = job.max_tokens.unwrap_or(DEFAULT_LIMIT);
@@ -56,20 +56,21 @@ impl Wire for OllamaWire {
             if let Some(model) = job.model {
                 body.insert("model".to_owned(), model.into());
             }
-            if let Some(schema) = job.schema() {
+            if let Some(schema) = job.answer_schema() {
                 body.insert("format".to_owned(), schema);
             }
         }
         body
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing = || Fault::from(Reason::Fields).with_message("the answer has no `message`");
         let message = body
             .get("message")
             .filter(|message| message.is_object())
             .ok_or_else(missing)?;
         let text = message.get("content").and_then(Value::as_str);
+        // Counts that are zero are left out by the server, so a missing one is unknown and never an error.
         let mut piece = AnswerPiece {
             text: text.unwrap_or_default().to_owned(),
             ..AnswerPiece::default()
@@ -101,6 +102,7 @@ impl Wire for OllamaWire {
         let count = |name| body.get(name).and_then(Value::as_u64);
         piece.usage = Some(Usage {
             input_tokens: count("prompt_eval_count"),
+            // The wire has no counts for the cache and for reasoning.
             cached_tokens: None,
             output_tokens: count("eval_count"),
             reasoning_tokens: None,
@@ -108,11 +110,11 @@ impl Wire for OllamaWire {
         Ok(piece)
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
-        self.response(event)
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+        self.read_answer(event)
     }
 
-    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
         let body = request.as_object_mut()?;
         body.remove("format");
         // Ollama streams unless `stream` is false.
@@ -123,7 +125,7 @@ impl Wire for OllamaWire {
         Some(request)
     }
 
-    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
         ToolCall::of_functions(body.pointer("/message/tool_calls"))
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn read_names(list: &Value) -> Result<Vec<String>, Fault> {
 
 /// Finds the listed name for a wanted one, in which a missing tag means `latest`. `None` if it is not listed.
 pub(crate) fn find_listed<'a>(names: &'a [String], wanted: &str) -> Option<&'a String> {
+    // Ollama takes a name without a tag as `:latest` and always lists the tag.
     let tagged = format!("{wanted}:latest");
     names
         .iter()
@@ -43,6 +44,7 @@ pub(crate) fn longest_context(show: &Value) -> Result<Option<u64>, Fault> {
     }
     let mut fields = info.into_iter().flatten();
     Ok(fields
+        // The field is named after the architecture, as in `llama.context_length`.
         .find(|(name, _)| name.ends_with(".context_length"))
         .and_then(|(_, value)| value.as_u64()))
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, Hints, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerSettings, Service,
+    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
 };
 use agentos_net::{HttpClient, HttpUrl};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
@@ -18,7 +18,7 @@ const ROUTER_HOST: &str = "openrouter.ai";
 
 /// Kind of server, which decides the probe and the name of one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dialect {
+enum ServerKind {
     /// OpenAI's own server.
     Vendor,
     /// OpenRouter: its model list is public, so another document has to prove the key.
@@ -30,7 +30,7 @@ enum Dialect {
 /// Service of OpenAI, or of a compatible server.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
-    dialect: Dialect,
+    kind: ServerKind,
     limit: LimitField,
     organization: Option<String>,
 }
@@ -47,16 +47,16 @@ impl OpenAi {
     #[must_use]
     pub fn at_address(base_url: Option<&str>) -> Self {
         let url = base_url.and_then(|url| HttpUrl::parse(url).ok());
-        let dialect = match url.as_ref().map(HttpUrl::host) {
-            Some(VENDOR_HOST) => Dialect::Vendor,
-            Some(ROUTER_HOST) => Dialect::PublicList,
-            Some(_) | None => Dialect::Compatible,
+        let kind = match url.as_ref().map(HttpUrl::host) {
+            Some(VENDOR_HOST) => ServerKind::Vendor,
+            Some(ROUTER_HOST) => ServerKind::PublicList,
+            Some(_) | None => ServerKind::Compatible,
         };
         Self {
-            dialect,
-            limit: match dialect {
-                Dialect::Vendor => LimitField::MaxCompletionTokens,
-                Dialect::PublicList | Dialect::Compatible => LimitField::MaxTokens,
+            kind,
+            limit: match kind {
+                ServerKind::Vendor => LimitField::MaxCompletionTokens,
+                ServerKind::PublicList | ServerKind::Compatible => LimitField::MaxTokens,
             },
             organization: None,
         }
@@ -77,19 +77,20 @@ impl OpenAi {
     }
 
     /// Reads the document that proves most: OpenAI has one for each model, other servers have only the list in common.
-    async fn probe_server(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
-        match self.dialect {
-            Dialect::Vendor => {}
-            Dialect::PublicList => {
+    async fn probe_model(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+        match self.kind {
+            ServerKind::Vendor => {}
+            ServerKind::PublicList => {
                 let key = call.get(call.base.join("key")).await?;
+                // The model list of OpenRouter is public. Only `GET {base}/key` refuses a wrong key.
                 key.get("data")
                     .filter(|data| data.is_object())
                     .ok_or(Reason::Fields)?;
                 return find_in_list(call).await;
             }
-            Dialect::Compatible => return find_in_list(call).await,
+            ServerKind::Compatible => return find_in_list(call).await,
         }
-        let model = call.wanted().ok_or(Reason::MissingModel)?;
+        let model = call.wanted_model().ok_or(Reason::MissingModel)?;
         let answer = call.get(call.base.join(&format!("models/{model}"))).await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or(Reason::Fields)?;
         Ok(ProbeFindings {
@@ -102,12 +103,12 @@ impl OpenAi {
 
 async fn find_in_list(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     let list = call.get(call.base.join("models")).await?;
-    ModelList::read(&list)?.choose(call.wanted())
+    ModelList::read(&list)?.choose_model(call.wanted_model())
 }
 
 impl Service for OpenAi {
-    fn hints(&self) -> Hints {
-        Hints {
+    fn server_hints(&self) -> ServerHints {
+        ServerHints {
             start: "start the server",
             load: "load a model on the server",
             address: "https://api.openai.com/v1",
@@ -115,33 +116,38 @@ impl Service for OpenAi {
         }
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
+    fn request_headers(&self) -> Vec<(&'static str, String)> {
         let organization = self.organization.iter();
         organization
             .map(|name| ("openai-organization", name.clone()))
             .collect()
     }
 
-    fn probe<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(self.probe_server(call))
+    fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
+        Box::pin(self.probe_model(call))
     }
 
-    fn prepare<'a>(
+    fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
         _: &'a ToolTask,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
-            let model = match call.wanted() {
+            let model = match call.wanted_model() {
                 Some(model) => model.to_owned(),
-                None => self.probe_server(call).await?.model.unwrap_or_default(),
+                // The wire requires a model, so without a name the list decides, as in the probe.
+                None => self.probe_model(call).await?.model.unwrap_or_default(),
             };
             let wire = Arc::new(ChatWire::new(self.limit));
-            Ok(PreparedTask::new(ChatWire::below(call.base), wire, Some(model)))
+            Ok(PreparedTask::new(
+                ChatWire::url_below(call.base),
+                wire,
+                Some(model),
+            ))
         })
     }
 
-    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+    fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can
     }

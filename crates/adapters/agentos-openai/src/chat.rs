@@ -49,13 +49,13 @@ impl ChatWire {
 
     /// Returns the address of this wire below a base URL that ends with the version.
     #[must_use]
-    pub fn below(base: &HttpUrl) -> HttpUrl {
+    pub fn url_below(base: &HttpUrl) -> HttpUrl {
         base.join("chat/completions")
     }
 }
 
 impl Wire for ChatWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         let mut body = Map::new();
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
@@ -68,10 +68,12 @@ impl Wire for ChatWire {
             ]),
         );
         body.insert("stream".to_owned(), true.into());
+        // OpenAI sends no usage in a stream unless it is requested.
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         if let Some(limit) = job.max_tokens {
             body.insert(self.limit.as_str().to_owned(), limit.into());
         }
+        // Sent only when the user set them: some reasoning models refuse every value but the default.
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
         }
@@ -84,7 +86,7 @@ impl Wire for ChatWire {
         if !job.stop.is_empty() {
             body.insert("stop".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.schema() {
+        if let Some(schema) = job.answer_schema() {
             let format = json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}});
             body.insert("response_format".to_owned(), format);
         }
@@ -94,20 +96,20 @@ impl Wire for ChatWire {
         Value::Object(body)
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;
         read_piece(body, Some(choice), Some(message))
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         // With `stream_options.include_usage` the last event carries the usage and has an empty list of choices; some servers
         // leave the list out or send an empty choice.
         let choice = event.pointer("/choices/0");
         read_piece(event, choice, choice.and_then(|choice| choice.get("delta")))
     }
 
-    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
         let body = request.as_object_mut()?;
         for of_edits in ["stream", "stream_options", "response_format", "grammar"] {
             body.remove(of_edits);
@@ -118,7 +120,7 @@ impl Wire for ChatWire {
         Some(request)
     }
 
-    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
         ToolCall::of_functions(body.pointer("/choices/0/message/tool_calls"))
     }
 }
@@ -156,6 +158,7 @@ fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> 
 fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
+        // Compatible servers may send the content as a list of parts.
         Value::Array(parts) => parts
             .iter()
             .filter_map(|part| part.get("text")?.as_str())
@@ -170,6 +173,7 @@ fn finish_reason(word: &str) -> Result<FinishReason, Fault> {
         "length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        // OpenRouter ends a stream that failed with the finish reason `error`.
         "error" | "abort" => {
             return Err(
                 Fault::from(Reason::BrokenAnswer).with_message(&format!("the finish reason is `{word}`"))

@@ -29,6 +29,7 @@ impl ModelList {
     /// `fields` for another shape, `no-models` for an empty list.
     pub fn read(json: &Value) -> Result<Self, Fault> {
         let entries = match json.get("data").ok_or(Reason::Fields)? {
+            // Ollama writes an empty list on this path as `"data": null`.
             Value::Null => &[][..],
             Value::Array(entries) => entries,
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
@@ -46,7 +47,7 @@ impl ModelList {
 
     /// Returns the names in the server's order.
     #[must_use]
-    pub fn ids(&self) -> Vec<String> {
+    pub fn model_ids(&self) -> Vec<String> {
         self.models.iter().map(|model| model.id.clone()).collect()
     }
 
@@ -54,21 +55,22 @@ impl ModelList {
     ///
     /// # Errors
     /// If the model is not listed, cannot be loaded, or is still loading.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
+    pub fn choose_model(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let model = match (wanted, self.models.as_slice()) {
             (Some(wanted), models) => models
                 .iter()
                 .find(|model| model.answers_to(wanted))
-                .ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(self.ids()))?,
+                .ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(self.model_ids()))?,
+            // With several models nothing is picked: an answer by a model that nobody named would be a surprise.
             (None, [only]) => only,
-            (None, _) => return Err(Fault::from(Reason::MissingModel).with_models(self.ids())),
+            (None, _) => return Err(Fault::from(Reason::MissingModel).with_models(self.model_ids())),
         };
         let remark = model
             .read_state()
-            .map_err(|reason| Fault::from(reason).with_models(self.ids()))?;
+            .map_err(|reason| Fault::from(reason).with_models(self.model_ids()))?;
         Ok(ProbeFindings {
             model: Some(model.id.clone()),
-            models: self.ids(),
+            models: self.model_ids(),
             context_window: model.context_window,
             remark,
         })
@@ -80,6 +82,7 @@ impl ListedModel {
         let id = entry.get("id")?.as_str()?.to_owned();
         let names = entry.get("aliases").and_then(Value::as_array);
         let status = entry.get("status");
+        // llama.cpp, vLLM and others have different fields for it; OpenAI has none.
         let context = [
             "/meta/n_ctx",
             "/max_model_len",
@@ -137,7 +140,7 @@ mod tests {
 
     fn chosen(list: &Value, wanted: Option<&str>) -> Result<(String, Option<Reason>), Reason> {
         ModelList::read(list)
-            .and_then(|list| list.choose(wanted))
+            .and_then(|list| list.choose_model(wanted))
             .map(|found| (found.model.unwrap(), found.remark))
             .map_err(|fault| fault.reason)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentos_anthropic::MessagesWire;
 use agentos_gemini::ContentWire;
-use agentos_generic_http::{AnswerPiece, TemplateWire, Wire, judge};
+use agentos_generic_http::{AnswerPiece, TemplateWire, Wire, judge_response};
 use agentos_llamacpp::CompletionWire;
 use agentos_lmstudio::ModelState;
 use agentos_net::Response;
@@ -41,7 +41,7 @@ pub fn check_http_answer(data: &[u8]) {
         retry_after: (head & 4 != 0).then(|| Duration::from_secs(u64::from(head))),
         body: body.to_vec(),
     };
-    let judged = judge(&response, head & 8 != 0);
+    let judged = judge_response(&response, head & 8 != 0);
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
     match judged {
         Ok(json) => {
@@ -83,11 +83,11 @@ fn template_wire(data: &[u8]) -> (Box<dyn Wire>, &[u8]) {
 
 fn check_readers(wire: &dyn Wire, json: &Value) {
     let texts = texts_of(json);
-    for read in [wire.response(json), wire.event(json)] {
+    for read in [wire.read_answer(json), wire.read_event(json)] {
         let Ok(piece) = read else { continue };
         check_piece(&piece, &texts);
     }
-    for call in wire.calls(json) {
+    for call in wire.read_calls(json) {
         // A call without a name calls nothing.
         assert!(
             call.name.is_empty() || texts.iter().any(|text| *text == call.name),
@@ -97,9 +97,9 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
     }
     // A model that the server did not name would be requested from it, and fail with a message about nothing.
     if let Ok(list) = ModelList::read(json) {
-        assert!(!list.ids().is_empty(), "a list without a model is none");
-        for id in list.ids() {
-            let chosen = list.choose(Some(&id)).ok().and_then(|found| found.model);
+        assert!(!list.model_ids().is_empty(), "a list without a model is none");
+        for id in list.model_ids() {
+            let chosen = list.choose_model(Some(&id)).ok().and_then(|found| found.model);
             assert!(
                 chosen.is_none_or(|chosen| texts.contains(&chosen.as_str())),
                 "`{id}` is made up"
@@ -108,7 +108,7 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
     }
     for state in [ModelState::read_v1(json), ModelState::read_v0(json)] {
         // Choosing must not panic for any list.
-        let _ = state.and_then(|state| state.choose(None));
+        let _ = state.and_then(|state| state.choose_model(None));
     }
 }
 

@@ -171,7 +171,7 @@ async fn cached_input_is_a_part_of_the_input() {
 fn the_request_says_what_was_set_and_no_more() {
     let mut task = task(Duration::from_secs(1));
     let body = |task: &ToolTask, temperature| {
-        MessagesWire.request(&ModelRequest {
+        MessagesWire.build_request(&ModelRequest {
             task,
             model: Some("claude"),
             max_tokens: None,

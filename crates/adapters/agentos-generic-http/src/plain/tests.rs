@@ -16,11 +16,11 @@ use crate::AnswerPiece;
 struct TextWire;
 
 impl Wire for TextWire {
-    fn request(&self, job: &ModelRequest<'_>) -> Value {
+    fn build_request(&self, job: &ModelRequest<'_>) -> Value {
         json!({"input": prompt::user(job.task), "limit": job.max_tokens, "stream": true})
     }
 
-    fn response(&self, body: &Value) -> Result<AnswerPiece, Fault> {
+    fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let text = body.get("output").and_then(Value::as_str).ok_or(Reason::Fields)?;
         let done = body.get("done").and_then(Value::as_bool) == Some(true);
         Ok(AnswerPiece {
@@ -30,8 +30,8 @@ impl Wire for TextWire {
         })
     }
 
-    fn event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
-        self.response(event)
+    fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
+        self.read_answer(event)
     }
 }
 

@@ -32,13 +32,13 @@ fn places_are_filled_and_empty_fields_left_out() {
         whole: vec!["stop".to_owned()],
     };
     assert_eq!(
-        wire.request(&job),
+        wire.build_request(&job),
         json!({
             "input": ["Task:\nSay {{model}}.\n", {"as": "<tiny> {{other}}"}],
             "limit": 9, "fixed": [1, null, true],
         })
     );
-    let read = |body: Value| wire.response(&body).map(|piece| (piece.text, piece.finish));
+    let read = |body: Value| wire.read_answer(&body).map(|piece| (piece.text, piece.finish));
     let text = |finish| Ok(("a".to_owned(), Some(finish)));
     assert_eq!(
         read(json!({"out": ["a"], "why": "stop"})),

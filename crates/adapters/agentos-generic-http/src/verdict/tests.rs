@@ -21,7 +21,7 @@ fn error(code: &str, kind: &str, message: &str) -> String {
 
 fn check(cases: &[(u16, &str, Reason)]) {
     for (status, body, reason) in cases {
-        let found = judge(&response(*status, "application/json", body), true).unwrap_err();
+        let found = judge_response(&response(*status, "application/json", body), true).unwrap_err();
         assert_eq!(found.reason, *reason, "{status} {body}");
     }
 }
@@ -44,7 +44,7 @@ fn a_key_is_refused_missing_or_not_the_matter() {
         ),
         (407, PAGE, Reason::ProxyAuth),
     ]);
-    let unsent = judge(&response(401, "application/json", &plain), false).unwrap_err();
+    let unsent = judge_response(&response(401, "application/json", &plain), false).unwrap_err();
     assert_eq!(unsent.reason, Reason::KeyRequired);
 }
 
@@ -232,7 +232,9 @@ fn a_page_is_known_by_its_type_or_its_beginning() {
         ("", " \n<html>"),
     ] {
         assert_eq!(
-            judge(&response(200, kind, body), false).unwrap_err().reason,
+            judge_response(&response(200, kind, body), false)
+                .unwrap_err()
+                .reason,
             Reason::Html,
             "{kind}"
         );
@@ -242,14 +244,17 @@ fn a_page_is_known_by_its_type_or_its_beginning() {
 #[test]
 fn json_without_an_error_went_well() {
     for body in [r#"{"data":[]}"#, r#"{"error":null}"#, "[1]"] {
-        assert!(judge(&response(200, "text/plain", body), false).is_ok(), "{body}");
+        assert!(
+            judge_response(&response(200, "text/plain", body), false).is_ok(),
+            "{body}"
+        );
     }
 }
 
 #[test]
 fn a_refused_key_is_not_repeated_and_other_words_are() {
     let said = |status, message: &str| {
-        judge(
+        judge_response(
             &response(status, "application/json", &error("", "", message)),
             true,
         )
