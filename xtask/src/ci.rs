@@ -52,6 +52,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         tally = TestTally::read(&output).unwrap_or_default();
         // A run without a single test means that the runner's output was not recognised.
         well &= passed && tally.passed > 0;
+        // The example is a workspace of its own, so the tests above do not build it.
         well &= run_step("embedding", || test_embedding(sh));
         well &= run_step("generated", || schemas::compare_or_write(sh, true));
         let options = gates::GateOptions {
@@ -172,6 +173,7 @@ fn capture_cargo(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi:
         .env("INSTA_UPDATE", "no");
     match command.quiet().ignore_status().output() {
         Ok(output) => {
+            // Both streams: nextest writes its summary to standard error, cargo's runner to standard output.
             let both = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
             (
                 String::from_utf8_lossy(&both).into_owned(),

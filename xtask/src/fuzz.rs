@@ -162,6 +162,8 @@ fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<FuzzOutcome> {
         format!("-max_total_time={seconds}"),
         format!("-max_len={MOST_BYTES}"),
         format!("-artifact_prefix={}/", findings.display()),
+        // A parser that takes 10 s for 16 KiB is a finding by itself: an answer of a server could stop the
+        // product with it.
         "-timeout=10".to_owned(),
         "-rss_limit_mb=2048".to_owned(),
         "-print_final_stats=1".to_owned(),
@@ -247,7 +249,7 @@ mod tests {
 
     fn top() -> Shell {
         let sh = Shell::new().unwrap();
-        sh.change_dir(crate::root());
+        sh.change_dir(crate::repository_root());
         sh
     }
 

@@ -63,6 +63,8 @@ pub fn run(sh: &Shell, options: &GateOptions) -> Result<bool> {
         return Ok(true);
     }
     let needs_build = !options.built && gates.iter().any(|gate| gate.name != BOUNDARY);
+    // Kept as a result: a failed build is the reason of every gate that needs it, and the source tree is judged
+    // all the same.
     let built = if needs_build { build_product(sh) } else { Ok(()) };
     let mut verdicts = Vec::new();
     for gate in &gates {
@@ -216,7 +218,7 @@ fn reason_lines(checks: &[Check]) -> Vec<String> {
 ///
 /// # Errors
 /// When the list cannot be read, or the page has no marks around a table.
-pub fn page(committed: &str) -> Result<String> {
+pub fn render_page(committed: &str) -> Result<String> {
     let (before, rest) = committed
         .split_once("-->\n")
         .context("the page of the gates has no comment that begins the table")?;
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_page_names_every_gate_and_nothing_that_is_gone() {
-        let page = page("# Gates\n\n<!-- made -->\n| `gone` |\n<!-- end -->\n\nMore.\n").unwrap();
+        let page = render_page("# Gates\n\n<!-- made -->\n| `gone` |\n<!-- end -->\n\nMore.\n").unwrap();
         assert!(
             page.starts_with("# Gates\n\n<!-- made -->\n\n| gate | what it judges | its checks |\n"),
             "{page}"
@@ -253,7 +255,7 @@ mod tests {
         for gate in load_gates().unwrap() {
             assert!(page.contains(&format!("| `{}` | {} |", gate.name, gate.about)));
         }
-        assert_eq!(super::page(&page).unwrap(), page);
+        assert_eq!(super::render_page(&page).unwrap(), page);
     }
 
     #[test]

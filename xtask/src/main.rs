@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 fn run(verb: &XtaskCommand) -> Result<bool> {
     let sh = Shell::new()?;
     // Paths in this program are relative to the repository, wherever it is called from.
-    sh.change_dir(root());
+    sh.change_dir(repository_root());
     match verb {
         XtaskCommand::Ci => ci::run(&sh),
         XtaskCommand::Gates(options) => gates::run(&sh, options),
@@ -93,7 +93,7 @@ fn run(verb: &XtaskCommand) -> Result<bool> {
 }
 
 /// Returns the top folder of the repository, which contains this package.
-fn root() -> PathBuf {
+fn repository_root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_path_buf()
 }

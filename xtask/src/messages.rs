@@ -1,6 +1,6 @@
 //! The list of messages: every sentence that the product can show, in one file that a person can read through.
 //!
-//! Owns: which strings of the source are sentences. Never: edits one. Help texts stand in the reference, descriptions of
+//! Owns: which strings of the source are sentences. Never: edits one. Help texts are in the reference, descriptions of
 //! JSON in the schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub const PAGE: &str = "crates/apps/agentos-cli/MESSAGES.md";
 ///
 /// # Errors
 /// When git does not list the files, or one cannot be read.
-pub fn page(sh: &Shell) -> Result<String> {
+pub fn render_page(sh: &Shell) -> Result<String> {
     let listed = cmd!(
         sh,
         "git ls-files --cached --others --exclude-standard crates/*.rs"
@@ -26,6 +26,7 @@ pub fn page(sh: &Shell) -> Result<String> {
     .quiet()
     .read()?;
     let mut crates: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    // Crates for builds and tests show nothing to a user.
     for file in listed.lines().filter(|file| !file.starts_with("crates/dev/")) {
         let mut parts = file.split('/');
         let (Some(_), Some(_), Some(name), Some("src")) =
@@ -34,11 +35,11 @@ pub fn page(sh: &Shell) -> Result<String> {
             continue;
         };
         let text = sh.read_file(file)?;
-        let strings = source::split(product_text(file, &text)).strings;
+        let strings = source::split_source(product_text(file, &text)).strings;
         crates
             .entry(name)
             .or_default()
-            .extend(strings.iter().filter_map(|(_, inside)| sentence(inside)));
+            .extend(strings.iter().filter_map(|(_, inside)| find_sentence(inside)));
     }
     let mut page =
         "# Messages\n\nEvery sentence that the product can show, by crate, made by `cargo xtask schemas`. \
@@ -55,12 +56,13 @@ pub fn page(sh: &Shell) -> Result<String> {
 
 /// Returns the sentence in a string, on one line. `None` if it has fewer than two words, as keys and formats have, or is an
 /// example of a call, which the reference has.
-fn sentence(inside: &str) -> Option<String> {
+fn find_sentence(inside: &str) -> Option<String> {
     let joined: Vec<&str> = inside.split("\\n").flat_map(str::lines).map(str::trim).collect();
     let text = joined.join(" ").replace("\\ ", "").replace("\\\"", "\"");
     let words = text
         .split(' ')
         .filter(|word| word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || ",.;:'`".contains(c)));
+    // Two words tell a sentence from a key, a flag or a media type without a list of exceptions.
     (words.count() >= 2 && !inside.starts_with("agentos ")).then(|| text.trim().to_owned())
 }
 
@@ -79,7 +81,7 @@ mod tests {
             ("kebab-case", None),
         ];
         for (inside, expected) in cases {
-            assert_eq!(sentence(inside).as_deref(), expected, "{inside}");
+            assert_eq!(find_sentence(inside).as_deref(), expected, "{inside}");
         }
     }
 }

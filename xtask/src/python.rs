@@ -146,6 +146,7 @@ impl ModelServer {
             .current_dir(sh.current_dir())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // The server's log is not needed, and a full pipe that nobody reads would stop the server.
             .stderr(Stdio::null())
             .spawn()?;
         let mut server = Self {
@@ -154,6 +155,7 @@ impl ModelServer {
         };
         // The server chooses a free port and prints its address when it is ready.
         let mut line = String::new();
+        // Read after `server` exists, so that its `drop` ends the process if the first line never comes.
         let pipe = server.child.stdout.take();
         BufReader::new(pipe.context("the server has no standard output")?).read_line(&mut line)?;
         let url = line.trim_end().strip_prefix("READY ");

@@ -85,7 +85,7 @@ pub fn read() -> Result<Rules> {
 }
 
 /// Reports every entry that its table or row contains twice.
-pub fn doubled(rules: &str) -> Vec<String> {
+pub fn find_doubled(rules: &str) -> Vec<String> {
     let tables: Table = rules.parse().unwrap_or_default();
     let mut problems = Vec::new();
     // Only lists need a search: TOML itself refuses a key that occurs twice.
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn an_entry_that_occurs_twice_is_reported() {
-        assert_eq!(doubled(TEXT), Vec::<String>::new());
+        assert_eq!(find_doubled(TEXT), Vec::<String>::new());
         let text = "pure = ['x', 'y', 'x']\nlints = [['a', 'b', 'deny'], ['a', 'c', 'deny'], ['a', 'b', 'warn']]\n\
             looks = [['f', 1, 'why'], ['f', 2, 'because']]\n[owned]\nrpassword = ['a', 'b', 'a']\n";
         assert_eq!(
-            doubled(text),
+            find_doubled(text),
             [
                 "the table `lints` contains a, b twice",
                 "the table `looks` contains f twice",

@@ -5,7 +5,7 @@
 
 /// Three readings of one file. Code and comments keep every line break, so line numbers stay true.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct SplitSource {
     /// Code, with comments and the insides of strings left out.
     pub code: String,
     /// Comments only.
@@ -15,7 +15,7 @@ pub struct Source {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LexState {
     Code,
     Line,
     Block(usize),
@@ -25,20 +25,20 @@ enum State {
 
 /// Splits the text of a file into code and comments.
 #[must_use]
-pub fn split(text: &str) -> Source {
+pub fn split_source(text: &str) -> SplitSource {
     let chars: Vec<char> = text.chars().collect();
-    let mut source = Source::default();
-    let mut state = State::Code;
+    let mut source = SplitSource::default();
+    let mut state = LexState::Code;
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
         let rest = chars.get(at..).unwrap_or_default();
-        let (next, width) = step(
+        let (next, width) = next_state(
             state,
             rest,
             at.checked_sub(1).and_then(|before| chars.get(before)).copied(),
         );
-        let is_string = matches!(state, State::Text | State::Raw(_));
-        if state == State::Code && matches!(next, State::Text | State::Raw(_)) {
+        let is_string = matches!(state, LexState::Text | LexState::Raw(_));
+        if state == LexState::Code && matches!(next, LexState::Text | LexState::Raw(_)) {
             let line = source.code.matches('\n').count() + 1;
             source.strings.push((line, String::new()));
         }
@@ -46,7 +46,7 @@ pub fn split(text: &str) -> Source {
             if let Some((_, inside)) = source
                 .strings
                 .last_mut()
-                .filter(|_| is_string && next != State::Code)
+                .filter(|_| is_string && next != LexState::Code)
             {
                 inside.push(*c);
             }
@@ -55,12 +55,13 @@ pub fn split(text: &str) -> Source {
                     source.code.push('\n');
                     source.comments.push('\n');
                 }
-                (State::Line | State::Block(_), _) | (State::Code, State::Line | State::Block(_)) => {
+                (LexState::Line | LexState::Block(_), _)
+                | (LexState::Code, LexState::Line | LexState::Block(_)) => {
                     source.comments.push(*c);
                 }
-                (State::Code, _) => source.code.push(*c),
-                (State::Text | State::Raw(_), State::Code) => source.code.push(*c),
-                (State::Text | State::Raw(_), _) => {}
+                (LexState::Code, _) => source.code.push(*c),
+                (LexState::Text | LexState::Raw(_), LexState::Code) => source.code.push(*c),
+                (LexState::Text | LexState::Raw(_), _) => {}
             }
         }
         debug_assert!(width > 0, "stuck at `{c}`");
@@ -71,31 +72,31 @@ pub fn split(text: &str) -> Source {
 }
 
 /// Returns the state after the next piece of text, and the number of characters in that piece.
-fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
+fn next_state(state: LexState, rest: &[char], before: Option<char>) -> (LexState, usize) {
     match (state, rest) {
-        (State::Code, ['/', '/', ..]) => (State::Line, 2),
-        (State::Code, ['/', '*', ..]) => (State::Block(1), 2),
-        (State::Code, ['"', ..]) => (State::Text, 1),
-        (State::Code, ['r', ..]) if !before.is_some_and(is_word) || before == Some('b') => raw_start(rest),
-        (State::Code, ['\'', '\\', _, tail @ ..]) => {
+        (LexState::Code, ['/', '/', ..]) => (LexState::Line, 2),
+        (LexState::Code, ['/', '*', ..]) => (LexState::Block(1), 2),
+        (LexState::Code, ['"', ..]) => (LexState::Text, 1),
+        (LexState::Code, ['r', ..]) if !before.is_some_and(is_word) || before == Some('b') => raw_start(rest),
+        (LexState::Code, ['\'', '\\', _, tail @ ..]) => {
             let to_end = tail
                 .iter()
                 .take(12)
                 .position(|c| *c == '\'')
                 .map_or(0, |at| at + 1);
-            (State::Code, 3 + to_end)
+            (LexState::Code, 3 + to_end)
         }
-        (State::Code, ['\'', _, '\'', ..]) => (State::Code, 3),
-        (State::Line, ['\n', ..]) => (State::Code, 1),
-        (State::Block(depth), ['/', '*', ..]) => (State::Block(depth + 1), 2),
-        (State::Block(1), ['*', '/', ..]) => (State::Code, 2),
-        (State::Block(depth), ['*', '/', ..]) => (State::Block(depth - 1), 2),
-        (State::Text, ['\\', _, ..]) => (State::Text, 2),
-        (State::Text, ['"', ..]) => (State::Code, 1),
-        (State::Raw(hashes), ['"', tail @ ..])
+        (LexState::Code, ['\'', _, '\'', ..]) => (LexState::Code, 3),
+        (LexState::Line, ['\n', ..]) => (LexState::Code, 1),
+        (LexState::Block(depth), ['/', '*', ..]) => (LexState::Block(depth + 1), 2),
+        (LexState::Block(1), ['*', '/', ..]) => (LexState::Code, 2),
+        (LexState::Block(depth), ['*', '/', ..]) => (LexState::Block(depth - 1), 2),
+        (LexState::Text, ['\\', _, ..]) => (LexState::Text, 2),
+        (LexState::Text, ['"', ..]) => (LexState::Code, 1),
+        (LexState::Raw(hashes), ['"', tail @ ..])
             if tail.len() >= hashes && tail.iter().take(hashes).all(|c| *c == '#') =>
         {
-            (State::Code, 1 + hashes)
+            (LexState::Code, 1 + hashes)
         }
         (same, _) => (same, 1),
     }
@@ -107,17 +108,17 @@ pub fn is_word(c: char) -> bool {
 }
 
 /// Reads an `r`: the start of a raw string, or an ordinary word.
-fn raw_start(rest: &[char]) -> (State, usize) {
+fn raw_start(rest: &[char]) -> (LexState, usize) {
     let hashes = rest.iter().skip(1).take_while(|c| **c == '#').count();
     match rest.get(hashes + 1) {
-        Some('"') => (State::Raw(hashes), hashes + 2),
-        _ => (State::Code, 1),
+        Some('"') => (LexState::Raw(hashes), hashes + 2),
+        _ => (LexState::Code, 1),
     }
 }
 
 /// Returns the attributes in a piece of code, such as `#[expect(…)]`, without blanks, each with its line number.
 #[must_use]
-pub fn attributes(code: &str) -> Vec<(usize, String)> {
+pub fn list_attributes(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, usize, String)> = None;
     let mut last = (' ', ' ');
@@ -164,7 +165,7 @@ mod tests {
             ("let a = \"x // y\"; word", "word", true, false),
         ];
         for (text, word, in_code, in_comments) in cases {
-            let source = split(text);
+            let source = split_source(text);
             assert_eq!(source.code.contains(word), in_code, "{text}");
             assert_eq!(source.comments.contains(word), in_comments, "{text}");
         }
@@ -173,14 +174,14 @@ mod tests {
     #[test]
     fn line_breaks_survive_everywhere() {
         let text = "a\n// b\n/* c\n */ \"d\n\"\nr#\"\n\"#";
-        let source = split(text);
+        let source = split_source(text);
         assert_eq!(source.code.matches('\n').count(), text.matches('\n').count());
         assert_eq!(source.comments.matches('\n').count(), text.matches('\n').count());
     }
 
     #[test]
     fn attributes_are_found_over_several_lines() {
-        let found = attributes("#![no_std]\n#[expect(\n  x,\n  reason = \"\"\n)]\nlet a = vec![1];");
+        let found = list_attributes("#![no_std]\n#[expect(\n  x,\n  reason = \"\"\n)]\nlet a = vec![1];");
         assert_eq!(
             found,
             [

@@ -23,6 +23,7 @@ impl TestRunner {
                 vec!["-E".to_owned(), format!("not {}", real_server_filter())],
             ),
             Self::Cargo => {
+                // cargo's own runner matches a part of the test's path, so the module's name needs its `::`.
                 let skip = |module: &&str| ["--skip".to_owned(), format!("{module}::")];
                 let skips = RULES.real_server_modules.iter().flat_map(skip);
                 let left_out = std::iter::once("--".to_owned()).chain(skips).collect();
@@ -89,6 +90,7 @@ impl TestTally {
     /// Adds up all summary lines of the output; `None` if there is no such line.
     pub fn read(output: &str) -> Option<Self> {
         let mut found: Option<Self> = None;
+        // nextest prints one summary, cargo one for each test program, so all of them are added up.
         for line in output.lines().map(str::trim_start) {
             if line.starts_with("test result: ") || line.starts_with("Summary [") {
                 found.get_or_insert_default().add_line(line);

@@ -72,6 +72,8 @@ impl CallClock<'_> {
     pub fn measure_call(&self, at: &Path, words: &[&str]) -> Result<CallCost> {
         let Self { sh, home } = self;
         // The user's settings for git and the machine's policy for agentos would change what is measured.
+        // `-I -S`: no module of the machine is imported, which would add to the memory of the measuring
+        // program.
         let measure = cmd!(sh, "python3 -I -S {MEASURE} {at} {words...}").env("HOME", home);
         let measure = measure
             .env("XDG_CONFIG_HOME", home.join("config"))
@@ -80,6 +82,7 @@ impl CallClock<'_> {
         let said = String::from_utf8_lossy(&output.stderr);
         let taken: CallCost =
             serde_json::from_slice(&output.stdout).with_context(|| said.trim().to_owned())?;
+        // A call that failed early would look fast.
         ensure!(
             taken.code == 0,
             "`{}` ended with {}: {}",

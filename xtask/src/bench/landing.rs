@@ -25,6 +25,7 @@ pub fn run(sh: &Shell, program: &Path, commit: String, peers: PeerChoice, out: &
         "running agentos and {} other tools or options over {CORPUS}",
         found.tools.len()
     ));
+    // `agentos-explain` is the preview, which is compared with `git apply --check`.
     let tools = ["agentos", "agentos-explain"]
         .into_iter()
         .chain(found.tools.iter().map(String::as_str));

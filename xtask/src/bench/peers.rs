@@ -128,6 +128,7 @@ fn find_file(sh: &Shell, at: &Path, parts: &[&str]) -> Option<PathBuf> {
     let Some((part, rest)) = parts.split_first() else {
         return at.is_file().then(|| at.to_path_buf());
     };
+    // Folders of installed peers end in a version or a platform, so a `*` at the end suffices.
     let Some(beginning) = part.strip_suffix('*') else {
         return find_file(sh, &at.join(part), rest);
     };

@@ -136,7 +136,7 @@ pub struct DamageClass {
     pub expect: BTreeSet<ExpectedOutcome>,
     /// The number of inputs in the class.
     pub cases: usize,
-    /// OutcomeCounts of each tool that can read the dialect.
+    /// Counts of each tool that can read the dialect.
     pub tools: BTreeMap<String, OutcomeCounts>,
 }
 
@@ -167,7 +167,7 @@ pub struct LandingReport {
 }
 
 impl LandingReport {
-    /// OutcomeCounts the runs.
+    /// Counts the runs.
     pub fn new(runs: &[ToolRun], commit: String, finished_at: String, missing: Vec<MissingPeer>) -> Self {
         let (looks, runs): (Vec<ToolRun>, Vec<ToolRun>) = runs
             .iter()
@@ -175,6 +175,8 @@ impl LandingReport {
             .partition(|run| run.outcome == RunOutcome::Look);
         let names: BTreeSet<&str> = runs.iter().map(|run| run.tool.as_str()).collect();
         let mut names: Vec<&str> = names.into_iter().collect();
+        // The product and the unit of comparison first; `false` sorts before `true`, and the rest keeps its
+        // alphabetical order.
         names.sort_by_key(|name| (*name != PRODUCT, *name != UNIT));
         let inputs: BTreeSet<&str> = runs.iter().map(|run| run.input.as_str()).collect();
         Self {
@@ -242,7 +244,7 @@ fn median_time<'a>(runs: impl Iterator<Item = &'a ToolRun>) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// OutcomeCounts the outcomes by class, in the order of [`GROUPS`].
+/// Counts the outcomes by class, in the order of [`GROUPS`].
 fn count_classes(runs: &[ToolRun]) -> Vec<DamageClass> {
     let mut names: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
     for run in runs {
@@ -326,7 +328,7 @@ fn format_ratio(ratio: Option<f64>) -> String {
 
 fn totals_table(tools: &[ToolTotals]) -> Vec<String> {
     let mut lines = vec![
-        "\n## ToolTotals\n\nEach tool is given the inputs whose dialect it can read. `exact`: success with the right tree; `wrong`: success \
+        "\n## Totals\n\nEach tool is given the inputs whose dialect it can read. `exact`: success with the right tree; `wrong`: success \
          with any other tree; `partial`: failure with something changed.\n"
             .to_owned(),
         "| tool | clean: exact | damaged, one right result: exact | refusing is correct too: exact | ambiguous or stale: refused \

@@ -14,9 +14,9 @@ use crate::source;
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types", "disallowed-macros"];
 
 /// Compares every clippy file with the root's and the table of grants.
-pub fn grants(tree: &Tree) -> Vec<String> {
+pub fn check_grants(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    let root = match tree.toml(".clippy.toml") {
+    let root = match tree.parse_toml(".clippy.toml") {
         Ok(root) => root,
         Err(problem) => return vec![problem],
     };
@@ -34,9 +34,11 @@ pub fn grants(tree: &Tree) -> Vec<String> {
             continue;
         };
         judged.insert(folder);
-        match tree.toml(file) {
+        match tree.parse_toml(file) {
             Ok(local) => {
                 problems.extend(compare_bans(file, &root, &local, granted));
+                // Clippy reads only the nearest file, so the bans of the root and these additional ones must
+                // both be in it.
                 if RULES.walkers.contains(&folder) {
                     problems.extend(lacking_walk_bans(file, &local));
                 }
@@ -63,6 +65,7 @@ fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
 
 /// Collects all bans of a file by the banned call.
 fn collect_bans(file: &Table) -> BTreeMap<&str, &Value> {
+    // Clippy accepts an entry as a plain path or as a table with `path` and `reason`.
     let entries = LISTS
         .iter()
         .filter_map(|list| file.get(*list)?.as_array())
@@ -113,15 +116,16 @@ fn compare_bans(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Ve
 }
 
 /// Reports attributes that would switch a ban off, and suppressions without a reason.
-pub fn silencers(tree: &Tree) -> Vec<String> {
+pub fn check_silencers(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (file, text) in tree.sources() {
         let mut allowed = RULES
             .path_looks
             .iter()
             .find(|(name, _, _)| *name == file)
+            // Counted, because an unlimited exception for a file would cover every later call in it.
             .map_or(0, |(_, times, _)| *times);
-        for (line, attribute) in source::attributes(&source::split(text).code) {
+        for (line, attribute) in source::list_attributes(&source::split_source(text).code) {
             // `warn` too: it lowers a lint that the workspace denies.
             let levels = ["allow(", "expect(", "warn("];
             if !levels.iter().any(|level| attribute.contains(level)) {
@@ -131,6 +135,8 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
                 allowed -= 1;
                 continue;
             }
+            // Checked before the reason: an exception from these bans belongs in the tables, where a reviewer
+            // sees it.
             let named = RULES.silencers.iter().find(|lint| names_lint(&attribute, lint));
             if let Some(lint) = named {
                 problems.push(format!("`{file}` line {line}: `{lint}` is switched off"));
@@ -228,7 +234,7 @@ mod tests {
             ("crates/.clippy.toml", ""),
             ("xtask/clippy.toml", ""),
         ]);
-        let problems = grants(&tree);
+        let problems = check_grants(&tree);
         assert!(says(&problems, "`crates` has no grant"), "{problems:?}");
         assert!(
             says(&problems, "`xtask/clippy.toml` would be read"),
@@ -238,7 +244,7 @@ mod tests {
             says(&problems, "`xtask` is granted calls but has no `.clippy.toml`"),
             "{problems:?}"
         );
-        assert_eq!(grants(&files(&[])), ["`.clippy.toml` is missing"]);
+        assert_eq!(check_grants(&files(&[])), ["`.clippy.toml` is missing"]);
     }
 
     #[test]
@@ -275,7 +281,7 @@ mod tests {
             ("#[allow(dead_code)]", "without a reason"),
         ];
         for (text, expected) in cases {
-            let problems = silencers(&files(&[("a.rs", text)]));
+            let problems = check_silencers(&files(&[("a.rs", text)]));
             assert!(says(&problems, expected), "{text}: {problems:?}");
         }
     }
@@ -285,7 +291,7 @@ mod tests {
         let look = "#[expect(clippy::disallowed_methods, reason = \"r\")]\nfn f() {}\n";
         let (file, times, _) = RULES.path_looks.first().unwrap();
         let exactly = look.repeat(*times);
-        assert_eq!(silencers(&files(&[(file, &exactly)])), Vec::<String>::new());
+        assert_eq!(check_silencers(&files(&[(file, &exactly)])), Vec::<String>::new());
         let cases = [
             (
                 *file,
@@ -301,7 +307,7 @@ mod tests {
             (*file, "fn f() {}".to_owned(), "less often than the table"),
         ];
         for (file, text, expected) in cases {
-            let problems = silencers(&files(&[(file, &text)]));
+            let problems = check_silencers(&files(&[(file, &text)]));
             assert!(says(&problems, expected), "{text}: {problems:?}");
         }
     }
@@ -337,7 +343,7 @@ mod tests {
         ];
         for group in groups {
             let text = format!("#![allow(clippy::{group}, reason = \"\")]");
-            let problems = silencers(&files(&[("a.rs", &text)]));
+            let problems = check_silencers(&files(&[("a.rs", &text)]));
             assert!(
                 says(&problems, &format!("`clippy::{group}` is switched off")),
                 "{problems:?}"
@@ -348,16 +354,16 @@ mod tests {
     #[test]
     fn a_folder_named_fixtures_hides_nothing() {
         let text = "#[allow(clippy::disallowed_methods, reason = \"\")]";
-        let problems = silencers(&files(&[("crates/a/src/fixtures/x.rs", text)]));
+        let problems = check_silencers(&files(&[("crates/a/src/fixtures/x.rs", text)]));
         assert!(says(&problems, "is switched off"), "{problems:?}");
         let data = files(&[("crates/dev/agentos-testkit/fixtures/hostile/x.rs", text)]);
-        assert_eq!(silencers(&data), Vec::<String>::new());
+        assert_eq!(check_silencers(&data), Vec::<String>::new());
     }
 
     #[test]
     fn strings_comments_and_reasoned_suppressions_are_fine() {
         let text = "// #[allow(unsafe_code)]\nlet a = \"#[allow(unsafe_code)]\";\n\
             #[expect(dead_code, reason = \"used by tests\")]\n#[allow(clippy::all_the_rest, reason = \"\")]\nfn f() {}";
-        assert_eq!(silencers(&files(&[("a.rs", text)])), Vec::<String>::new());
+        assert_eq!(check_silencers(&files(&[("a.rs", text)])), Vec::<String>::new());
     }
 }

@@ -9,7 +9,7 @@ use super::Tree;
 use crate::rules::RULES;
 
 /// Reports networks, runtimes and key stores that a pure crate reaches, each with the path of dependencies to it.
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_pure(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut problems = Vec::new();
     for member in &RULES.pure {
@@ -19,6 +19,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
             ));
             continue;
         }
+        // The graph of a build without tests: what a test reaches is in no product.
         let closure = tree.metadata.closure(member);
         let reached = RULES
             .never_reached
@@ -30,7 +31,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 }
 
 /// Reports members that another member must not reach but does, each with the path of dependencies to it.
-pub fn reach(tree: &Tree) -> Vec<String> {
+pub fn check_unreachable(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut problems = Vec::new();
     let named = RULES
@@ -68,7 +69,7 @@ pub fn reach(tree: &Tree) -> Vec<String> {
 }
 
 /// Reports banned features that a member selects, and default features that must stay off.
-pub fn features(tree: &Tree) -> Vec<String> {
+pub fn check_features(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for member in tree.metadata.members() {
         for dependency in member
@@ -105,7 +106,7 @@ mod tests {
                 members.push((name, json!(0), &[]));
             }
         }
-        check(&workspace(&members))
+        check_pure(&workspace(&members))
     }
 
     #[test]
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_crate_that_left_the_workspace_is_reported() {
-        assert!(says(&check(&workspace(&[])), "not in the workspace"));
+        assert!(says(&check_pure(&workspace(&[])), "not in the workspace"));
     }
 
     /// Returns the problems of these members in a workspace that also has every member of the tables.
@@ -144,7 +145,7 @@ mod tests {
                 members.push((name, json!(2), &[]));
             }
         }
-        reach(&workspace(&members))
+        check_unreachable(&workspace(&members))
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
         let tests_alone = reached(&[("agentos-net", json!(2), &[("agentos-executor", Some("dev"))])]);
         assert_eq!(tests_alone, Vec::<String>::new());
         assert!(says(
-            &reach(&workspace(&[])),
+            &check_unreachable(&workspace(&[])),
             "`agentos-net` is not in the workspace"
         ));
     }
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn a_banned_feature_is_reported() {
         let mut tree = workspace(&[("agentos-net", json!(2), &[("tokio", None), ("reqwest", None)])]);
-        assert_eq!(features(&tree), Vec::<String>::new());
+        assert_eq!(check_features(&tree), Vec::<String>::new());
         for dependency in tree
             .metadata
             .packages
@@ -240,7 +241,7 @@ mod tests {
             dependency.uses_default_features = true;
         }
         assert_eq!(
-            features(&tree),
+            check_features(&tree),
             [
                 "`agentos-net` turns on the feature `process` of `tokio`",
                 "`agentos-net` uses the default features of `reqwest`"

@@ -23,6 +23,8 @@ enum Layer {
 fn layer_of(package: &Package) -> Result<Layer, String> {
     let declared = package.metadata.pointer("/agentos/layer");
     match declared.map(|value| (value.as_u64(), value.as_str())) {
+        // Numbers and names are separate types, so that nothing compares the position of test support with a
+        // layer of the product.
         Some((Some(number @ 0..=5), _)) => Ok(Layer::Product(number)),
         Some((_, Some("dev"))) => Ok(Layer::Dev),
         Some((_, Some("automation"))) => Ok(Layer::Automation),
@@ -34,7 +36,7 @@ fn layer_of(package: &Package) -> Result<Layer, String> {
 }
 
 /// Reports dependencies between members that point the wrong way, and exceptions that nothing uses any more.
-pub fn arrows(tree: &Tree) -> Vec<String> {
+pub fn check_dependencies(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut layers = BTreeMap::new();
     let mut problems = Vec::new();
@@ -45,6 +47,7 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
         }
     }
     let mut used = BTreeSet::new();
+    // Two passes: a dependency can lead to a member whose layer comes later in the list.
     for member in &members {
         for dependency in &member.dependencies {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
@@ -62,6 +65,7 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
                 used.insert((from, to));
             }
             problems.extend(judge_dependency((from, *a), (to, *b)));
+            // Tests may use the kernel directly; only the product's own code must go through the host.
             if !dependency.is_dev() {
                 problems.extend(judge_front_end(from, (to, *b)));
             }
@@ -147,7 +151,7 @@ fn judge_dependency((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<
 }
 
 /// Reports outside crates that a member may not use, and owners that do not use their crate any more.
-pub fn owners(tree: &Tree) -> Vec<String> {
+pub fn check_owners(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let names: BTreeSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let mut problems = Vec::new();
@@ -243,7 +247,7 @@ mod tests {
             ),
         ];
         for (expected, members) in cases {
-            let problems = arrows(&workspace(members));
+            let problems = check_dependencies(&workspace(members));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
     }
@@ -257,20 +261,20 @@ mod tests {
             ("agentos-executor", 2, Some("dev"), ""),
         ];
         for (to, layer, kind, expected) in cases {
-            let problems = arrows(&workspace(&[
+            let problems = check_dependencies(&workspace(&[
                 ("agentos", json!(5), &[(to, kind)]),
                 (to, json!(layer), &[]),
             ]));
             assert_eq!(says(&problems, "is a front end"), !expected.is_empty(), "{to}");
             assert!(expected.is_empty() || says(&problems, expected), "{problems:?}");
         }
-        let unnamed = arrows(&workspace(&[("agentos-new", json!(5), &[])]));
+        let unnamed = check_dependencies(&workspace(&[("agentos-new", json!(5), &[])]));
         assert!(says(&unnamed, "without a row"), "{unnamed:?}");
     }
 
     #[test]
     fn automation_links_the_shape_of_a_verdict() {
-        let problems = arrows(&workspace(&[
+        let problems = check_dependencies(&workspace(&[
             ("xtask", json!("automation"), &[("agentos-verdict", None)]),
             ("agentos-verdict", json!(0), &[]),
         ]));
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn automation_links_no_product_and_test_support_only_words() {
         for (kind, layer, accepted) in [("automation", 0, false), ("dev", 1, false), ("dev", 0, true)] {
-            let problems = arrows(&workspace(&[
+            let problems = check_dependencies(&workspace(&[
                 ("x", json!(kind), &[("a", None)]),
                 ("a", json!(layer), &[]),
             ]));
@@ -294,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_good_arrow_is_accepted_and_an_unused_exception_is_not() {
-        let problems = arrows(&workspace(&[
+        let problems = check_dependencies(&workspace(&[
             ("a", json!(1), &[("b", None), (RULES.dev_only, Some("dev"))]),
             ("b", json!(0), &[]),
             (RULES.dev_only, json!("dev"), &[]),
@@ -326,7 +330,7 @@ mod tests {
                 &[("tokio", Some("dev")), ("insta", None)],
             ),
         ]);
-        let problems = owners(&tree);
+        let problems = check_owners(&tree);
         assert!(says(
             &problems,
             "`agentos-landing` uses `git2`, which belongs to `agentos-executor`"

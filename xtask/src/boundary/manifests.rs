@@ -9,9 +9,9 @@ use crate::metadata::Package;
 use crate::rules::RULES;
 
 /// Checks every manifest, the workspace's lints, and cargo's own settings.
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_manifests(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    let workspace = match tree.toml("Cargo.toml") {
+    let workspace = match tree.parse_toml("Cargo.toml") {
         Ok(manifest) => {
             problems.extend(lint_levels(&manifest));
             manifest
@@ -19,13 +19,13 @@ pub fn check(tree: &Tree) -> Vec<String> {
         Err(problem) => return vec![problem],
     };
     for member in tree.metadata.members() {
-        let folder = tree.folder(&member.manifest_path);
-        match tree.toml(&format!("{folder}/Cargo.toml")) {
+        let folder = tree.member_folder(&member.manifest_path);
+        match tree.parse_toml(&format!("{folder}/Cargo.toml")) {
             Ok(manifest) => problems.extend(check_package(member, &folder, &manifest, &workspace)),
             Err(problem) => problems.push(problem),
         }
     }
-    match tree.toml(".cargo/config.toml") {
+    match tree.parse_toml(".cargo/config.toml") {
         Ok(settings) => {
             let others = settings.keys().filter(|key| *key != "alias");
             problems.extend(others.map(|key| {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_good_workspace_has_no_problems() {
         assert_eq!(
-            check(&tree(GOOD, &root("deny"), &alias_line())),
+            check_manifests(&tree(GOOD, &root("deny"), &alias_line())),
             Vec::<String>::new()
         );
     }
@@ -208,10 +208,10 @@ mod tests {
             ("[package".to_owned(), "is not TOML"),
         ];
         for (manifest, expected) in cases {
-            let problems = check(&tree(&manifest, &root("deny"), &alias_line()));
+            let problems = check_manifests(&tree(&manifest, &root("deny"), &alias_line()));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
-        let weaker = check(&tree(GOOD, &root("warn"), &alias_line()));
+        let weaker = check_manifests(&tree(GOOD, &root("warn"), &alias_line()));
         assert_eq!(weaker, ["the workspace lint `clippy::panic` is not `deny`"]);
         for (settings, expected) in [
             ("[build]\nrustflags = [\"-Aall\"]\n", "sets `build`"),
@@ -224,11 +224,11 @@ mod tests {
             ("include = [\"other.toml\"]\n", "sets `include`"),
             ("[alias]\nclippy = \"check\"\n", "and no other"),
         ] {
-            let problems = check(&tree(GOOD, &root("deny"), settings));
+            let problems = check_manifests(&tree(GOOD, &root("deny"), settings));
             assert!(says(&problems, expected), "{settings}: {problems:?}");
         }
         let shadowed = format!("{}clippy = \"check\"\n", alias_line());
-        let problems = check(&tree(GOOD, &root("deny"), &shadowed));
+        let problems = check_manifests(&tree(GOOD, &root("deny"), &shadowed));
         assert!(says(&problems, "and no other"), "{problems:?}");
     }
 
@@ -263,7 +263,7 @@ mod tests {
             }
             tree.texts.insert(format!("{folder}/Cargo.toml"), GOOD.to_owned());
             assert_eq!(
-                check(&tree),
+                check_manifests(&tree),
                 [format!("`a` is in `{folder}`, not in `crates/words/a`")]
             );
         }

@@ -10,7 +10,7 @@ use crate::rules::RULES;
 use crate::source;
 
 /// Runs every check about places.
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_places(tree: &Tree) -> Vec<String> {
     let mut problems = cargo_settings(tree);
     problems.extend(pulled_in(tree));
     problems.extend(own_workspaces(tree));
@@ -35,8 +35,9 @@ fn cargo_settings(tree: &Tree) -> Vec<String> {
 fn pulled_in(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (file, text) in tree.sources().filter(|(file, _)| !is_outside_workspace(file)) {
-        let code = source::split(text).code;
-        for (line, attribute) in source::attributes(&code) {
+        let code = source::split_source(text).code;
+        for (line, attribute) in source::list_attributes(&code) {
+            // `cfg_attr` can contain `path` as well, and would then be read on one system only.
             let conditional = attribute.starts_with("#[cfg_attr(") && attribute.contains(",path=");
             if attribute.starts_with("#[path=") || conditional {
                 problems.push(format!(
@@ -62,6 +63,7 @@ fn pulls_in(line: &str) -> bool {
         let (before, after) = (line.get(..at), line.get(at + found.len()..).unwrap_or_default());
         let is_whole = !before.is_some_and(|before| before.ends_with(is_word)) && !after.starts_with(is_word);
         let after = after.trim_start();
+        // `use std::include as x;` gives the macro another name, which the search for `include!` would miss.
         is_whole && (after.starts_with(['!', ';', ',', '}']) || after == "as" || after.starts_with("as "))
     })
 }
@@ -110,7 +112,7 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
         .metadata
         .members()
         .iter()
-        .map(|member| tree.folder(&member.manifest_path))
+        .map(|member| tree.member_folder(&member.manifest_path))
         .collect();
     for file in &tree.files {
         let Some(folder) = file.strip_suffix("/Cargo.toml") else {
@@ -166,7 +168,7 @@ fn real_servers(tree: &Tree) -> Vec<String> {
             .any(|part| RULES.real_server_modules.contains(&part))
     };
     tree.sources()
-        .filter(|(file, text)| !named(file) && source::split(text).code.contains("LlamaServer"))
+        .filter(|(file, text)| !named(file) && source::split_source(text).code.contains("LlamaServer"))
         .map(|(file, _)| {
             let names = RULES.real_server_modules.join("` or `");
             format!("`{file}` uses a real server: put it into a module named `{names}`")
@@ -215,7 +217,7 @@ mod tests {
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
-        check(&files(&entries))
+        check_places(&files(&entries))
     }
 
     #[test]
@@ -312,7 +314,7 @@ mod tests {
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
         assert!(says(
-            &check(&files(&[])),
+            &check_places(&files(&[])),
             "contains no program in another language"
         ));
     }

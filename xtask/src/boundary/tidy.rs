@@ -10,11 +10,13 @@ use crate::rules::RULES;
 use crate::source;
 
 /// Checks the name and the content of every file.
-pub fn files(tree: &Tree) -> Vec<String> {
+pub fn check_files(tree: &Tree) -> Vec<String> {
     let mut problems = tree.unreadable.clone();
     problems.extend(tree.files.iter().filter_map(|file| check_name(file)));
     problems.extend(tree.sources().flat_map(|(file, text)| check_content(file, text)));
     let scanned = tree.sources().count();
+    // A wrong list of files, for example of an empty folder, would let every check pass without reading
+    // anything.
     if scanned < RULES.min_rust_files {
         problems.push(format!(
             "only {scanned} source files were found, at least {} are expected",
@@ -49,7 +51,7 @@ fn check_content(file: &str, text: &str) -> Vec<String> {
     if lines > most {
         problems.push(format!("`{file}` has {lines} lines, at most {most} are allowed"));
     }
-    let source = source::split(text);
+    let source = source::split_source(text);
     problems.extend(dev_arrow(file, &source.code));
     for (number, line) in source.comments.lines().enumerate() {
         let words = line.split(|c: char| !c.is_alphanumeric());
@@ -65,7 +67,9 @@ fn check_content(file: &str, text: &str) -> Vec<String> {
             problems.push(format!("`{file}` line {}: `{left_over}`", number + 1));
         }
     }
-    for (line, attribute) in source::attributes(&source.code) {
+    for (line, attribute) in source::list_attributes(&source.code) {
+        // Long tests read a variable of the environment instead, so that the ordinary run makes at least a
+        // sample of them.
         if attribute.starts_with("#[ignore") {
             problems.push(format!("`{file}` line {line}: a test is switched off"));
         }
@@ -92,7 +96,7 @@ fn is_test(file: &str) -> bool {
 }
 
 /// Compares the names at the top of the repository with the table; names that begin with a dot do not count.
-pub fn top_level(tree: &Tree) -> Vec<String> {
+pub fn check_top_level(tree: &Tree) -> Vec<String> {
     let found: BTreeSet<&str> = tree
         .files
         .iter()
@@ -140,7 +144,7 @@ mod tests {
             ),
         ];
         for (file, text, expected) in cases {
-            let problems = files(&doctored::files(&[(file, text)]));
+            let problems = check_files(&doctored::files(&[(file, text)]));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
     }
@@ -176,9 +180,9 @@ mod tests {
     #[test]
     fn an_empty_list_or_an_unreadable_file_fails() {
         let mut tree = doctored::files(&[]);
-        assert!(says(&files(&tree), "only 0 source files"));
+        assert!(says(&check_files(&tree), "only 0 source files"));
         tree.unreadable.push("`a.rs` cannot be read: gone".to_owned());
-        assert!(says(&files(&tree), "cannot be read"));
+        assert!(says(&check_files(&tree), "cannot be read"));
     }
 
     #[test]
@@ -193,10 +197,10 @@ mod tests {
             .map(|(name, text)| (name.as_str(), *text))
             .collect();
         entries.push((".gitignore", ""));
-        assert_eq!(top_level(&doctored::files(&entries)), Vec::<String>::new());
+        assert_eq!(check_top_level(&doctored::files(&entries)), Vec::<String>::new());
         entries.push(("docs/x.md", ""));
         entries.remove(0);
-        let problems = top_level(&doctored::files(&entries));
+        let problems = check_top_level(&doctored::files(&entries));
         assert_eq!(
             problems,
             [

@@ -9,14 +9,14 @@ use crate::rules::RULES;
 use crate::source::{self, is_word};
 
 /// Checks the texts of every product file.
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_words(tree: &Tree) -> Vec<String> {
     tree.sources()
         .flat_map(|(file, text)| {
             let text = product_text(file, text);
-            let problems = openers(text)
+            let problems = find_openers(text)
                 .into_iter()
-                .chain(private_words(text))
-                .chain(options(text));
+                .chain(find_private_words(text))
+                .chain(find_silent_options(text));
             problems.map(move |(line, problem)| format!("`{file}` line {line}: {problem}"))
         })
         .collect()
@@ -36,7 +36,7 @@ fn doc_text(line: &str) -> Option<&str> {
 }
 
 /// Finds doc comments that begin with a pronoun or a relative, each with its line.
-fn openers(text: &str) -> Vec<(usize, String)> {
+fn find_openers(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_doc = false;
     for (number, line) in text.lines().enumerate() {
@@ -56,15 +56,17 @@ fn openers(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Finds words of this project's own in comments and strings, each with its line.
-fn private_words(text: &str) -> Vec<(usize, String)> {
-    let source = source::split(text);
+fn find_private_words(text: &str) -> Vec<(usize, String)> {
+    // Code is left out, because a private word can be part of a name that another crate or a published format
+    // has chosen.
+    let source = source::split_source(text);
     let comments = source.comments.lines().map(str::to_owned);
     let spoken = comments.enumerate().map(|(at, comment)| (at + 1, comment));
     let mut found = Vec::new();
     for (number, text) in spoken.chain(source.strings) {
         let text = text.to_lowercase();
         let words = RULES.private_words.iter();
-        for (word, instead) in words.filter(|(word, _)| holds(&text, word)) {
+        for (word, instead) in words.filter(|(word, _)| contains_words(&text, word)) {
             found.push((number, format!("`{word}`: say {instead}")));
         }
     }
@@ -72,7 +74,7 @@ fn private_words(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Returns true if a text contains these words, and not only as parts of longer words.
-fn holds(text: &str, words: &str) -> bool {
+fn contains_words(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let (before, rest) = text.split_at(at);
         let after = rest.get(words.len()..).unwrap_or_default();
@@ -81,7 +83,7 @@ fn holds(text: &str, words: &str) -> bool {
 }
 
 /// Finds public functions that return an `Option` and do not say when it is `None`, each with its line.
-fn options(text: &str) -> Vec<(usize, String)> {
+fn find_silent_options(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut doc = String::new();
     let mut lines = text.lines().enumerate();
@@ -133,7 +135,7 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            let problems = check(&doctored::files(&[("crates/a/src/x.rs", text)]));
+            let problems = check_words(&doctored::files(&[("crates/a/src/x.rs", text)]));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
     }
@@ -162,7 +164,7 @@ mod tests {
         ];
         for (file, text) in cases {
             assert_eq!(
-                check(&doctored::files(&[(file, text)])),
+                check_words(&doctored::files(&[(file, text)])),
                 Vec::<String>::new(),
                 "{text}"
             );

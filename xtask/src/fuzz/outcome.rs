@@ -31,6 +31,7 @@ impl FuzzOutcome {
     /// Parses the log of a run.
     pub fn read(target: &str, seconds: u64, log: &str, is_well: bool) -> Self {
         let number = |name: &str| {
+            // From the end, because a log can contain output of the parser that looks like a statistic.
             let line = log.lines().rev().find_map(|line| line.strip_prefix(name));
             line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
         };
