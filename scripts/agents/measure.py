@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a sandbox and a disposable copy cost: time and bytes, next to `git worktree add` and the same program unconfined.
+"""Measures a sandbox and a disposable copy: time and bytes, next to `git worktree add` and the same program unconfined.
 
     cargo build --release && python3 scripts/agents/measure.py target/release/agentos
 
-Makes a repository of 30,000 files (121 MB), or of as many as a second argument says, in a temporary folder, which it takes
-away again. Needs Linux, git and Python 3.8. What is compared is run in turns, and nothing is deleted before the last figure:
-ext4 takes long over new files where many were deleted a minute before. On a machine that does other work no figure means much.
+Creates a repository of 30,000 files (121 MB), or of the number in a second argument, in a temporary folder, and removes it at
+the end. Needs Linux, git and Python 3.8. The compared programs run in turns, and nothing is deleted before the last figure:
+ext4 is slow to create files where many were deleted a minute before. Other load on the machine makes the figures worthless.
 """
 import glob
 import json
@@ -30,6 +30,7 @@ printf '%s\n' '{"type":"text","text":"--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+
 
 
 def run(*command, cwd=None):
+    """Runs a command and returns its milliseconds and its output."""
     begun = time.perf_counter()
     done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     took = (time.perf_counter() - begun) * 1000
@@ -39,6 +40,7 @@ def run(*command, cwd=None):
 
 
 def repository(place):
+    """Creates a repository of FILES files, identical in every run."""
     letters = random.Random(1)
     for number in range(FILES):
         folder = os.path.join(place, f"d{number % FOLDERS}")
@@ -54,19 +56,22 @@ def repository(place):
 
 
 def taken(place):
-    """Bytes on the disk, as `du` counts them."""
+    """Returns the bytes on the disk, as `du` counts them."""
     return int(run("du", "-s", "--block-size=1", place)[1].split()[0])
 
 
 def median(figures):
+    """Returns the median."""
     return statistics.median(figures)
 
 
 def quicker_half(figures):
+    """Returns the mean of the faster half, which other load on the machine disturbs least."""
     return statistics.mean(sorted(figures)[: len(figures) // 2])
 
 
 def main():
+    """Measures in a temporary folder and removes it."""
     agentos = os.path.abspath(sys.argv[1])
     top = tempfile.mkdtemp(prefix="agentos-measure-")
     try:
@@ -76,6 +81,7 @@ def main():
 
 
 def measure(agentos, top):
+    """Makes all measurements and prints the table."""
     place = os.path.join(top, "repository")
     os.makedirs(place)
     repository(place)

@@ -41,6 +41,7 @@ def path_of(file):
 
 
 def line_of(file, number):
+    """Returns a line of a file; every line of a repository is different."""
     return f"line {number} of file {file}\n"
 
 
@@ -60,11 +61,12 @@ def make_patch(count, round_number):
 
 
 def run_git(folder, *words, **more):
+    """Runs git in a folder."""
     subprocess.run(["git", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, **more)
 
 
 def make_repository(folder):
-    """Makes a repository of 1,000 files, packed and checked out, with the branches `main` and `side`."""
+    """Creates a repository of 1,000 files, packed and checked out, with the branches `main` and `side`."""
     folder.mkdir(parents=True)
     run_git(folder, "init", "--quiet", "--initial-branch=main", "--template=", ".")
     for key, value in {
@@ -135,6 +137,7 @@ def measure(work, contestants, options, home):
 
 
 def main():
+    """Parses the arguments, measures and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=pathlib.Path)
     parser.add_argument("new", type=pathlib.Path)

@@ -24,7 +24,8 @@ KIND = "ssh-ed25519"
 
 
 def keys(path):
-    """The keys of a file in the form of `ssh-keygen`'s allowed signers; an evidence key is named by its fingerprint."""
+    """Yields the keys of a file in the format of `ssh-keygen`'s allowed signers. An evidence key is named by its
+    fingerprint."""
     for words in map(str.split, read_file(path, MOST_KEYS, follow=True).decode().splitlines()):
         if KIND in words:
             wire = base64.b64decode(words[words.index(KIND) + 1], validate=True)
@@ -33,7 +34,7 @@ def keys(path):
 
 
 def flaw(line, trusted):
-    """What is wrong with an envelope, or the type of the predicate that it holds for."""
+    """Returns the fault of an envelope and None, or None and the type of its predicate."""
     try:
         envelope = Envelope.from_dict(json.loads(line))
         envelope.verify(trusted, threshold=1)
@@ -50,6 +51,7 @@ def flaw(line, trusted):
 
 
 def main(export, signers):
+    """Verifies all envelopes of an export, prints the result and returns the exit code."""
     trusted, found, flaws = list(keys(Path(signers))), Counter(), []
     for path in sorted((Path(export) / "attestations").glob("*.intoto.jsonl")):
         try:

@@ -1,10 +1,10 @@
-"""The corpus on which both verifiers must agree: sound, tampered, redacted and hostile evidence, made from recipes.
+"""Makes the corpus on which both verifiers must agree: sound, tampered, redacted and hostile evidence, from recipes.
 
-    python3 cases.py make OUT     makes every case below OUT, and `OUT/cases.json` with what each must come to
-    python3 cases.py run OUT      verifies every case with `verify.py`, and prints what it comes to
+    python3 cases.py make OUT     writes every case below OUT, and `OUT/cases.json` with the expected result of each
+    python3 cases.py run OUT      verifies every case with `verify.py` and prints the results
 
-Keys, salts and times are fixed, so the files are the same each time. A case says what is expected of it: the exit code
-and the kinds of tampering; `refused` stands for a folder that cannot be verified at all.
+Keys, salts and times are fixed, so the files are the same each time. An expected result is an exit code and the kinds
+of tampering; `refused` means that the folder cannot be verified at all.
 """
 
 import base64
@@ -29,6 +29,7 @@ QUOTING = verify.QUOTING
 
 
 class Key:
+    """A signing key that is derived from one byte, so that every run makes the same signatures."""
     def __init__(self, seed):
         self.key = Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
         self.wire = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + self.key.public_key().public_bytes_raw()
@@ -36,12 +37,14 @@ class Key:
         self.id = "SHA256:" + base64.b64encode(hashlib.sha256(self.wire).digest()).decode().rstrip("=")
 
     def envelope(self, statement):
+        """Returns a DSSE envelope of a statement, signed by this key."""
         kind, payload = "application/vnd.in-toto+json", canonical(statement).encode()
         covered = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
         signature = {"keyid": self.id, "sig": base64.b64encode(self.key.sign(covered)).decode()}
         return {"payload": base64.b64encode(payload).decode(), "payloadType": kind, "signatures": [signature]}
 
     def ssh(self, message):
+        """Returns the SSH signature of a message in the namespace of evidence."""
         field = lambda data: len(data).to_bytes(4, "big") + data
         space = field(b"agentos-evidence") + field(b"") + field(b"sha512")
         signed = self.key.sign(b"SSHSIG" + space + field(hashlib.sha512(message).digest()))
@@ -55,7 +58,8 @@ MINE, OTHER = Key(7), Key(9)
 
 
 def seal(record, form=2, body=None):
-    """The line of a record, its hash right whatever it says; `body` is the text of a body that JSON would write otherwise."""
+    """Returns the line of a record, with the right hash for whatever it contains. `body` is the text of a body that
+    JSON would format differently."""
     text = canonical(record["body"]) if body is None else body
     rest = {name: value for name, value in record.items() if name not in ("body", "hash", "body_salt", "body_sha256")}
     if form == 1:
@@ -69,6 +73,7 @@ def seal(record, form=2, body=None):
 
 
 def withhold(line):
+    """Returns a line as a redacted export contains it: without the body, if the body quotes text."""
     record = json.loads(line)
     if record["kind"] not in QUOTING:
         return line
@@ -84,6 +89,7 @@ class Tape:
         self.lines, self.prev, self.form, self.blobs = [], GENESIS, form, {}
 
     def add(self, kind, body, run="run-a", form=None, text=None, **more):
+        """Appends a record. `text` replaces its body by this text."""
         record = {"body": body, "kind": kind, "prev": self.prev, "run": run, "seq": len(self.lines) + 1, "ts": TS,
                   "v": form or self.form} | more
         self.lines.append(seal(record, form or self.form, text))
@@ -91,17 +97,20 @@ class Tape:
         return self
 
     def blob(self, text):
+        """Adds a blob and returns its name."""
         name = digest(text.encode())
         self.blobs[name[7:]] = text.encode()
         return name
 
     def checkpoint(self, run="run-a", key=MINE, **more):
+        """Appends a signed checkpoint."""
         statement = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "urn:agentos:checkpoint:1",
                      "predicate": {"envelopes": [], "run": run, "tape": {"head": self.prev, "seq": len(self.lines)}},
                      "subject": [{"digest": {"sha256": self.prev[7:]}, "name": "tape.jsonl"}]}
         return self.add("checkpoint", {"envelopes": [key.envelope(statement)], "key": key.line} | more, run)
 
     def landed(self, run="run-a", key=MINE):
+        """Appends a run that landed."""
         answer, diff = self.blob(f"answer {run}"), self.blob(f"diff {run}")
         self.add("task", {"instruction": "ü\u0001\"\\ x", "n": [1, 0.5, -3, 1e-7]}, run)
         self.add("answer", {"answer_sha256": answer}, run)
@@ -112,35 +121,41 @@ class Tape:
         return self.checkpoint(run, key)
 
     def refused(self, run="run-b", key=MINE):
+        """Appends a run that was refused."""
         self.add("task", {"instruction": "no"}, run)
         self.add("refusal", {"code": "no-diff", "outcome": "refused"}, run)
         return self.checkpoint(run, key)
 
     def head(self):
+        """Returns the note of the last record."""
         return head_of(len(self.lines), self.prev)
 
 
 def head_of(seq, hash):
+    """Returns the text of `head.json`."""
     return (json.dumps({"v": 1, "seq": seq, "hash": hash}, separators=(",", ":")).ljust(127) + "\n").encode()
 
 
 def whole(form=2, key=MINE):
+    """Returns a sound tape of two runs."""
     return Tape(form).landed(key=key).refused(key=key)
 
 
 def mixed():
+    """Returns a tape whose first run has form 1 and whose second run has form 2."""
     tape = Tape(1).landed()
     tape.form = 2
     return tape.refused()
 
 
 def put(path, data):
+    """Writes a file and creates the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
 def own(folder, tape=None, lines=None, head=None):
-    """A repository's own evidence; gives its folder."""
+    """Writes the evidence of a repository itself and returns its folder."""
     tape = tape or whole()
     at = folder / ".git/agentos"
     put(at / "tape.jsonl", b"".join(line if isinstance(line, bytes) else line.encode(errors="surrogatepass") + b"\n"
@@ -152,7 +167,7 @@ def own(folder, tape=None, lines=None, head=None):
 
 
 def export(folder, tape=None, redact=False, version=2, key=MINE, lines=None, created=TS):
-    """An export as the product makes it; gives its folder."""
+    """Writes an export as the product makes it and returns its folder."""
     tape = tape or whole()
     at = folder / "export"
     chosen = tape.lines if lines is None else lines
@@ -168,6 +183,7 @@ def export(folder, tape=None, redact=False, version=2, key=MINE, lines=None, cre
 
 
 def sign(at, tape, redact=False, version=2, key=MINE, created=TS):
+    """Writes the list of an export's files and both signatures."""
     about = {"head": tape.prev, "records": len(tape.lines), "redacted": redact, "version": version}
     if version == 2:
         files = {name: digest((at / name).read_bytes()) for name in verify.LISTED if (at / name).exists()}
@@ -180,7 +196,7 @@ def sign(at, tape, redact=False, version=2, key=MINE, created=TS):
 
 
 def cut(at, tape, count):
-    """Cuts records off the end and rewrites the head."""
+    """Removes records from the end of the tape and rewrites the note of the last record."""
     lines = tape.lines[:count]
     put(at / "tape.jsonl", "".join(line + "\n" for line in lines))
     put(at / "head.json", head_of(count, json.loads(lines[-1])["hash"]))
@@ -200,7 +216,7 @@ def case(expected, *flags, name=None, keys=True):
 
 
 def spoiled(name, expected, change, *flags):
-    """A case of own evidence whose lines are changed."""
+    """Registers a case of a repository's own evidence whose lines are changed."""
 
     def recipe(folder):
         tape = whole()
@@ -212,6 +228,7 @@ def spoiled(name, expected, change, *flags):
 
 
 def replaced(at, old, new):
+    """Returns a change that replaces a text in one line."""
     def change(lines):
         assert old in lines[at], (old, lines[at])
         lines[at] = lines[at].replace(old, new, 1)
@@ -220,7 +237,7 @@ def replaced(at, old, new):
 
 
 def resealed(name, expected, text=None, body=None, form=2, **more):
-    """A case of own evidence that ends with a record whose hash is right and whose form may not be."""
+    """Registers a case of own evidence that ends with a record whose hash is right but whose form may be wrong."""
 
     def recipe(folder, more=more):
         tape, more = whole(form), dict(more)
@@ -232,6 +249,7 @@ def resealed(name, expected, text=None, body=None, form=2, **more):
 
 
 def nested(depth):
+    """Returns a list that is nested this deep."""
     return json.loads("[" * depth + "]" * depth)
 
 
@@ -327,6 +345,7 @@ spoiled("withheld-in-own-evidence", "mutated", lambda lines: [withhold(lines[0])
 
 
 def gaps():
+    """Returns a tape of 60 records without a run's end."""
     tape = Tape()
     for _ in range(60):
         tape.add("task", {})
@@ -380,6 +399,7 @@ case("signature-invalid", name="checkpoint-of-another-run")(
 
 
 def envelope_case(name, expected, change):
+    """Registers a case with a changed envelope of a checkpoint."""
     def recipe(folder):
         body = json.loads(Tape().add("task", {}).checkpoint().lines[1])["body"]
         change(body, body["envelopes"][0])
@@ -401,6 +421,7 @@ envelope_case("envelope-another-key", "signature-invalid", lambda body, one: bod
 
 
 def head_case(name, expected, change):
+    """Registers a case with a changed note of the last record."""
     def recipe(folder):
         at = own(folder)
         change(at / "head.json")
@@ -428,6 +449,7 @@ head_case("head-folder", "refused", lambda path: (os.remove(path), path.mkdir())
 
 
 def blob_case(name, expected, change, *flags):
+    """Registers a case with a changed blob."""
     def recipe(folder):
         at, tape = own(folder), whole()
         change(at / "blobs" / sorted(tape.blobs)[0])
@@ -452,6 +474,7 @@ blob_case("old-blob-folder-link", "blob-changed", lambda path: (
 
 
 def tape_case(name, expected, change):
+    """Registers a case with a changed tape file."""
     def recipe(folder):
         at = own(folder)
         change(at / "tape.jsonl")
@@ -521,6 +544,7 @@ def planted_account_in_a_bare_repository(folder):
 
 
 def export_case(name, expected, change, *flags, **made):
+    """Registers a case with a changed export."""
     def recipe(folder):
         at = export(folder, **made)
         change(at)
@@ -530,7 +554,7 @@ def export_case(name, expected, change, *flags, **made):
 
 
 def forge(at, form=2):
-    """The review's forgery: a refusal becomes a consent of another time, without content."""
+    """Forges a redaction: a refusal becomes a consent of another time, without content."""
     text = (at / "tape.jsonl").read_text().splitlines()
     record = json.loads(text[8])
     forged = verify.without(record, "body", "body_salt") | {"kind": "consent", "ts": "2020-01-01T00:00:00.000Z"}
@@ -541,14 +565,14 @@ def forge(at, form=2):
 
 
 def relist(at):
-    """What somebody without the key can do: list the files as they are now."""
+    """Rewrites the list of files as somebody without the key can do it."""
     about = json.loads((at / "export.json").read_text())
     about["files"] = {name: digest((at / name).read_bytes()) for name in verify.LISTED if (at / name).exists()}
     put(at / "export.json", json.dumps(about))
 
 
 def older(at, names):
-    """Puts files of an older export of the same tape over those of this one."""
+    """Replaces files of this export by those of an older export of the same tape."""
     tape = Tape().landed()
     before = export(at.parent / "older", tape)
     for name in names:
@@ -557,6 +581,7 @@ def older(at, names):
 
 
 def remove(*names):
+    """Returns a change that removes files."""
     return lambda at: [os.remove(at / name) for name in names]
 
 
@@ -572,7 +597,7 @@ export_case("forged-redaction-of-an-old-tape", "export-changed signature-invalid
 
 
 def downgrade(at):
-    """Writes the last record without its content in the old form, so that its hash covers nothing that is there."""
+    """Writes the last record in the old form without its content, so that its hash covers nothing that exists."""
     text = (at / "tape.jsonl").read_text().splitlines()
     text[7] = canonical(verify.without(json.loads(text[7]), "body", "body_salt", "body_sha256")
                         | {"redacted": True, "v": 1})
@@ -584,6 +609,7 @@ export_case("withheld-prefix-in-old-form", "export-changed record-unproved", lam
 
 
 def prefix(at):
+    """Replaces the first record by one of the old form without its content."""
     text = (at / "tape.jsonl").read_text().splitlines()
     text[0] = canonical(verify.without(json.loads(text[0]), "body_sha256") | {"kind": "undo", "redacted": True, "v": 1})
     put(at / "tape.jsonl", "".join(line + "\n" for line in text))
@@ -664,6 +690,7 @@ export_case("head-of-an-export-gone", "head-changed signature-invalid export-cha
 
 
 def make(out):
+    """Writes every case and the list of them."""
     out = Path(out)
     put(out / "keys", f"me {MINE.line}\n")
     index = []
@@ -678,7 +705,7 @@ def make(out):
 
 
 def run(out):
-    """Verifies each case, with a time-out that no case comes near."""
+    """Verifies each case, with a time limit that no case comes close to."""
     for one in json.loads((Path(out) / "cases.json").read_text()):
         said = io.StringIO()
         signal.alarm(SECONDS)

@@ -39,19 +39,20 @@ MOST_SIGNATURE, MOST_KEPT, MOST_SEARCHES, MOST_NESTING, BUDGET = 4 << 10, 1000, 
 
 
 class Refused(Exception):
-    """The folder cannot be verified at all."""
+    """Raised if the folder cannot be verified at all."""
 
 
 class Odd(Exception):
-    """Something else than a regular file."""
+    """Raised for anything other than a regular file."""
 
 
 class TooLarge(Odd):
-    """A regular file with more bytes than it can have."""
+    """Raised for a regular file that is larger than its limit."""
 
 
 def open_file(path, *inside, follow=False):
-    """The descriptor of a regular file, no part of whose path below `path` is a link. FileNotFoundError if there is none."""
+    """Opens a regular file for reading. No part of its path below `path` may be a link. Raises FileNotFoundError if
+    there is none."""
     flags, below = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, os.O_DIRECTORY | os.O_RDONLY
     at = None
     try:
@@ -76,6 +77,7 @@ def open_file(path, *inside, follow=False):
 
 
 def read_file(path, most, follow=False):
+    """Reads a file of at most `most` bytes."""
     with open_file(path, follow=follow) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -84,11 +86,12 @@ def read_file(path, most, follow=False):
 
 
 def digest(data):
+    """Returns the SHA-256 of some bytes, as a record writes it."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def digest_file(file, most):
-    """The digest of an open file, a part at a time."""
+    """Returns the digest of an open file, which is read in parts."""
     with file:
         if os.fstat(file.fileno()).st_size > most:
             raise TooLarge
@@ -102,7 +105,7 @@ def digest_file(file, most):
 
 
 def decode64(text):
-    """Base64 in its one canonical form."""
+    """Decodes base64, and refuses every encoding but the canonical one."""
     data = base64.b64decode(text, validate=True)
     if base64.b64encode(data).decode() != text:
         raise ValueError("not canonical")
@@ -110,11 +113,12 @@ def decode64(text):
 
 
 def refuse_constant(_):
+    """Refuses `NaN` and `Infinity`, which Python's parser would accept and JSON does not have."""
     raise ValueError("no number")
 
 
 def once(pairs):
-    """An object none of whose members is there twice."""
+    """Builds an object, and refuses one that contains a member twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a member is there twice")
@@ -122,11 +126,12 @@ def once(pairs):
 
 
 def load(text, **more):
+    """Parses JSON."""
     return json.loads(text, parse_constant=refuse_constant, **more)
 
 
 def number(value):
-    """A number as ECMAScript writes it, which is what RFC 8785 asks for."""
+    """Formats a number as ECMAScript does, as RFC 8785 requires."""
     value = float(value)
     if value.is_integer() and abs(value) < 1e21:
         return str(int(value))
@@ -144,6 +149,7 @@ def number(value):
 
 
 def canonical(value):
+    """Returns the canonical text of a value (RFC 8785): members are sorted by UTF-16 code units."""
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
@@ -153,17 +159,19 @@ def canonical(value):
 
 
 def nesting(value):
+    """Returns how deep a value is nested."""
     if not isinstance(value, (dict, list)):
         return 0
     return 1 + max(map(nesting, value.values() if isinstance(value, dict) else value), default=0)
 
 
 def without(record, *names):
+    """Returns a record without the named members."""
     return {name: value for name, value in record.items() if name not in names}
 
 
 def is_genuine(record, redacted):
-    """Is the hash of a record right, and does it have the members of its form and no other?"""
+    """Returns true if the hash of a record is right and it has exactly the members of its form."""
     names, form, hashed = set(record), record["v"], "hash"
     if form == 2 and names == MEMBERS | {"hash", "body", "body_salt", "body_sha256"}:
         body = canonical({"body": record["body"], "body_salt": record["body_salt"]})
@@ -182,7 +190,7 @@ def is_genuine(record, redacted):
 
 
 def parse(line, redacted):
-    """The record of a line, if the line is exactly what would be written for it."""
+    """Returns the record of a line. None if the line is not exactly the text that would be written for that record."""
     if not line.startswith(b"{"):
         return None
     try:
@@ -201,12 +209,14 @@ def parse(line, redacted):
 
 
 def tape_files(folder):
+    """Returns the files of a tape: the closed parts in order, then the current one."""
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"tape\.[0-9]{6}\.jsonl", name, re.ASCII))
     return [folder / name for name in names] + [folder / "tape.jsonl"]
 
 
 def lines(folder):
-    """The lines of a tape and how each ends: `whole`, `torn` with its file, or `long`: then nothing follows."""
+    """Yields each line of a tape and its end: `whole`, `torn` (the file ends without a line break), or `long`, after
+    which nothing follows."""
     for path in tape_files(folder):
         try:
             file = open_file(path)
@@ -224,6 +234,7 @@ def lines(folder):
 
 
 def references(body):
+    """Yields the digests of all blobs that a body refers to."""
     for name, value in body.items() if isinstance(body, dict) else enumerate(body):
         if isinstance(value, (dict, list)):
             yield from references(value)
@@ -232,7 +243,7 @@ def references(body):
 
 
 def public_key(line):
-    """The key of a line in OpenSSH's form, as its 51 bytes on the wire."""
+    """Returns the 51 bytes on the wire of a key in OpenSSH's text format."""
     words = line.split()
     wire = decode64(words[words.index("ssh-ed25519") + 1])
     if wire[:-32] != b"\0\0\0\x0bssh-ed25519\0\0\0\x20":
@@ -241,6 +252,7 @@ def public_key(line):
 
 
 def holds(wire, signature, message):
+    """Returns true if the signature of a message is valid for this key."""
     try:
         Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(signature, message)
         return True
@@ -249,7 +261,7 @@ def holds(wire, signature, message):
 
 
 def trusted_keys(path):
-    """The keys of a file. Lines for other kinds of keys are passed over."""
+    """Returns the Ed25519 keys of a file. Lines with other kinds of keys are skipped."""
     keys = set()
     for line in read_file(path, MOST_KEYS, follow=True).decode().splitlines():
         try:
@@ -261,7 +273,8 @@ def trusted_keys(path):
 
 
 def ssh_signer(armoured, message):
-    """The key that made an SSH signature of a message. Everything but key and signature has one form."""
+    """Returns the key that made an SSH signature of a message, or None. All other fields of the signature have fixed
+    values."""
     field = lambda data: len(data).to_bytes(4, "big") + data
     try:
         text = armoured.decode("ascii")
@@ -280,6 +293,7 @@ def ssh_signer(armoured, message):
 
 
 def is_envelope(one):
+    """Returns true if a value has the shape of a DSSE envelope."""
     texts = lambda value, names: isinstance(value, dict) and set(value) == names and all(
         isinstance(text, str) for text in value.values())
     signatures = one.get("signatures") if isinstance(one, dict) else None
@@ -288,7 +302,7 @@ def is_envelope(one):
 
 
 def statement(envelope, wire):
-    """The statement of an envelope that this key signed."""
+    """Returns the statement in an envelope that this key signed."""
     keyid = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
     payload = decode64(envelope["payload"])
     (kind,) = {envelope["payloadType"]} & {"application/vnd.in-toto+json"}
@@ -303,7 +317,8 @@ def statement(envelope, wire):
 
 
 def statements(body, wire):
-    """What the key of a checkpoint signed: a first statement that names the other envelopes, or each by itself."""
+    """Returns the statements that the key of a checkpoint signed: a first one that names the other envelopes, or each
+    separately."""
     first, *others = body["envelopes"]
     first = statement(first, wire)
     if "envelopes" not in first["predicate"]:
@@ -314,7 +329,8 @@ def statements(body, wire):
 
 
 def signer_of(record, commit):
-    """The key of a checkpoint that stands where it was signed; None where it says that it is not signed. ValueError else."""
+    """Returns the key that signed a checkpoint for its place on the tape. None if the checkpoint says that it is
+    unsigned. Raises ValueError otherwise."""
     body = record["body"]
     if not set(body) <= {"key", "envelopes", "unsigned"} or not all(map(is_envelope, body["envelopes"])):
         raise ValueError("no checkpoint")
@@ -335,6 +351,7 @@ def signer_of(record, commit):
 
 
 def fact(body, name):
+    """Returns a text of a body, of its plan or of its receipt. None if none of them has it."""
     if not isinstance(body, dict):
         return None
     parts = [part for part in (body, body.get("plan"), body.get("receipt")) if isinstance(part, dict)]
@@ -342,7 +359,7 @@ def fact(body, name):
 
 
 def history(repo, *which):
-    """Commits by id: tree, evidence, and the marks by which one that was made of another is known."""
+    """Returns commits by id: tree, evidence, and marks by which a rewritten commit is recognised."""
     form = "--format=%H%x1f%T%x1f%P%x1f%ae %at%x1f%s%x1f%(trailers:key=AgentOS-Evidence,valueonly,separator=%x20)"
     git = subprocess.run(["git", "-C", repo, "log", form, *which], capture_output=True, check="--all" in which)
     rows = [line.split("\x1f") for line in git.stdout.decode(errors="replace").split("\n") if line]
@@ -351,7 +368,7 @@ def history(repo, *which):
 
 
 class Verification:
-    """One pass over a tape, and what it finds."""
+    """One pass over a tape, with its findings."""
 
     def __init__(self, folder, repo=None, trusted=(), require=False, export=False):
         self.folder, self.repo, self.trusted, self.require = folder, repo, set(trusted), require
@@ -366,24 +383,29 @@ class Verification:
         self.commits = history(repo, "--exclude=refs/[!h]*", "--all") if repo else None
         known = (self.commits or {}).values()
         self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
-        self.named, self.intents, self.told = {evidence for _, evidence, _ in known if evidence}, {}, set()
+        self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
 
     def tell(self, kind, line=None):
+        """Adds a finding. Beyond a limit, findings are only counted."""
         if len(self.findings) < MOST_KEPT:
             self.findings.append({"tampering": kind, "line": line})
         else:
             self.more += 1
 
     def take(self, size):
+        """Reserves memory from the budget of the whole pass."""
         self.left -= size
         if self.left < 0:
             raise Refused("the tape has more open runs or keys than any tape that was written")
 
     def counts(self, wire, of_export=False):
+        """Returns true if signatures of this key count. Without trusted keys every key does, except for an export under
+        `--require`."""
         return wire in self.trusted or not self.trusted and not (of_export and self.require)
 
     def comes_later(self, at, seq):
-        """Is the missing record further down? Each look reads the rest of the tape, so there are few."""
+        """Returns true if the missing record is further down. Each search reads the rest of the tape, so their number
+        is limited."""
         self.searches += 1
         if self.searches > MOST_SEARCHES:
             return False
@@ -391,6 +413,7 @@ class Verification:
         return any(record and record["seq"] == seq for record in parsed)
 
     def read_tape(self):
+        """Reads the tape from its first line to its last, and checks sequence numbers and links."""
         head = self.read_head()
         noted, at_head = (head or {"seq": 0})["seq"], None
         expected, prev, last, highest = 1, GENESIS, None, 0
@@ -417,7 +440,7 @@ class Verification:
         self.check_head(head, highest, last, at_head)
 
     def read_head(self):
-        """The noted last record; `None` if the note is none, and no number if there is no note."""
+        """Returns the noted last record: None if the note is invalid, number 0 if there is no note."""
         try:
             text = read_file(self.folder / "head.json", MOST_HEAD).decode()
         except FileNotFoundError:
@@ -434,6 +457,7 @@ class Verification:
             return None
 
     def check_head(self, head, highest, last, at_head):
+        """Compares the noted last record with the tape."""
         if head is None:
             return self.tell("head-changed")
         seq, hash = head["seq"], head["hash"]
@@ -445,6 +469,7 @@ class Verification:
         return self.tell("head-changed") if wrong else None
 
     def take_record(self, at, record):
+        """Checks the body of one record, and remembers what later records are compared with."""
         kind, run, body = record["kind"], record["run"], record.get("body")
         if record["v"] < self.form:
             self.tell("form-downgraded", at)
@@ -474,6 +499,7 @@ class Verification:
             self.check_blob(at, name)
 
     def take_checkpoint(self, at, record, known):
+        """Checks the signature of a checkpoint, which ends its run."""
         self.left += known["cost"]
         try:
             wire = signer_of(record, known.get("commit"))
@@ -487,7 +513,8 @@ class Verification:
         return None if self.counts(wire) else self.tell("key-unknown", at)
 
     def take_commit(self, at, commit, body, known):
-        self.told.add(commit)
+        """Checks that the commit of a receipt exists, has the recorded tree and names the recorded intent."""
+        self.recorded.add(commit)
         there = self.commits if commit in self.commits else history(self.repo, "--no-walk", "--end-of-options", commit)
         tree, evidence, marks = there.get(commit, (None, None, ()))
         if (tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]
@@ -495,6 +522,7 @@ class Verification:
             self.tell("commit-rewritten" if tree else "record-without-commit", at)
 
     def check_blob(self, at, name):
+        """Checks that a blob exists and has the digest that is its name."""
         try:
             try:
                 file = open_file(self.folder, "blobs", name[7:])
@@ -509,13 +537,15 @@ class Verification:
             self.tell("blob-changed", at)
 
     def check_commits(self):
+        """Checks that every commit that names evidence has its record."""
         for commit, (tree, evidence, _) in (self.commits or {}).items():
             intent = self.intents.get(evidence) or {"run": {"commit": commit}}
-            if evidence and commit not in self.told and (
+            if evidence and commit not in self.recorded and (
                     intent["run"].get("commit") or tree != (intent["tree"] or tree)):
                 self.tell("commit-rewritten" if evidence in self.intents else "commit-without-record")
 
     def check_export(self):
+        """Checks the signatures of an export, and its files against its list."""
         try:
             head = read_file(self.folder / "head.json", MOST_SIGNATURE)
         except (FileNotFoundError, Odd):
@@ -535,6 +565,7 @@ class Verification:
             self.tell("record-unproved", self.first_unproved)
 
     def check_signature(self, name, message):
+        """Checks the SSH signature of a file. Returns the signer, or None if there is none."""
         try:
             text = read_file(self.folder / name, MOST_SIGNATURE)
         except FileNotFoundError:
@@ -549,6 +580,7 @@ class Verification:
         return wire
 
     def run(self):
+        """Makes the whole pass."""
         self.read_tape()
         self.check_commits()
         for _ in self.runs if self.require else ():
@@ -559,13 +591,14 @@ class Verification:
 
 
 def lies_in_git(folder):
+    """Returns true if the folder is in a git directory."""
     above = Path(os.path.realpath(folder)).parent
     has_git = (above / "HEAD").is_file() and (above / "objects").is_dir() and (above / "refs").is_dir()
     return has_git or above.name == ".git"
 
 
 def read_manifest(folder):
-    """What an export says of itself, and the bytes of that. Version 1 says only whether it is redacted."""
+    """Returns the parsed `export.json` and its bytes. Version 1 states only whether the export is redacted."""
     try:
         text = read_file(folder / "export.json", MOST_HEAD)
     except FileNotFoundError:
@@ -590,6 +623,7 @@ def read_manifest(folder):
 
 
 def digest_listed(path, most=1 << 20):
+    """Returns the digest of a file of an export, None if it does not exist, or a text that equals no digest."""
     try:
         return digest_file(open_file(path), most)
     except FileNotFoundError:
@@ -599,7 +633,7 @@ def digest_listed(path, most=1 << 20):
 
 
 def attestations(folder, most=1 << 60):
-    """How many signed statements there are, and the digest of their names and digests. All stand on the tape as well."""
+    """Returns the number of signed statements, and the digest of their names and digests. Each is also on the tape."""
     at = folder / "attestations"
     try:
         if not stat.S_ISDIR(os.lstat(at).st_mode):
@@ -615,7 +649,8 @@ def attestations(folder, most=1 << 60):
 
 
 def changed_files(folder, listed, size):
-    """How many files are not those that an export lists. No more of the tape is hashed than was read of it."""
+    """Returns the number of files that differ from an export's list. Of the tape, only the bytes that were read are
+    hashed."""
     limits = {"tape.jsonl": size, "index.html": 1 << 30}
     there = {name: found for name in LISTED if (found := digest_listed(folder / name, limits.get(name, 1 << 20)))}
     files = listed.get("files", {})
@@ -625,7 +660,7 @@ def changed_files(folder, listed, size):
 
 
 def check_folder(folder):
-    """The product opens only a folder whose fixed parts are what they should be."""
+    """Refuses a folder whose fixed parts have the wrong file type, as the product does."""
     if not folder.is_dir() or folder.is_symlink():
         raise Refused("there is no such folder")
     for name in ("tape.jsonl", "head.json", "tape.writer", "blobs"):
@@ -634,11 +669,12 @@ def check_folder(folder):
         except FileNotFoundError:
             continue
         if not (stat.S_ISDIR(found) if name == "blobs" else stat.S_ISREG(found)):
-            raise Refused(f"`{name}` is not what it should be")
+            raise Refused(f"`{name}` has the wrong file type")
 
 
 def is_own(folder, repo):
-    """Is it the evidence of a repository itself, whose end nothing signs? A link to such a folder is an export."""
+    """Returns true for the evidence of a repository itself, whose end is unsigned. A link to such a folder counts as an
+    export."""
     real = Path(os.path.realpath(folder))
     if repo:
         asked = ["git", "-C", repo, "rev-parse", "--path-format=absolute", "--git-common-dir"]
@@ -649,7 +685,7 @@ def is_own(folder, repo):
 
 
 def inspect(folder, repo=None, trusted=(), require=False):
-    """Gives a finished verification. Refused where the folder cannot be verified at all."""
+    """Returns a finished verification. Raises Refused if the folder cannot be verified at all."""
     try:
         check_folder(folder)
         return Verification(folder, repo, trusted, require, not is_own(folder, repo)).run()
@@ -658,12 +694,13 @@ def inspect(folder, repo=None, trusted=(), require=False):
 
 
 def verify(folder, repo=None, trusted=(), require=False):
-    """What is wrong with a folder, and how many lines were read."""
+    """Returns the findings about a folder, and the number of lines that were read."""
     found = inspect(folder, repo, trusted, require)
     return found.findings, found.count
 
 
 def main(arguments=None):
+    """Runs the command line and returns the exit code."""
     parser = argparse.ArgumentParser()
     for name, more in {"dir": {"type": Path}, "--repo": {}, "--keys": {"type": Path},
                        "--require": {"action": "store_true"}}.items():

@@ -1,10 +1,10 @@
-"""Runs commands one after the other and says how long they took and how much memory they held.
+"""Runs commands one after the other and reports their time and memory.
 
 Owns: the clock and the kernel's own account (`wait4`), which Rust's standard library cannot ask for. Called by
 `cargo xtask bench` as `measure.py FOLDER COMMAND... -- COMMAND...`; never by a test. Prints one line of JSON:
-milliseconds in all, those of the processor, the largest resident memory in KiB, and the first exit code that is not 0.
+milliseconds of wall time and of processor time, the largest resident memory in KiB, and the first exit code that is not 0.
 
-The kernel counts what a process held before it became the command, so no figure is below this program's own size.
+The kernel counts the memory of a process before it became the command, so no figure is below this program's own size.
 """
 
 import json

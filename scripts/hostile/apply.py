@@ -13,7 +13,7 @@ import sys
 
 
 def translated(case):
-    """The policy file that says the same; none where the case says nothing."""
+    """Returns the policy file with the meaning of a case's policy."""
     unknown = set(case) - {"allow_exec", "protected"}
     if unknown:
         sys.exit(f"apply.py: no translation for {', '.join(sorted(unknown))}")
@@ -29,6 +29,7 @@ def translated(case):
 
 
 def main():
+    """Writes the policy file and becomes the command."""
     policy, tmp, command = sys.argv[1], sys.argv[2], sys.argv[3:]
     with open(policy, encoding="utf-8") as file:
         case = json.load(file)

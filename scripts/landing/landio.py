@@ -6,11 +6,12 @@ import json
 
 
 def blob_id(data: bytes) -> str:
+    """Returns git's id of a blob."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def tree_id(entries: dict[str, tuple[str, str]]) -> str:
-    """git tree id of {path: (mode, blob sha)}; the same number `git write-tree` prints."""
+    """Returns git's tree id of {path: (mode, blob id)}, equal to the output of `git write-tree`."""
     root: dict = {}
     for path, ent in entries.items():
         d = root
@@ -45,6 +46,7 @@ class Blobs:
 
     @classmethod
     def load(cls, path: str) -> "Blobs":
+        """Reads all texts of a corpus."""
         b = cls()
         with open(path, encoding="utf-8", newline="\n") as f:
             for line in f:
@@ -54,11 +56,13 @@ class Blobs:
 
 
 def load_jsonl(path: str) -> list[dict]:
+    """Reads lines of JSON."""
     with open(path, encoding="utf-8", newline="\n") as f:
         return [json.loads(l) for l in f if l.strip()]
 
 
 def save_jsonl(path: str, rows):
+    """Writes lines of JSON with sorted keys, so that equal rows give equal files."""
     with open(path, "w", encoding="utf-8", newline="\n") as f:
         for r in rows:
             f.write(json.dumps(r, ensure_ascii=False, sort_keys=True) + "\n")

@@ -11,7 +11,7 @@ landed. Outcomes:
   refused  exit not 0 and the tree is untouched
   wrong    exit 0 and any other tree; or something outside the work tree, or git's own files, were written
   partial  exit not 0 and something was changed
-  look     a tool that is asked to say what it would do and change nothing; only its time counts"""
+  look     the tool was called for a preview, which changes nothing; only its time counts"""
 import argparse
 import json
 import multiprocessing as mp
@@ -34,7 +34,7 @@ MTIME = 1_000_000_000
 
 
 class Box:
-    """One sandbox: outer/ (must stay as it is) with outer/work (the repository)."""
+    """A folder `outer` with a canary, which must not change, and in it the repository `outer/work`."""
 
     def __init__(self, root):
         self.root = root
@@ -57,6 +57,7 @@ class Box:
         self.git_tpl = os.path.join(root, "git")
 
     def git(self, *a, inp=None):
+        """Runs git in the work tree."""
         r = subprocess.run(["git", "-C", self.work, *a], input=inp, capture_output=True, env=self.env)
         if r.returncode:
             raise RuntimeError(r.stderr.decode(errors="replace"))
@@ -102,10 +103,12 @@ class Box:
         self.sig = {p: self.stat(p) for p in self.base}
 
     def stat(self, p):
+        """Returns the identity of a file: inode, size, time and mode."""
         s = os.lstat(os.path.join(self.work, p))
         return (s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode)
 
     def git_state(self):
+        """Returns the identity of every file of git's folder."""
         r = []
         g = os.path.join(self.work, ".git")
         for d, ds, fs in os.walk(g):
@@ -115,7 +118,7 @@ class Box:
         return sorted(r)
 
     def scan(self):
-        """{path: (mode, sha)} of the work tree, cheap for what was not touched."""
+        """Returns {path: (mode, blob id)} of the work tree. Only files whose identity changed are read."""
         out = {}
         stack = [""]
         while stack:
@@ -139,6 +142,7 @@ class Box:
         return out
 
     def outer_ok(self):
+        """Returns true if nothing outside the work tree was written."""
         if sorted(os.listdir(self.outer)) != ["canary.txt", "work"]:
             return False
         with open(os.path.join(self.outer, "canary.txt")) as f:
@@ -196,6 +200,7 @@ class Box:
             self.git_sig = self.git_state()
 
     def reset_outer(self):
+        """Removes what a tool wrote outside the work tree."""
         for n in os.listdir(self.outer):
             if n not in ("work", "canary.txt"):
                 p = os.path.join(self.outer, n)
@@ -205,10 +210,12 @@ class Box:
 
 
 class Worker:
+    """A tool that is a library, called in a process that is already running."""
     def __init__(self, argv, env):
         self.argv, self.env, self.p = argv, env, None
 
     def ask(self, q):
+        """Sends one request, after a first request that loads the library."""
         if self.p is None:
             self.p = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                       env=self.env, start_new_session=True)
@@ -216,6 +223,7 @@ class Worker:
         return self.send(q, TIMEOUT)
 
     def send(self, q, limit):
+        """Sends one request and waits for its answer, at most `limit` seconds."""
         try:
             self.p.stdin.write(json.dumps(q).encode() + b"\n")
             self.p.stdin.flush()
@@ -229,6 +237,7 @@ class Worker:
         return json.loads(line)
 
     def close(self):
+        """Ends the process and everything that it started."""
         if self.p:
             try:
                 os.killpg(self.p.pid, signal.SIGKILL)
@@ -239,6 +248,7 @@ class Worker:
 
 
 def run_cmd(argv, cwd, env):
+    """Runs a tool. Returns its exit code (124 for a timeout), milliseconds and the end of its output."""
     t0 = time.perf_counter()
     p = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          start_new_session=True)
@@ -253,11 +263,13 @@ def run_cmd(argv, cwd, env):
 
 
 def squash(b):
+    """Removes all white space."""
     return re.sub(rb"\s+", b"", b)
 
 
 def wrong_kind(box, got, want, blobs):
-    """What is off: only blanks / line ends, only left-over files, or real content."""
+    """Classifies a wrong tree: only white space or line ends differ, only files of the tool remain, or content differs.
+    """
     kind = "litter"
     for p in set(got) | set(want):
         if got.get(p) == want.get(p):
@@ -275,6 +287,7 @@ def wrong_kind(box, got, want, blobs):
 
 
 def worker_main(args):
+    """Runs every tool over the inputs of some bases and scores each run."""
     wid, set_dir, base_ids, tools, root = args
     blobs = Blobs.load(os.path.join(set_dir, "blobs.jsonl"))
     bases = {b["id"]: b for b in load_jsonl(os.path.join(set_dir, "bases.jsonl"))}
@@ -352,6 +365,7 @@ def worker_main(args):
 
 
 def main():
+    """Parses the arguments, runs all tools in parallel and writes the rows."""
     ap = argparse.ArgumentParser(description="Runs tools over the landing corpus.")
     ap.add_argument("--set", required=True, help="the folder of the corpus")
     ap.add_argument("--tools", default=os.path.join(HERE, "tools.json"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands for the user's own processes outside the sandbox: holds shared memory, messages and semaphores until its input ends.
+"""Plays the user's own processes outside the sandbox: holds shared memory, messages and semaphores until its input ends.
 
     neighbour.py KEY TOKEN SECRET       prints one JSON line with their numbers when they are there
 """
@@ -16,6 +16,7 @@ MODE = 0o1666
 
 
 def main():
+    """Creates everything, reports the ids on one line, and waits for the end of its input."""
     files = [f"/dev/shm/{TOKEN}", f"/dev/shm/{TOKEN}-spare", f"/dev/shm/sem.{TOKEN}"]
     os.umask(0)
     for path in files:

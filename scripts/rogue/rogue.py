@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Tries every way out that a tool could try, and says of each whether it worked.
+"""Tries every way out of the sandbox that a tool could try, and reports for each whether it worked.
 
     rogue.py --list                     the table of attempts; one JSON line each
     rogue.py CONFIG.json                the attempts of the scene `alone`; one JSON line each into `rogue.jsonl`
     rogue.py CONFIG.json --scene NAME   those of another scene
     rogue.py CONFIG.json NAME           one run that does not end by itself, or whose answer may not land
 
-CONFIG names what lies outside: the repository, a folder that everybody may write, a home, ports, a process. Only the
-standard library; nothing here harms the machine: what succeeds touches the named places alone.
+CONFIG names the things outside: the repository, a folder that everybody may write, a home, ports, a process. Uses only
+the standard library. Nothing here harms the machine: an attempt that succeeds touches the named places only.
 """
 
 import json
@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 
 import runs  # noqa: E402
 from attempts import base  # noqa: E402
-from attempts.base import C, told  # noqa: E402
+from attempts.base import C, describe_error  # noqa: E402
 
 import attempts  # noqa: E402, F401
 
@@ -34,6 +34,7 @@ MOST = 1500
 
 
 def configure(path):
+    """Reads the configuration and records the state of this process before any attempt."""
     with open(path) as file:
         for name, value in json.load(file).items():
             setattr(C, name, value)
@@ -44,7 +45,7 @@ def configure(path):
 
 
 def excerpt(text):
-    """Returns what the gate looks for, which may stand anywhere in a long text."""
+    """Returns the part of a read text that the gate searches for, which may be anywhere in a long text."""
     if not isinstance(text, str):
         return None
     lines = [line for line in text.splitlines() if C.hint in line]
@@ -52,7 +53,8 @@ def excerpt(text):
 
 
 def make(attempt, folder):
-    """Makes one attempt in a process and a folder of its own; returns whether it succeeded, why not, and what it read."""
+    """Makes one attempt in a separate process and folder. Returns whether it succeeded, the reason why not, and the
+    read text."""
     os.makedirs(folder)
     reader, writer = os.pipe()
     process = os.fork()
@@ -64,7 +66,7 @@ def make(attempt, folder):
             try:
                 result = (True, None, excerpt(attempt.function(attempt)))
             except BaseException as error:  # whatever it was, it is no success
-                result = (False, told(error), None)
+                result = (False, describe_error(error), None)
             os.write(writer, json.dumps(result).encode() + b"\n")
             code = 0
         finally:
@@ -89,6 +91,7 @@ def make(attempt, folder):
 
 
 def play(scene):
+    """Makes all attempts of a scene and writes a line for each."""
     work = os.path.abspath("work")
     with open("rogue.jsonl", "w") as out:
         for attempt in base.ATTEMPTS:
@@ -104,6 +107,7 @@ def play(scene):
 
 
 def main():
+    """Runs the command line."""
     if sys.argv[1] == "--list":
         for attempt in base.ATTEMPTS:
             print(json.dumps(attempt.row()))

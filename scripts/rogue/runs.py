@@ -48,7 +48,7 @@ def outlive():
 def memory_bomb():
     kept = []
     while True:
-        # Asked for and not used: the machine must not suffer where no limit holds.
+        # Allocated and not used, so that the machine does not suffer if there is no limit.
         kept.append(mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
         if len(kept) > 64:
             create("kept")

@@ -12,6 +12,7 @@ FOLDER = sys.argv[1]
 
 
 def main():
+    """Answers the task with a patch outside."""
     request = json.loads(sys.stdin.readline())
     for place in (os.path.relpath(FOLDER, "/"), "../" * 20 + FOLDER.lstrip("/"), FOLDER):
         patch = f"--- /dev/null\n+++ b/{place}/patched\n@@ -0,0 +1 @@\n+{request['protocol']}\n"

@@ -1,4 +1,4 @@
-"""Whole runs: what a tool does around its end, next to another run, or to the record of what it was refused."""
+"""Whole runs: a tool that acts around its end, next to another run, or against the record of its refused calls."""
 
 import ctypes
 import json
@@ -22,6 +22,7 @@ SPINNERS = 30
 
 
 def quietly(*call):
+    """Makes a system call and ignores its failure."""
     try:
         syscall(*call)
     except (OSError, base.Held):
@@ -29,7 +30,7 @@ def quietly(*call):
 
 
 def starve_process_1():
-    """Leaves process 1 no processor, so that it cannot end what it holds (finding 1)."""
+    """Leaves process 1 no processor time, so that it cannot end the processes of the sandbox (finding 1)."""
     for name in os.listdir("/proc/1/task") if os.path.exists("/proc/1/task") else ():
         quietly("sched_setaffinity", int(name), 128, MASK)
         quietly("sched_setscheduler", int(name), 5, IDLE)
@@ -53,12 +54,14 @@ def in_own_group(act):
 
 
 def spin():
+    """Uses a processor until the limit."""
     end = time.monotonic() + LONGEST
     while time.monotonic() < end:
         pass
 
 
 def spinners():
+    """Starts busy child processes."""
     if not C.confined:
         return
     starve_process_1()
@@ -73,6 +76,7 @@ def spinning_children():
 
 
 def resident(memory):
+    """Returns true if the first page of a mapped file is in memory, which shows that somebody has read the file."""
     one = ctypes.create_string_buffer(1)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     LIBC.mincore(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), one)
@@ -80,7 +84,7 @@ def resident(memory):
 
 
 def swap_when_read():
-    """Exchanges a folder for a link once the parent begins to read what lies before it in the order of names."""
+    """Exchanges a folder for a link as soon as the parent reads the file that comes before it in the order of names."""
     with open("d/aaa.log", "r+b") as file:
         memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
     end = time.monotonic() + LONGEST

@@ -1,11 +1,11 @@
-"""Hold agentos's eye for secrets against detect-secrets: what each finds of the same lines.
+"""Compares the search for secrets of agentos with that of detect-secrets, on the same lines.
 
     python3.11 scripts/secrets/compare.py [--agentos target/debug/agentos] [--clean FOLDER]...
 
-Makes `.venv-secrets` when there is none (detect-secrets 1.5.0 and rstr). The strings are made from detect-secrets' own
-rules, a fixed number for each of them, so that it finds them all by construction; each stands in a line of its own, in
-a file of its own. The lines of FOLDER (this repository's `crates` and `scripts` unless said otherwise) are taken as
-free of secrets. Says recall and false alarms of both, rule by rule. Standard library and that package only.
+Creates `.venv-secrets` if there is none (detect-secrets 1.5.0 and rstr). The strings are generated from detect-secrets'
+own rules, a fixed number for each rule, so that it finds all of them by construction. Each is the only line of a file.
+The lines of FOLDER (this repository's `crates` and `scripts` by default) count as free of secrets. Prints recall and
+false alarms of both, rule by rule. Uses the standard library and these packages only.
 """
 import argparse
 import importlib
@@ -38,6 +38,7 @@ def inside():
 
 
 def detectors():
+    """Returns the detectors of detect-secrets that search with patterns."""
     import detect_secrets.plugins as plugins
     from detect_secrets.plugins.base import RegexBasedDetector
     found = {}
@@ -50,7 +51,7 @@ def detectors():
 
 
 def made(found):
-    """Lines by rule: what a rule's own pattern makes, kept if the rule finds it in its line."""
+    """Returns lines by rule, generated from the rule's own patterns and kept if the rule finds them."""
     import rstr
     maker = rstr.Rstr(random.Random(20261121))
     lines = {}
@@ -68,11 +69,12 @@ def made(found):
 
 
 def by_detect_secrets(found, line):
+    """Returns true if detect-secrets finds a secret in the line."""
     return any(list(detector.analyze_string(line)) for detector in found.values())
 
 
 def by_agentos(agentos, lines):
-    """Which of these lines, each as a new file, the floor denies for a secret."""
+    """Returns the numbers of the lines that the floor denies for a secret, each line as a new file."""
     denied = set()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -93,6 +95,7 @@ def by_agentos(agentos, lines):
 
 
 def clean_lines(folders):
+    """Yields the lines of the text files in some folders."""
     for folder in folders:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.suffix in {".rs", ".py", ".toml", ".md", ".json", ".sh"}:
@@ -102,6 +105,7 @@ def clean_lines(folders):
 
 
 def main():
+    """Compares both and prints the table."""
     inside()
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--agentos", default=TOP / "target/debug/agentos", type=pathlib.Path)

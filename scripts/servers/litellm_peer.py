@@ -47,12 +47,14 @@ CASES = [
 
 
 def free_port():
+    """Returns a port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def litellm_program(given):
+    """Returns the path of LiteLLM, and installs it if necessary."""
     if given:
         return given
     program = TOP / ".venv-litellm/bin/litellm"
@@ -66,7 +68,7 @@ def litellm_program(given):
 
 
 def llama(folder):
-    """A running llama.cpp server and its address, or two times nothing."""
+    """Starts a llama.cpp server and returns it with its address, or twice None without the server's package."""
     python = os.environ.get("AGENTOS_LLAMA_PYTHON") or TOP / ".venv-llama/bin/python"
     if not pathlib.Path(python).exists():
         return None, None
@@ -82,6 +84,7 @@ def llama(folder):
 
 
 def proxy(program, folder, llama_url):
+    """Starts LiteLLM and waits until it answers."""
     port = free_port()
     settings = {
         "LITELLM_MASTER_KEY": KEY, "LLAMA_BASE_URL": llama_url or "http://127.0.0.1:9/v1",
@@ -106,6 +109,7 @@ def proxy(program, folder, llama_url):
 
 
 def repository(folder):
+    """Creates the repository to change."""
     git = ["git", "-C", folder, "-c", "user.name=Peer", "-c", "user.email=peer@example.com"]
     (folder / "src").mkdir(parents=True)
     (folder / "src/lib.rs").write_text(LIB)
@@ -114,6 +118,7 @@ def repository(folder):
 
 
 def came(agentos, folder, base, case):
+    """Makes the call of one case and returns its outcome in one word."""
     wire, model, key, verb, _ = case
     repository(folder)
     environment = {
@@ -138,6 +143,7 @@ def came(agentos, folder, base, case):
 
 
 def main():
+    """Makes all cases; exits with 1 if one has another outcome than expected."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--agentos", default=TOP / "target/debug/agentos", type=pathlib.Path)
     arguments.add_argument("--litellm")

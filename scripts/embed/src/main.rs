@@ -42,12 +42,15 @@ async fn land_task() -> Result<ExitCode, Box<dyn Error>> {
     let control = run.control();
     while let Some(event) = run.events().next().await {
         match event {
+            // Escaped here and below: messages can contain text of a repository or a server, and a terminal
+            // would obey control characters.
             RunEvent::Notice(notice) => eprintln!("{}", notice.message.escape_debug()),
             // A product shows the change here, and answers with `requested.yes(..)` if its person agrees.
             RunEvent::ConsentRequested(requested) => control.answer(requested.no()),
             RunEvent::Began(_) | RunEvent::ContextFound(_) | RunEvent::Progress(_) | RunEvent::Record(_) => {}
         }
     }
+    // Only a run that answers a question, such as whether a change would be allowed, ends without an outcome.
     let Some(outcome) = run.outcome().await?.into_outcome() else {
         return Err("a task ends with an outcome".into());
     };

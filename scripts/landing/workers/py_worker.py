@@ -17,6 +17,7 @@ _aider = None
 
 
 def aider():
+    """Imports aider on first use and returns the classes that land edits."""
     global _aider
     if _aider is None:
         from aider.io import InputOutput
@@ -39,6 +40,7 @@ def aider():
 
 
 def run_coder(kind, text, chat):
+    """Lands a text with one of aider's coders, without a model or a terminal."""
     A = aider()
     c = object.__new__(A[kind])
     c.root = os.getcwd()
@@ -62,7 +64,7 @@ def run_coder(kind, text, chat):
 
 
 def prep_udiff(text):
-    """git headers off, one ```diff fence per file: the shape aider asks models for"""
+    """Removes git's headers and puts each file into a ```diff fence, the form that aider asks models for."""
     rows = [r for r in text.split("\n") if not re.match(
         r"^(diff --git |index [0-9a-f]+\.\.|new file mode |deleted file mode |old mode |new mode |similarity index |rename |```)", r)]
     out, open_ = [], False
@@ -81,6 +83,7 @@ def prep_udiff(text):
 
 
 def go(tool, text, chat):
+    """Lands a text with the named tool."""
     if tool == "aider":
         if "*** Begin Patch" in text:
             run_coder("codex", text, chat)

@@ -1,7 +1,7 @@
 """The table of attempts and what they share: system calls by number, canaries, and how an error is reported.
 
-An attempt is a function that returns when it reached something outside the sandbox and raises when it was held. It is
-called in a process and an empty folder of its own, so that nothing it does to itself reaches the next one. `me.canary` is
+An attempt is a function that returns if it reached something outside the sandbox and raises if it was prevented. It is
+called in a separate process and an empty folder, so that its changes to itself do not reach the next attempt. `me.canary` is
 an existing file outside that the gate compares afterwards, `me.new` a path outside that must stay absent.
 """
 
@@ -25,7 +25,7 @@ class Held(Exception):
 
 
 class C:
-    """The configuration: what lies outside, from `rogue.json`."""
+    """The configuration from `rogue.json`: names of the things outside."""
 
 
 class Attempt:
@@ -35,7 +35,7 @@ class Attempt:
         self.kind, self.name, self.what, self.function = kind, name, what, function
         # Why it may fail even where nothing confines it; `None` if it must succeed there.
         self.needs = needs
-        # `outside`: the gate sees the effect; `result`: the call's own result tells.
+        # `outside`: the gate sees the effect; `result`: only the result of the call shows it.
         self.judged = judged
         # In which run it is made.
         self.scene = scene
@@ -69,13 +69,14 @@ def table(kind, scene="alone"):
 
 
 def syscall(name, *args):
-    """Makes a system call by name; one that this architecture lacks is held."""
+    """Makes a system call by name. A call that this architecture lacks counts as prevented."""
     if name not in NUMBERS:
         raise Held(f"this architecture has no `{name}`")
     return numbered(NUMBERS[name], *args)
 
 
 def numbered(number, *args):
+    """Makes a system call by number."""
     ctypes.set_errno(0)
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
     result = LIBC.syscall(ctypes.c_long(number), *wide)
@@ -86,7 +87,7 @@ def numbered(number, *args):
 
 
 def reaches(name, *args):
-    """Succeeds when the kernel looks at a call's arguments, even where it then finds them wrong."""
+    """Succeeds if the kernel examines a call's arguments, even if it then finds them invalid."""
     try:
         return syscall(name, *args)
     except OSError as error:
@@ -96,6 +97,7 @@ def reaches(name, *args):
 
 
 def write(path, text="rogue", flags=os.O_WRONLY):
+    """Writes a text to an existing file."""
     handle = os.open(path, flags, 0o666)
     try:
         os.write(handle, text.encode())
@@ -104,15 +106,17 @@ def write(path, text="rogue", flags=os.O_WRONLY):
 
 
 def create(path, text="rogue"):
+    """Writes a text to a file that is created if necessary."""
     write(path, text, os.O_WRONLY | os.O_CREAT)
 
 
 def append(path, text="rogue"):
+    """Appends a text to a file."""
     write(path, text, os.O_WRONLY | os.O_APPEND)
 
 
 def read(path, length=65536):
-    """Returns the beginning of a file; an empty one holds nothing that was worth reading."""
+    """Returns the beginning of a file. An empty file counts as prevented, since it contains nothing worth reading."""
     handle = os.open(path, os.O_RDONLY)
     try:
         data = os.read(handle, length)
@@ -132,6 +136,7 @@ def link_open(handle, path):
 
 
 def run(*args, **more):
+    """Runs a program and returns its output; a failure counts as prevented."""
     done = subprocess.run(args, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False, **more)
     if done.returncode:
         raise Held((done.stderr or done.stdout).decode(errors="replace").strip()[-200:] or f"exit {done.returncode}")
@@ -203,7 +208,8 @@ ROWS = [entry.split() for line in TABLE.strip().splitlines() for entry in line.s
 NUMBERS = {row[0]: int(row[COLUMN]) for row in ROWS if row[COLUMN] != "-"}
 
 
-def told(error):
+def describe_error(error):
+    """Describes an error in one line, by its name if it is one of the system's."""
     if isinstance(error, OSError) and error.errno:
         return errno.errorcode.get(error.errno, str(error.errno))
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]

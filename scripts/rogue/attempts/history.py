@@ -1,4 +1,4 @@
-"""What lies in the repository's object store and is no part of the base's files."""
+"""Objects of the repository's object store that are not part of the base's files."""
 
 import os
 import subprocess

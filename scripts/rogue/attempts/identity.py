@@ -28,7 +28,7 @@ call("drop-groups", "by `setgroups`, none at all, which takes denials by group a
 @attempt("file-system-user", "becomes root for files alone", ROOT)
 def _(me):
     LIBC.setfsuid(0)
-    # The call reports the value before; a second one tells what holds now.
+    # The call reports the value before; a second call reports the value after it.
     if LIBC.setfsuid(-1) != 0:
         raise Held("it stayed itself")
 

@@ -116,7 +116,7 @@ def _(me):
     first(GROUPS, lambda place: os.listdir(place))
 
 
-def told(name, what, look, needs=KERNEL):
+def looked_up(name, what, look, needs=KERNEL):
     @attempt(name, what, needs)
     def _(me):
         return look()
@@ -128,16 +128,16 @@ def foreign(pid):
             raise Held("another process")
 
 
-told("process-of-the-outside", "the command line of a process outside", lambda: foreign(C.victim), None)
-told("process-environment", "the variables of a process outside", lambda: open(f"/proc/{C.victim}/environ", "rb").read() and None, "a process of its own user")
-told("process-memory-file", "the memory of a process outside as a file", lambda: os.close(os.open(f"/proc/{C.victim}/mem", os.O_RDWR)), "a process of its own user")
-told("process-maps", "where the memory of process 1 lies", lambda: os.close(os.open("/proc/1/maps", os.O_RDONLY)), "a process 1 of its own user")
-told("process-1-descriptors", "the descriptors of process 1", lambda: [os.readlink(f"/proc/1/fd/{name}") for name in os.listdir("/proc/1/fd")] and None, "a process 1 of its own user")
-told("process-1-program", "the program of process 1", lambda: os.readlink("/proc/1/exe"), "a process 1 of its own user")
-told("process-1-root", "the root of process 1", lambda: os.listdir("/proc/1/root/" + C.outside), "a process 1 of its own user")
-told("process-1-stack", "what process 1 does in the kernel", lambda: os.close(os.open("/proc/1/syscall", os.O_RDONLY)) or open("/proc/1/syscall").read(), "a process 1 of its own user")
-told("keys-of-the-machine", "the names of kept keys", lambda: keys(), "a kernel that keeps keys for this user")
-told("kernel-symbols", "where the kernel lies", lambda: symbols(), ROOT)
+looked_up("process-of-the-outside", "the command line of a process outside", lambda: foreign(C.victim), None)
+looked_up("process-environment", "the variables of a process outside", lambda: open(f"/proc/{C.victim}/environ", "rb").read() and None, "a process of its own user")
+looked_up("process-memory-file", "the memory of a process outside as a file", lambda: os.close(os.open(f"/proc/{C.victim}/mem", os.O_RDWR)), "a process of its own user")
+looked_up("process-maps", "where the memory of process 1 lies", lambda: os.close(os.open("/proc/1/maps", os.O_RDONLY)), "a process 1 of its own user")
+looked_up("process-1-descriptors", "the descriptors of process 1", lambda: [os.readlink(f"/proc/1/fd/{name}") for name in os.listdir("/proc/1/fd")] and None, "a process 1 of its own user")
+looked_up("process-1-program", "the program of process 1", lambda: os.readlink("/proc/1/exe"), "a process 1 of its own user")
+looked_up("process-1-root", "the root of process 1", lambda: os.listdir("/proc/1/root/" + C.outside), "a process 1 of its own user")
+looked_up("process-1-stack", "what process 1 does in the kernel", lambda: os.close(os.open("/proc/1/syscall", os.O_RDONLY)) or open("/proc/1/syscall").read(), "a process 1 of its own user")
+looked_up("keys-of-the-machine", "the names of kept keys", lambda: keys(), "a kernel that keeps keys for this user")
+looked_up("kernel-symbols", "where the kernel lies", lambda: symbols(), ROOT)
 
 
 def keys():

@@ -184,7 +184,7 @@ def managers():
 
 @mounting("mounts-of-the-outside", "sees where the disks of the outside are mounted", "is what /proc/self/mountinfo shows an ordinary process")
 def _(me):
-    # The own mounts name the folder that lies under them; those of anything else are the outside's.
+    # The sandbox's own mounts name the folder below them; mounts of anything else belong to the outside.
     own = ("/proc", "/dev", "/tmp", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt")
     own += tuple(managers())
     places = [line.split()[4] for line in open("/proc/self/mountinfo")]

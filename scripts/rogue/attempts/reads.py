@@ -1,6 +1,6 @@
-"""Reading what a tool must not see: a home, keys, the repository's own files, what the machine tells of the outside.
+"""Reading what a tool must not see: a home, keys, the repository's own files, what the machine shows of the outside.
 
-What is read is handed to the gate, which looks for its own marker in it.
+The text that was read is passed to the gate, which searches it for its own marker.
 """
 
 import glob

@@ -1,4 +1,4 @@
-//! A run that is stopped while its server is silent, next to one that goes on.
+//! A run that is cancelled while its server is silent, next to one that continues.
 //!
 //! Owns: what cancelling leaves behind: nothing. Never: waits for a time-out.
 

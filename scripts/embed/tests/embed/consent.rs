@@ -1,11 +1,11 @@
-//! Changes about which policy asks: a workflow is nothing that a tool may write by itself.
+//! Changes that need a person's consent: policy answers a changed workflow with ask.
 //!
-//! Owns: both ways to a person, at once and later. Never: consents beforehand.
+//! Owns: both kinds of consent, during the run and afterwards. Never: consents beforehand.
 
 use std::sync::Arc;
 
 use agentos_host::{
-    Cause, ConsentAnswer, ConsentMode, ConsentRequested, ApprovalHashes, OutcomeKind, RecordKind, RunEvent,
+    ApprovalHashes, Cause, ConsentAnswer, ConsentMode, ConsentRequested, OutcomeKind, RecordKind, RunEvent,
     RunHandle, RunSpec, RunWork, SessionOptions,
 };
 
@@ -48,7 +48,7 @@ pub fn a_request_is_approved_at_once() -> Ended {
             diff_sha256: "0".repeat(64),
             ..requested.hashes.clone()
         });
-        // Were either taken for an answer to this question, it would not land, or another's name would be on the tape.
+        // If either counted as an answer to this request, nothing would land, or the tape would have the wrong name.
         let control = run.control();
         control.answer(ConsentAnswer::Yes {
             hashes: others.clone(),

@@ -1,6 +1,6 @@
-//! A door in front of a server: shut until a test opens it.
+//! A door in front of a server: a listener that forwards nothing until a test opens it.
 //!
-//! Owns: the order of what runs on several threads, without a clock. Never: looks at what passes.
+//! Owns: making runs on several threads wait for each other, without a clock. Never: reads the forwarded bytes.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// A listener on loopback that accepts whoever comes, and is silent until it is opened. Its guests are sent away when it is dropped.
+/// A listener on loopback that accepts every connection and stays silent until it is opened. Dropping it closes the connections.
 pub struct Door {
     address: SocketAddr,
     arrived: watch::Receiver<bool>,
@@ -16,7 +16,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Puts up a door. `None` leads nowhere.
+    /// Opens the listener, shut. With `None`, an opened door closes its connections instead of forwarding them.
     pub async fn shut(server: Option<SocketAddr>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
@@ -27,7 +27,7 @@ impl Door {
         tokio::spawn(async move {
             while let Ok((guest, _)) = listener.accept().await {
                 arriving.send_replace(true);
-                tokio::spawn(lead(guest, server, opened.clone()));
+                tokio::spawn(forward(guest, server, opened.clone()));
             }
         });
         Self {
@@ -37,12 +37,12 @@ impl Door {
         }
     }
 
-    /// Returns the address to knock at.
+    /// Returns the URL of the listener.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Waits until somebody has come.
+    /// Waits until a connection was accepted.
     pub async fn wait_for_guest(&self) {
         let mut arrived = self.arrived.clone();
         arrived
@@ -51,20 +51,21 @@ impl Door {
             .expect("the door stands");
     }
 
-    /// Lets everybody through, from now on.
+    /// Forwards all connections from now on.
     pub fn open(&self) {
         self.open.send_replace(true);
     }
 }
 
-async fn lead(mut guest: TcpStream, server: Option<SocketAddr>, mut opened: watch::Receiver<bool>) {
-    // The door is gone, and the guest with it.
+/// Forwards one connection to the server once the door is open.
+async fn forward(mut guest: TcpStream, server: Option<SocketAddr>, mut opened: watch::Receiver<bool>) {
+    // The door was dropped, which closes the connection.
     if opened.wait_for(|is_open| *is_open).await.is_err() {
         return;
     }
     let Some(server) = server else { return };
     if let Ok(mut server) = TcpStream::connect(server).await {
-        // Either side may hang up when it has what it wants.
+        // Either side may close the connection when it has what it needs; that is no failure.
         let _ = copy_bidirectional(&mut guest, &mut server).await;
     }
 }

@@ -1,7 +1,7 @@
-//! A foreign product's tests: what an embedder does with `agentos-host`, done from outside the workspace.
+//! Tests of a product that embeds `agentos-host`, built outside the workspace.
 //!
-//! Owns: the `main` of the tests, since the host starts this program again to confine tools, and their table. Never: reaches a crate
-//! of the product but the host.
+//! Owns: the table of tests, and their `main`, because the host starts this program again to confine tools. Never: names a crate of the
+//! product except the host.
 
 mod cancel;
 mod consent;
@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How a test ended that did not fail.
+/// End of a test that did not fail.
 enum Ended {
     Passed,
     Skipped(String),
@@ -37,7 +37,7 @@ const TESTS: &[(&str, Test)] = &[
     ("everything_is_send", threads::everything_is_send),
 ];
 
-/// Long enough for any machine: whatever has not ended by then never will.
+/// Time limit of one test, far more than any machine needs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
-//! Everything that an embedder holds, moved from thread to thread.
+//! The parts of a run, each used on a thread of its own.
 //!
-//! Owns: the proof that it can be. Never: holds two of them on one thread.
+//! Owns: the proof that host, events, control and outcome are `Send`. Never: uses two of them on one thread.
 
 use std::sync::mpsc;
 use std::thread;
@@ -11,7 +11,7 @@ use crate::consent::change_workflow;
 use crate::world::{World, outcome};
 use crate::{Ended, wait_for};
 
-/// The host starts a run in one task, its events are read in another, a plain thread answers, and a third task has the end.
+/// Starts a run in one task, reads its events in another, answers from a plain thread, and awaits the outcome in a third task.
 pub fn everything_is_send() -> Ended {
     wait_for(async {
         let world = World::new(&[("a.txt", "a\n")]);

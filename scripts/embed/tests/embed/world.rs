@@ -8,7 +8,7 @@ use agentos_host::{
 };
 use agentos_testkit::repo::{TestRepo, make_dir};
 
-/// One product with one customer.
+/// A product with one user: a repository, and a host on it.
 pub struct World {
     pub repo: TestRepo,
     pub host: Host,
@@ -37,7 +37,7 @@ impl World {
         Self { repo, host }
     }
 
-    /// Returns why the kernel cannot hold a tool here, `None` if it can.
+    /// Returns the reason why the kernel cannot confine a tool here. `None` if it can.
     pub fn lacks_sandbox(&self) -> Option<String> {
         let report = self.host.check_setup(true).expect("the machine can be examined");
         let check = report.checks.into_iter().find(|check| check.name == "sandbox");
@@ -73,7 +73,7 @@ impl World {
     }
 }
 
-/// Makes a run whose records are sent, too.
+/// Makes a run that also sends its records as events.
 pub fn task(provider: ProviderChoice, words: &str, file: &str) -> RunSpec {
     let task = TaskSpec {
         task: Some(words.to_owned()),
