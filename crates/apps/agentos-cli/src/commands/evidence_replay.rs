@@ -47,12 +47,12 @@ fn format_replay(report: &ReplayReport, one: bool) -> String {
             ReplayStatus::Unavailable => (style::WARN, "unavailable"),
             ReplayStatus::WithoutAnswer => (style::DIM, "nothing to replay"),
         };
-        let told = run.reason.clone().unwrap_or_else(|| run.stations.join(", "));
+        let details = run.reason.clone().unwrap_or_else(|| run.stations.join(", "));
         out.push_str(&format!(
             "{} {}  {}\n",
             paint(paint_as, word),
             escape::line(&run.run),
-            escape::line(&told)
+            escape::line(&details)
         ));
         for difference in &run.differences {
             out.push_str(&format!(

@@ -151,16 +151,16 @@ pub fn format_rules(set: &PolicySet, origin: bool) -> String {
         } else {
             " (no effect: its layer names no preset)"
         };
-        let told = rule.to_rule_ref();
+        let rule_ref = rule.to_rule_ref();
         let at = if origin {
-            format_rule_ref(&told)
+            format_rule_ref(&rule_ref)
         } else {
-            escape::line(&told.rule)
+            escape::line(&rule_ref.rule)
         };
         out.push_str(&format!(
             "{} {at}{without}\n  {}\n",
-            paint_effect(told.effect),
-            escape::line(&told.why)
+            paint_effect(rule_ref.effect),
+            escape::line(&rule_ref.why)
         ));
     }
     out

@@ -84,8 +84,8 @@ fn write_hunk(out: &mut String, hunk: &HunkReport) {
 }
 
 fn write_repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
-    let told = repairs.iter().filter(|repair| repair.kind != USUAL);
-    let details: Vec<String> = told.map(|repair| escape::line(&repair.detail)).collect();
+    let shown = repairs.iter().filter(|repair| repair.kind != USUAL);
+    let details: Vec<String> = shown.map(|repair| escape::line(&repair.detail)).collect();
     if details.is_empty() {
         return;
     }

@@ -31,7 +31,7 @@ pub struct ScreenSize {
 
 /// Returns the size of the terminal. `LINES` and `COLUMNS` take precedence over the terminal's own report.
 pub fn screen_size(environment: &Environment) -> ScreenSize {
-    let told = |name: &str| {
+    let set_size = |name: &str| {
         let number = environment.get(name)?.parse().ok()?;
         (number > 0).then_some(number)
     };
@@ -41,8 +41,8 @@ pub fn screen_size(environment: &Environment) -> ScreenSize {
     });
     ScreenSize {
         // A size of 0 is possible in a report of the terminal, and `count_rows` divides by the width.
-        height: told("LINES").unwrap_or(height).max(2),
-        width: told("COLUMNS").unwrap_or(width).max(1),
+        height: set_size("LINES").unwrap_or(height).max(2),
+        width: set_size("COLUMNS").unwrap_or(width).max(1),
     }
 }
 
