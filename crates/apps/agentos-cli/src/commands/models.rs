@@ -77,7 +77,7 @@ pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
     let mut rows = vec![
         ("id", model.id.to_owned()),
         ("provider", model.provider.to_owned()),
-        ("name there", model.name.to_owned()),
+        ("model name", model.name.to_owned()),
         ("api", model.api.as_str().to_owned()),
         ("context", format!("{} tokens", model.context_window)),
         ("longest answer", most),

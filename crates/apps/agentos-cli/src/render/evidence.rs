@@ -323,9 +323,9 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
         out.push_str(&format_signatures(report));
     } else {
         out.push_str(&format!(
-            "{} {} found wrong in {}\n",
+            "{} {} in {}\n",
             paint(style::BAD, "broken"),
-            count_noun(report.findings.len() as u64 + report.more_findings, "thing"),
+            count_noun(report.findings.len() as u64 + report.more_findings, "fault"),
             count_noun(report.records, "record"),
         ));
         // A damaged tape can have a finding for every record. The count above covers all of them.
@@ -346,8 +346,8 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
         }
         if own && report.findings.iter().any(|found| found.tampering.is_of_tape()) {
             out.push_str(&format!(
-                "  {} run `agentos recover`, then keep the folder for a look and move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs \
-                 then begin a new tape, and what landed before is without evidence here\n",
+                "  {} run `agentos recover`, then rename the folder to keep it for inspection, as in `mv .git/agentos .git/agentos.broken`: new runs \
+                 then begin a new tape, and what landed before has no evidence here\n",
                 paint(style::BOLD, "next:")
             ));
         }
@@ -459,7 +459,7 @@ fn no_tape(report: &VerifyReport) -> String {
             paint(style::DIM, "nothing to verify:")
         ),
         commits => format!(
-            "{} {} on a branch here without it\n  evidence stays in the repository in which a change was landed; \
+            "{} {} on a branch without evidence\n  evidence stays in the repository in which a change was landed; \
              verify there, or ask for an export\n",
             paint(style::BAD, "no evidence here:"),
             count_noun(commits, "commit"),

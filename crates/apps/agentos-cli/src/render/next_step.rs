@@ -129,7 +129,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             format!("send the key there with `--base-url {url} --send-key`").into()
         }
         NextStep::MakeProfile { provider } => {
-            format!("create a new one with `agentos profile init {provider}`").into()
+            format!("create a profile with `agentos profile init {provider}`").into()
         }
         NextStep::ReplaceProfile => "overwrite it with `--force`".into(),
         NextStep::CorrectProfile { provider } => {
@@ -140,7 +140,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             format!("set an address such as `{url}` with `--base-url` or in the profile").into()
         }
         NextStep::NameModel => "select one of its models with `--model NAME`".into(),
-        NextStep::NameRecording => "name one with `--replay FILE`".into(),
+        NextStep::NameRecording => "name a recording with `--replay FILE`".into(),
         NextStep::NameProgram { provider } => word_program(provider).into(),
         NextStep::CheckHealth => "`agentos tool health` shows what each provider needs".into(),
         NextStep::AllowReading => {
@@ -157,7 +157,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::RunTask { .. } => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
-        NextStep::NameUndone => "name another with `agentos undo RUN`".into(),
+        NextStep::NameUndone => "name another run with `agentos undo RUN`".into(),
         NextStep::UndoRun => "undo the last landed run with `agentos undo`".into(),
     }
 }

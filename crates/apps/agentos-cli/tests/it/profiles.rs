@@ -45,7 +45,7 @@ fn the_known_models_are_listed_by_provider_and_wire() {
     insta::assert_snapshot!(output.stdout, @r"
     id              anthropic/claude-haiku-3-5-20241022
     provider        anthropic
-    name there      claude-3-5-haiku-20241022
+    model name      claude-3-5-haiku-20241022
     api             anthropic
     context         200000 tokens
     longest answer  8192

@@ -351,7 +351,7 @@ fn a_landing_that_is_gone_from_the_history_is_named() {
             &"empty".into(),
             &format!(
                 "this was to take back run {run}, whose commit {commit} is on no branch any more; `agentos evidence list` \
-                 shows the runs; name another with `agentos undo RUN`"
+                 shows the runs; name another run with `agentos undo RUN`"
             )
             .into()
         )
