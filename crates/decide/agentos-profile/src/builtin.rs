@@ -10,10 +10,10 @@ use crate::{ProfileError, ProfileFile, file};
 ///
 /// # Errors
 /// If a file is not a valid profile. A test reads them all, so that does not happen in a release.
-pub fn builtin() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
+pub fn builtin_profiles() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
     let mut all = BTreeMap::new();
     for (name, text) in FILES {
-        let profile = file::parse(name, text)?;
+        let profile = file::parse_profile(name, text)?;
         all.insert(profile.provider.clone(), profile);
     }
     Ok(all)
@@ -22,6 +22,7 @@ pub fn builtin() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
 const FILES: &[(&str, &str)] = &[
     (
         "profiles/agents/aider.json",
+        // Compiled in, so that the program needs no files next to it.
         include_str!("../../../../profiles/agents/aider.json"),
     ),
     (

@@ -20,6 +20,7 @@ pub fn env_names(provider: &str) -> EnvNames {
         let provider: String = provider
             .chars()
             .map(|c| {
+                // POSIX names of variables have letters, digits and `_` only, and providers have `-` in theirs.
                 if c.is_ascii_alphanumeric() {
                     c.to_ascii_uppercase()
                 } else {
@@ -33,6 +34,7 @@ pub fn env_names(provider: &str) -> EnvNames {
         "openai" => (Some("OPENAI_BASE_URL"), Some("OPENAI_API_KEY")),
         "anthropic" => (Some("ANTHROPIC_BASE_URL"), Some("ANTHROPIC_API_KEY")),
         "llamacpp" => (None, Some("LLAMA_API_KEY")),
+        // These programs read the vendor's variable themselves, so users have set it already.
         "aider" | "codex" => (None, Some("OPENAI_API_KEY")),
         "claude-code" => (None, Some("ANTHROPIC_API_KEY")),
         "gemini" | "gemini-cli" => (None, Some("GEMINI_API_KEY")),
@@ -40,6 +42,7 @@ pub fn env_names(provider: &str) -> EnvNames {
         _ => (None, None),
     };
     let list = |setting: &str, vendor: Option<&str>| {
+        // This program's own first: a user sets it for this program, the vendor's for all.
         std::iter::once(own(setting))
             .chain(vendor.map(str::to_owned))
             .collect()

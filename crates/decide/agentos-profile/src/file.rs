@@ -247,6 +247,7 @@ impl AdapterKind {
             "generic-http" => Self::GenericHttp,
             "aider" | "claude-code" | "codex" | "gemini-cli" | "goose" | "opencode" => Self::Agent,
             "gemini-cli-acp" | "opencode-acp" => Self::Acp,
+            // Most servers that users add speak this wire.
             _ => Self::Openai,
         }
     }
@@ -298,10 +299,11 @@ impl Mode {
 ///
 /// # Errors
 /// [`ProfileError::Syntax`] if it is not JSON, or has an unknown field or a value of the wrong type.
-pub fn parse(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
+pub fn parse_profile(file: &str, text: &str) -> Result<ProfileFile, ProfileError> {
     serde_json::from_str(text).map_err(|error| {
         let whole = error.to_string();
         let message = whole
+            // serde_json appends the position, which the error has in fields of its own.
             .rsplit_once(" at line ")
             .map_or(whole.as_str(), |(message, _)| message)
             .to_owned();
@@ -321,6 +323,7 @@ fn in_words(message: &str) -> String {
     if let Some(name) = key_field(message) {
         return format!("unknown field `{name}`: a profile must not contain a key");
     }
+    // serde names Rust types in its messages, which mean nothing to a user.
     let words = [
         ("expected u64", "expected a whole number of 0 or more"),
         ("expected f64", "expected a number"),
@@ -345,20 +348,22 @@ fn hint(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") || key_field(message).is_some() {
         return None;
     }
+    // serde_json puts the unknown name first in backquotes, and the known ones after it.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted.next()?;
-    nearest(unknown, quoted).map(|known| format!("did you mean `{known}`?"))
+    nearest_word(unknown, quoted).map(|known| format!("did you mean `{known}`?"))
 }
 
 /// Returns the name of an unknown field that looks like one for a key. `None` if the message is about something else.
 fn key_field(message: &str) -> Option<&str> {
     let field = message.strip_prefix("unknown field `")?.split('`').next()?;
+    // Profiles are committed and shared, so a user who tries to put a key there needs another advice than a spelling.
     matches!(field, "api_key" | "apikey" | "key" | "token" | "secret").then_some(field)
 }
 
 /// Returns the known word nearest to an unknown one. `None` if none is similar.
 #[must_use]
-pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_word<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|word| {
             (
@@ -368,6 +373,7 @@ pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Optio
             )
         })
         .min()
+        // One mistake, and one more for every three characters: a short word is similar to too many others.
         .filter(|(distance, _, word)| *distance <= 1 + word.chars().count() / 3)
         .map(|(_, _, word)| word)
 }

@@ -6,8 +6,8 @@
 use agentos_api::NextStep;
 use agentos_tool::{BaseUrl, ExecutionMode, KeyObstacle, Secret};
 
-use crate::stack::{Stack, Value, set_variables};
-use crate::{KeyUse, Layers, Origin, ProvidedKey, env_names};
+use crate::stack::{LayerStack, LayeredValue, set_variables};
+use crate::{KeyUse, Origin, ProfileLayers, ProvidedKey, env_names};
 
 /// Hosts of vendors that never answer without a key.
 const VENDORS: [&str; 4] = [
@@ -24,7 +24,7 @@ pub(crate) fn always_wants_key(url: &BaseUrl) -> bool {
 
 /// Source of a key, which decides the addresses it may be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum KeySource {
     /// The user gave it to this program for this provider, by flag or by this program's own variable.
     Own,
     /// Variable that all of the vendor's programs read.
@@ -34,7 +34,7 @@ enum Kind {
 }
 
 /// Keys of a profile, each with the decision if it may be sent.
-pub(crate) struct Keys {
+pub(crate) struct ProfileKeys {
     /// Keys from flag and environment; the first one wins.
     pub(crate) given: Vec<ProvidedKey>,
     /// Decision about a stored key.
@@ -42,13 +42,13 @@ pub(crate) struct Keys {
 }
 
 /// Collects the keys from flag and environment, and decides for each if it may be sent.
-pub(crate) fn keys(
+pub(crate) fn collect_keys(
     provider: &str,
-    stack: &Stack,
-    layers: &Layers,
-    base_url: Option<&Value<BaseUrl>>,
-) -> Keys {
-    let rule = Rule {
+    stack: &LayerStack,
+    layers: &ProfileLayers,
+    base_url: Option<&LayeredValue<BaseUrl>>,
+) -> ProfileKeys {
+    let rule = KeyRule {
         provider,
         stack,
         base_url,
@@ -58,7 +58,7 @@ pub(crate) fn keys(
         .flags
         .api_key
         .clone()
-        .map(|key| (key, Origin::Flag, Kind::Own));
+        .map(|key| (key, Origin::Flag, KeySource::Own));
     let names = env_names(provider).api_key;
     let by_variable = set_variables(&names, &layers.env)
         .into_iter()
@@ -66,37 +66,38 @@ pub(crate) fn keys(
             // The first name, `AGENTOS_…`, is this program's own: a user who sets it means this provider. Other programs read the
             // vendor's variable too, so that key may only go to the vendor.
             let kind = if names.first() == Some(name) {
-                Kind::Own
+                KeySource::Own
             } else {
-                Kind::Vendor
+                KeySource::Vendor
             };
             (Secret::new(text), Origin::Environment(name.clone()), kind)
         });
     let given = by_flag
         .into_iter()
         .chain(by_variable)
+        // A variable that is set but empty is how shells and CI systems switch a setting off.
         .filter(|(key, ..)| !key.is_empty());
-    Keys {
+    ProfileKeys {
         given: given
             .map(|(key, origin, kind)| ProvidedKey {
                 key,
                 origin,
-                key_use: rule.of(kind),
+                key_use: rule.decide_use(kind),
             })
             .collect(),
-        stored: rule.of(Kind::Stored),
+        stored: rule.decide_use(KeySource::Stored),
     }
 }
 
-struct Rule<'a> {
+struct KeyRule<'a> {
     provider: &'a str,
-    stack: &'a Stack,
-    base_url: Option<&'a Value<BaseUrl>>,
+    stack: &'a LayerStack,
+    base_url: Option<&'a LayeredValue<BaseUrl>>,
     says_so: bool,
 }
 
-impl Rule<'_> {
-    fn of(&self, kind: Kind) -> KeyUse {
+impl KeyRule<'_> {
+    fn decide_use(&self, kind: KeySource) -> KeyUse {
         if let Some(why) = self.repository_decides() {
             return KeyUse::Forbidden(KeyObstacle::new(why));
         }
@@ -104,7 +105,7 @@ impl Rule<'_> {
             return KeyUse::Allowed;
         };
         let by_repository = url.origin == Origin::ProjectFile;
-        let homes = self.homes(kind);
+        let homes = self.home_addresses(kind);
         let is_home = |home: &BaseUrl| {
             // A key for a server on this machine may go to any port of it: users move local servers between ports. A repository's
             // profile is excluded, because it could name the port of a server that forwards the key.
@@ -119,11 +120,13 @@ impl Rule<'_> {
                 "the repository's profile points to `{}`, but the key was not stored for that address",
                 url.value.endpoint()
             );
+            // The step names the address, so that the consent is to this one and not to whatever the repository names later.
             let base_url = Some(url.value.to_string());
             let obstacle = KeyObstacle::new(why).suggest_steps([NextStep::SendKey { base_url }]);
             return KeyUse::Forbidden(obstacle);
         }
-        if self.says_so || kind == Kind::Own {
+        // Tested only now: consent to send a key is for an address of the user's, never for one that a repository chose.
+        if self.says_so || kind == KeySource::Own {
             return KeyUse::Allowed;
         }
         let own = env_names(self.provider)
@@ -154,6 +157,7 @@ impl Rule<'_> {
         let usual = || format!("{}.api_key", self.provider);
         let named = self.stack.pick(|file| file.api_key_ref.clone());
         let meant = self.stack.pick_trusted(|file| file.api_key_ref.clone());
+        // Another name would make us send the key of another provider.
         if named.map_or_else(usual, |named| named.value) != meant.map_or_else(usual, |meant| meant.value) {
             return Some("the repository's profile names another stored key");
         }
@@ -163,7 +167,7 @@ impl Rule<'_> {
     }
 
     /// Lists the addresses that a key belongs to.
-    fn homes(&self, kind: Kind) -> Vec<BaseUrl> {
+    fn home_addresses(&self, kind: KeySource) -> Vec<BaseUrl> {
         let address = |origin: Origin| {
             let text = self
                 .stack
@@ -181,13 +185,13 @@ impl Rule<'_> {
             .is_some_and(|url| url.execution_mode() == ExecutionMode::Cloud);
         let mut homes = Vec::new();
         match kind {
-            Kind::Stored if has_own_key && user.is_some() => homes.extend(user),
-            Kind::Stored | Kind::Own | Kind::Vendor => {
+            KeySource::Stored if has_own_key && user.is_some() => homes.extend(user),
+            KeySource::Stored | KeySource::Own | KeySource::Vendor => {
                 homes.extend(user.filter(|_| !is_vendors));
                 homes.extend(built_in);
             }
         }
-        if kind == Kind::Vendor
+        if kind == KeySource::Vendor
             && let Some(url) = self.base_url
             && env_names(self.provider).base_url.get(1..).is_some_and(|vendors| {
                 vendors

@@ -17,14 +17,14 @@ mod resolve;
 mod stack;
 mod template;
 
-pub use builtin::builtin;
+pub use builtin::builtin_profiles;
 pub use environment::{EnvNames, env_names};
 pub use error::ProfileError;
 pub use file::{
-    AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile, nearest,
-    parse,
+    AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile,
+    nearest_word, parse_profile,
 };
 pub use models::{KnownModel, known_model, known_models, nearest_model};
-pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
-pub use program::{ProgramFile, address};
-pub use resolve::{Flags, Layers, resolve};
+pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile};
+pub use program::{ProgramFile, split_address};
+pub use resolve::{ProfileFlags, ProfileLayers, resolve_profile};

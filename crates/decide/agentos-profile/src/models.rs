@@ -53,10 +53,10 @@ pub fn known_model(name: &str) -> Option<&'static KnownModel> {
 /// Returns the id nearest to an unknown one. `None` if none is similar.
 #[must_use]
 pub fn nearest_model(name: &str) -> Option<&'static str> {
-    crate::file::nearest(name, MODELS.iter().flat_map(|model| [model.id, model.name]))
+    crate::file::nearest_word(name, MODELS.iter().flat_map(|model| [model.id, model.name]))
 }
 
-const fn vendors(
+const fn vendor_model(
     id: &'static str,
     (provider, api): (&'static str, AdapterKind),
     name: &'static str,
@@ -76,11 +76,11 @@ const fn vendors(
     }
 }
 
-const fn local(id: &'static str, name: &'static str, context_window: u64) -> KnownModel {
+const fn local_model(id: &'static str, name: &'static str, context_window: u64) -> KnownModel {
     KnownModel {
         max_output: None,
         vision: Ability::No,
-        ..vendors(id, ("ollama", AdapterKind::Ollama), name, (context_window, 0))
+        ..vendor_model(id, ("ollama", AdapterKind::Ollama), name, (context_window, 0))
     }
 }
 
@@ -90,7 +90,7 @@ const OPENAI: (&str, AdapterKind) = ("openai", AdapterKind::Openai);
 const MODELS: &[KnownModel] = &[
     KnownModel {
         reasoning: Ability::Yes,
-        ..vendors(
+        ..vendor_model(
             "anthropic/claude-sonnet-4-20250514",
             ANTHROPIC,
             "claude-sonnet-4-20250514",
@@ -99,7 +99,7 @@ const MODELS: &[KnownModel] = &[
     },
     KnownModel {
         reasoning: Ability::Yes,
-        ..vendors(
+        ..vendor_model(
             "anthropic/claude-opus-4-20250514",
             ANTHROPIC,
             "claude-opus-4-20250514",
@@ -107,35 +107,35 @@ const MODELS: &[KnownModel] = &[
         )
     },
     // The vendor writes its version before its size.
-    vendors(
+    vendor_model(
         "anthropic/claude-haiku-3-5-20241022",
         ANTHROPIC,
         "claude-3-5-haiku-20241022",
         (200_000, 8_192),
     ),
-    vendors("openai/gpt-4o", OPENAI, "gpt-4o", (128_000, 16_384)),
-    vendors("openai/gpt-4o-mini", OPENAI, "gpt-4o-mini", (128_000, 16_384)),
+    vendor_model("openai/gpt-4o", OPENAI, "gpt-4o", (128_000, 16_384)),
+    vendor_model("openai/gpt-4o-mini", OPENAI, "gpt-4o-mini", (128_000, 16_384)),
     KnownModel {
         json_mode: Ability::No,
-        ..vendors("openai/gpt-4-turbo", OPENAI, "gpt-4-turbo", (128_000, 4_096))
+        ..vendor_model("openai/gpt-4-turbo", OPENAI, "gpt-4-turbo", (128_000, 4_096))
     },
     KnownModel {
         tools: Ability::No,
         vision: Ability::No,
         json_mode: Ability::No,
         reasoning: Ability::Yes,
-        ..vendors("openai/o1-mini", OPENAI, "o1-mini", (128_000, 65_536))
+        ..vendor_model("openai/o1-mini", OPENAI, "o1-mini", (128_000, 65_536))
     },
-    local("ollama/llama3.3", "llama3.3", 131_072),
-    local("ollama/llama3.2", "llama3.2", 131_072),
-    local("ollama/qwen2.5", "qwen2.5", 32_768),
-    local("ollama/qwen2.5-coder", "qwen2.5-coder", 32_768),
+    local_model("ollama/llama3.3", "llama3.3", 131_072),
+    local_model("ollama/llama3.2", "llama3.2", 131_072),
+    local_model("ollama/qwen2.5", "qwen2.5", 32_768),
+    local_model("ollama/qwen2.5-coder", "qwen2.5-coder", 32_768),
     KnownModel {
         tools: Ability::Unknown,
         reasoning: Ability::Yes,
-        ..local("ollama/deepseek-r1", "deepseek-r1", 131_072)
+        ..local_model("ollama/deepseek-r1", "deepseek-r1", 131_072)
     },
-    local("ollama/mistral", "mistral", 32_768),
+    local_model("ollama/mistral", "mistral", 32_768),
 ];
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_model_is_found_by_its_id_and_its_name_and_belongs_to_a_built_in_profile() {
-        let profiles = crate::builtin().unwrap();
+        let profiles = crate::builtin_profiles().unwrap();
         assert_eq!(MODELS.len(), 13);
         for model in MODELS {
             assert_eq!(known_model(model.id), Some(model));

@@ -138,7 +138,7 @@ pub struct ProvidedKey {
 
 /// Profile with the origin of each value, and the keys.
 #[derive(Debug, Clone)]
-pub struct Resolved {
+pub struct ResolvedProfile {
     /// Complete profile.
     pub profile: Profile,
     /// Origin of each field that has a value, by the field's name in the file (`params.temperature`).
@@ -151,10 +151,10 @@ pub struct Resolved {
     pub ignores_program: bool,
 }
 
-impl Resolved {
+impl ResolvedProfile {
     /// Returns the origin of a field's value. `None` if it has no value.
     #[must_use]
-    pub fn origin(&self, field: &str) -> Option<&Origin> {
+    pub fn origin_of(&self, field: &str) -> Option<&Origin> {
         self.origins.get(field)
     }
 }

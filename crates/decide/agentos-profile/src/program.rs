@@ -52,11 +52,12 @@ pub struct ProgramFile {
 }
 
 /// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
-pub(crate) fn fault(program: &ProgramFile) -> Option<(&'static str, String)> {
+pub(crate) fn find_fault(program: &ProgramFile) -> Option<(&'static str, String)> {
     let no_control = |text: &str| !text.chars().any(char::is_control);
     if program.command.trim().is_empty() || !no_control(&program.command) {
         return Some(("program.command", "must name a program".to_owned()));
     }
+    // A relative path would name another program in every folder, as one that a repository provides.
     if !program.command.starts_with('/') && program.command.contains('/') {
         let must = "must be a name on the search path, or an absolute path";
         return Some(("program.command", must.to_owned()));
@@ -74,23 +75,25 @@ pub(crate) fn fault(program: &ProgramFile) -> Option<(&'static str, String)> {
             format!("`{place}` is no path below the home folder"),
         ));
     }
+    // `*` alone would leave every new file out of the answer.
     let is_name = |name: &str| is_below(name) && !name.contains('/') && name != "*";
     if let Some(name) = program.own_files.iter().find(|name| !is_name(name)) {
         let must = format!("`{name}` is no name at the top of the copy");
         return Some(("program.own_files", must));
     }
-    let host = program.hosts.iter().find(|host| address(host).is_none());
+    let host = program.hosts.iter().find(|host| split_address(host).is_none());
     host.map(|host| ("program.hosts", format!("`{host}` is not `host:port`")))
 }
 
 /// Splits `host:port` into its parts. `None` if the text is not of that form.
 #[must_use]
-pub fn address(text: &str) -> Option<(&str, u16)> {
+pub fn split_address(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let named = !host.is_empty()
         && host
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+    // Port 0 asks the system for any free port, so no server has it.
     let port = port.parse().ok().filter(|port| *port > 0)?;
     named.then_some((host, port))
 }
@@ -106,6 +109,7 @@ fn is_variable(name: &str) -> bool {
 fn is_below(place: &str) -> bool {
     !place.is_empty()
         && !place.chars().any(char::is_control)
+        // Also refuses absolute paths: their first part is empty.
         && place.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
@@ -122,7 +126,7 @@ mod tests {
             hosts: vec!["api.example.com:443".to_owned()],
             ..ProgramFile::default()
         };
-        assert_eq!(fault(&good()), None);
+        assert_eq!(find_fault(&good()), None);
         type Change = fn(&mut ProgramFile);
         let cases: [(&str, Change); 9] = [
             ("program.command", |p| p.command = " ".to_owned()),
@@ -140,7 +144,7 @@ mod tests {
         for (field, change) in cases {
             let mut program = good();
             change(&mut program);
-            assert_eq!(fault(&program).map(|(field, _)| field), Some(field));
+            assert_eq!(find_fault(&program).map(|(field, _)| field), Some(field));
         }
     }
 }

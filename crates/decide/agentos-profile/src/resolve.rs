@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 
 use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret};
 
-use crate::abilities::capabilities;
-use crate::key::{always_wants_key, keys};
-use crate::stack::{Stack, Value, check, note};
+use crate::abilities::collect_abilities;
+use crate::key::{always_wants_key, collect_keys};
+use crate::stack::{LayerStack, LayeredValue, check_value, note_origin};
 use crate::{
     AdapterKind, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError, ProfileFile,
-    ProgramFile, Resolved, program, template,
+    ProgramFile, ResolvedProfile, program, template,
 };
 
 /// Values from the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Flags {
+pub struct ProfileFlags {
     /// `--base-url`.
     pub base_url: Option<String>,
     /// `--model`.
@@ -31,7 +31,7 @@ pub struct Flags {
 
 /// Layers above the built-in profile.
 #[derive(Debug, Clone, Default)]
-pub struct Layers {
+pub struct ProfileLayers {
     /// The user's own file for the provider.
     pub user: Option<ProfileFile>,
     /// The repository's file for the provider. Untrusted.
@@ -39,49 +39,50 @@ pub struct Layers {
     /// Environment variables, at least those that [`crate::env_names`] names. Empty ones count as not set.
     pub env: BTreeMap<String, String>,
     /// The command line.
-    pub flags: Flags,
+    pub flags: ProfileFlags,
 }
 
 /// Resolves the profile of a provider.
 ///
 /// # Errors
 /// [`ProfileError`] if no layer has the provider, or a value is out of its range.
-pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError> {
-    let stack = Stack::new(provider, layers)?;
+pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<ResolvedProfile, ProfileError> {
+    let stack = LayerStack::new(provider, layers)?;
     let mut origins = BTreeMap::new();
-    let base_url = base_url(&stack)?;
-    let model = model(&stack, base_url.as_ref())?;
-    let keys = keys(provider, &stack, layers, base_url.as_ref());
+    let base_url = pick_base_url(&stack)?;
+    let model = pick_model(&stack, base_url.as_ref())?;
+    let keys = collect_keys(provider, &stack, layers, base_url.as_ref());
     let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
-    let (edit_format, constrain) = form(&stack)?;
-    let http = http(&stack, adapter.value)?;
-    let program = program(&stack, adapter.value)?;
+    let (edit_format, constrain) = pick_format(&stack)?;
+    let http = pick_http(&stack, adapter.value)?;
+    let program = pick_program(&stack, adapter.value)?;
     let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
+    // Compatible and local servers often need no key, so only the vendors' own hosts require one by default.
     let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let profile = Profile {
         provider: provider.to_owned(),
-        name: note(&mut origins, "name", name(provider, &stack)?),
-        adapter: note(&mut origins, "adapter", adapter),
-        capabilities: capabilities(&stack, base_url.as_ref(), &mut origins),
-        base_url: base_url.map(|url| note(&mut origins, "base_url", url)),
-        api_key_ref: note(&mut origins, "api_key_ref", api_key_ref(provider, &stack)?),
-        requires_key: note(&mut origins, "requires_key", requires_key),
-        model: model.map(|model| note(&mut origins, "model", model)),
-        mode: note(&mut origins, "mode", mode),
-        edit_format: note(&mut origins, "edit_format", edit_format),
-        constrain: note(&mut origins, "constrain", constrain),
+        name: note_origin(&mut origins, "name", pick_name(provider, &stack)?),
+        adapter: note_origin(&mut origins, "adapter", adapter),
+        capabilities: collect_abilities(&stack, base_url.as_ref(), &mut origins),
+        base_url: base_url.map(|url| note_origin(&mut origins, "base_url", url)),
+        api_key_ref: note_origin(&mut origins, "api_key_ref", pick_key_ref(provider, &stack)?),
+        requires_key: note_origin(&mut origins, "requires_key", requires_key),
+        model: model.map(|model| note_origin(&mut origins, "model", model)),
+        mode: note_origin(&mut origins, "mode", mode),
+        edit_format: note_origin(&mut origins, "edit_format", edit_format),
+        constrain: note_origin(&mut origins, "constrain", constrain),
         limit_field: stack
             .pick(|file| file.limit_field)
-            .map(|field| note(&mut origins, "limit_field", field)),
-        organization: organization(&stack)?.map(|name| note(&mut origins, "organization", name)),
-        http: http.map(|http| note(&mut origins, "http", http)),
-        program: program.map(|program| note(&mut origins, "program", program)),
-        price: price(&stack, &mut origins)?,
-        timeout_seconds: note(&mut origins, "timeout_seconds", timeout_seconds(&stack)?),
-        params: params(&stack, &mut origins)?,
+            .map(|field| note_origin(&mut origins, "limit_field", field)),
+        organization: pick_organization(&stack)?.map(|name| note_origin(&mut origins, "organization", name)),
+        http: http.map(|http| note_origin(&mut origins, "http", http)),
+        program: program.map(|program| note_origin(&mut origins, "program", program)),
+        price: pick_price(&stack, &mut origins)?,
+        timeout_seconds: note_origin(&mut origins, "timeout_seconds", pick_timeout(&stack)?),
+        params: pick_params(&stack, &mut origins)?,
     };
-    Ok(Resolved {
+    Ok(ResolvedProfile {
         profile,
         origins,
         given_keys: keys.given,
@@ -107,17 +108,20 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
 }
 
 /// Decides the edit format and the constraint. If they do not fit together, the stronger layer's value wins.
-fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileError> {
+fn pick_format(
+    stack: &LayerStack,
+) -> Result<(LayeredValue<EditFormat>, LayeredValue<Constrain>), ProfileError> {
     let constrain = stack.pick_or(|file| file.constrain, Constrain::Off);
     let stated = stack.pick(|file| file.edit_format);
     let Some(demanded) = constrain.value.edit_format() else {
-        let format = stated.unwrap_or(Value {
+        let format = stated.unwrap_or(LayeredValue {
             value: EditFormat::default(),
             origin: Origin::Derived,
         });
         return Ok((format, constrain));
     };
     match stated {
+        // Only a weaker layer's format is replaced. A stronger one was set on purpose, and the user must see the conflict.
         Some(format) if format.value != demanded && format.origin >= constrain.origin => {
             Err(ProfileError::Value {
                 field: "edit_format",
@@ -130,9 +134,10 @@ fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileE
             })
         }
         Some(_) | None => {
+            // The constraint is the reason for this format, so its origin is shown.
             let origin = constrain.origin.clone();
             Ok((
-                Value {
+                LayeredValue {
                     value: demanded,
                     origin,
                 },
@@ -143,9 +148,10 @@ fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileE
 }
 
 /// Picks the organization that pays. A repository's value is ignored.
-fn organization(stack: &Stack) -> Result<Option<Value<String>>, ProfileError> {
+fn pick_organization(stack: &LayerStack) -> Result<Option<LayeredValue<String>>, ProfileError> {
+    // A repository could otherwise make another organization of the user's pay.
     let name = stack.pick_trusted(|file| file.organization.clone());
-    check(
+    check_value(
         name.as_ref(),
         "organization",
         |text| plain_name(text),
@@ -154,10 +160,13 @@ fn organization(stack: &Stack) -> Result<Option<Value<String>>, ProfileError> {
     Ok(name)
 }
 
-fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, ProfileError> {
+fn pick_http(
+    stack: &LayerStack,
+    adapter: AdapterKind,
+) -> Result<Option<LayeredValue<HttpFile>>, ProfileError> {
     let http = stack.pick(|file| file.http.clone());
     match (&http, adapter) {
-        (Some(http), AdapterKind::GenericHttp) => match template::fault(&http.value) {
+        (Some(http), AdapterKind::GenericHttp) => match template::find_fault(&http.value) {
             None => {}
             Some((field, message)) => {
                 return Err(ProfileError::Value {
@@ -185,17 +194,22 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
             | AdapterKind::Agent
             | AdapterKind::Acp
             | AdapterKind::Tool,
+            // Other adapters ignore the field, so a layer below that has it does no harm.
         ) => return Ok(None),
     }
     Ok(http)
 }
 
 /// Picks the program to start. A repository's value is ignored: it would run code on this machine.
-fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFile>>, ProfileError> {
+fn pick_program(
+    stack: &LayerStack,
+    adapter: AdapterKind,
+) -> Result<Option<LayeredValue<ProgramFile>>, ProfileError> {
     if !adapter.is_program() {
         return Ok(None);
     }
     let stated = stack.pick(|file| file.program.clone());
+    // Picked twice, so that the error can say that the repository's program was ignored.
     let trusted = stack.pick_trusted(|file| file.program.clone());
     let wrong = |field, origin, message| {
         Err(ProfileError::Value {
@@ -205,7 +219,7 @@ fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFi
         })
     };
     match (trusted, stated) {
-        (Some(program), _) => match program::fault(&program.value) {
+        (Some(program), _) => match program::find_fault(&program.value) {
             Some((field, message)) => wrong(field, program.origin, message),
             None => Ok(Some(program)),
         },
@@ -221,16 +235,20 @@ fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFi
     }
 }
 
-fn price(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<PriceFile, ProfileError> {
+fn pick_price(
+    stack: &LayerStack,
+    origins: &mut BTreeMap<&'static str, Origin>,
+) -> Result<PriceFile, ProfileError> {
     let mut one = |field, of: fn(&PriceFile) -> Option<f64>| {
+        // A repository could otherwise make an expensive model look cheap.
         let value = stack.pick_trusted(|file| file.price.as_ref().and_then(of));
-        check(
+        check_value(
             value.as_ref(),
             field,
             |price| price.is_finite() && *price >= 0.0,
             "must be 0 or more",
         )?;
-        Ok(value.map(|value| note(origins, field, value)))
+        Ok(value.map(|value| note_origin(origins, field, value)))
     };
     Ok(PriceFile {
         input: one("price.input", |price| price.input)?,
@@ -239,37 +257,38 @@ fn price(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<
     })
 }
 
-fn name(provider: &str, stack: &Stack) -> Result<Value<String>, ProfileError> {
+fn pick_name(provider: &str, stack: &LayerStack) -> Result<LayeredValue<String>, ProfileError> {
     let name = stack.pick_or(|file| file.name.clone(), provider.to_owned());
     let must = "must be 1 to 64 characters, none of them a control character";
-    check(Some(&name), "name", |text| short(text, 64), must)?;
+    check_value(Some(&name), "name", |text| is_short(text, 64), must)?;
     Ok(name)
 }
 
-fn api_key_ref(provider: &str, stack: &Stack) -> Result<Value<String>, ProfileError> {
+fn pick_key_ref(provider: &str, stack: &LayerStack) -> Result<LayeredValue<String>, ProfileError> {
     let name = stack.pick_or(|file| file.api_key_ref.clone(), format!("{provider}.api_key"));
     let must = "must be 1 to 128 letters, digits, `.`, `-` and `_`";
-    check(Some(&name), "api_key_ref", |text| plain_name(text), must)?;
+    check_value(Some(&name), "api_key_ref", |text| plain_name(text), must)?;
     Ok(name)
 }
 
-fn timeout_seconds(stack: &Stack) -> Result<Value<u64>, ProfileError> {
+fn pick_timeout(stack: &LayerStack) -> Result<LayeredValue<u64>, ProfileError> {
     let seconds = stack.pick_or(|file| file.timeout_seconds, 60);
-    check(
+    check_value(
         Some(&seconds),
         "timeout_seconds",
+        // 0 would end every call at once; a day is more than any call takes.
         |n| (1..=86_400).contains(n),
         "must be 1 to 86400",
     )?;
     Ok(seconds)
 }
 
-fn base_url(stack: &Stack) -> Result<Option<Value<BaseUrl>>, ProfileError> {
+fn pick_base_url(stack: &LayerStack) -> Result<Option<LayeredValue<BaseUrl>>, ProfileError> {
     let Some(text) = stack.pick(|file| file.base_url.clone()) else {
         return Ok(None);
     };
     match BaseUrl::parse(&text.value) {
-        Ok(value) => Ok(Some(Value {
+        Ok(value) => Ok(Some(LayeredValue {
             value,
             origin: text.origin,
         })),
@@ -281,19 +300,23 @@ fn base_url(stack: &Stack) -> Result<Option<Value<BaseUrl>>, ProfileError> {
 }
 
 /// Picks the model. A built-in name is a name on the vendor's server, so it is not used at another address.
-fn model(stack: &Stack, base_url: Option<&Value<BaseUrl>>) -> Result<Option<Value<String>>, ProfileError> {
+fn pick_model(
+    stack: &LayerStack,
+    base_url: Option<&LayeredValue<BaseUrl>>,
+) -> Result<Option<LayeredValue<String>>, ProfileError> {
     let Some(model) = stack.pick(|file| file.model.clone()) else {
         return Ok(None);
     };
-    check(
+    check_value(
         Some(&model),
         "model",
-        |text| short(text, 256),
+        |text| is_short(text, 256),
         "must be 1 to 256 characters, none of them a control character",
     )?;
     let home = stack
         .pick_by(|origin, file| file.base_url.clone().filter(|_| *origin == Origin::BuiltIn))
         .and_then(|text| BaseUrl::parse(&text.value).ok());
+    // A local server's built-in address is only the usual one: its model names apply at any address.
     let elsewhere = match (&home, base_url) {
         (Some(home), Some(now)) => {
             home.execution_mode() == ExecutionMode::Cloud && !home.same_place(&now.value)
@@ -303,51 +326,54 @@ fn model(stack: &Stack, base_url: Option<&Value<BaseUrl>>) -> Result<Option<Valu
     Ok((model.origin != Origin::BuiltIn || !elsewhere).then_some(model))
 }
 
-fn params(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<Params, ProfileError> {
-    fn of<T>(stack: &Stack, get: impl Fn(&ParamsFile) -> Option<T>) -> Option<Value<T>> {
+fn pick_params(
+    stack: &LayerStack,
+    origins: &mut BTreeMap<&'static str, Origin>,
+) -> Result<Params, ProfileError> {
+    fn pick_param<T>(stack: &LayerStack, get: impl Fn(&ParamsFile) -> Option<T>) -> Option<LayeredValue<T>> {
         stack.pick(|file| file.params.as_ref().and_then(&get))
     }
-    let temperature = of(stack, |params| params.temperature);
-    check(
+    let temperature = pick_param(stack, |params| params.temperature);
+    check_value(
         temperature.as_ref(),
         "params.temperature",
         |t| (0.0..=2.0).contains(t),
         "must be 0 to 2",
     )?;
-    let top_p = of(stack, |params| params.top_p);
-    check(
+    let top_p = pick_param(stack, |params| params.top_p);
+    check_value(
         top_p.as_ref(),
         "params.top_p",
         |p| *p > 0.0 && *p <= 1.0,
         "must be above 0 and at most 1",
     )?;
-    let max_tokens = of(stack, |params| params.max_tokens);
-    check(
+    let max_tokens = pick_param(stack, |params| params.max_tokens);
+    check_value(
         max_tokens.as_ref(),
         "params.max_tokens",
         |n| *n > 0,
         "must be 1 or more",
     )?;
-    let stop = of(stack, |params| params.stop.clone());
+    let stop = pick_param(stack, |params| params.stop.clone());
     let fits = |stop: &Vec<String>| stop.len() <= 16 && stop.iter().all(|text| !text.is_empty());
-    check(
+    check_value(
         stop.as_ref(),
         "params.stop",
         fits,
         "must be at most 16 texts, none of them empty",
     )?;
     Ok(Params {
-        temperature: temperature.map(|value| note(origins, "params.temperature", value)),
-        top_p: top_p.map(|value| note(origins, "params.top_p", value)),
-        max_tokens: max_tokens.map(|value| note(origins, "params.max_tokens", value)),
-        seed: of(stack, |params| params.seed).map(|value| note(origins, "params.seed", value)),
+        temperature: temperature.map(|value| note_origin(origins, "params.temperature", value)),
+        top_p: top_p.map(|value| note_origin(origins, "params.top_p", value)),
+        max_tokens: max_tokens.map(|value| note_origin(origins, "params.max_tokens", value)),
+        seed: pick_param(stack, |params| params.seed).map(|value| note_origin(origins, "params.seed", value)),
         stop: stop
-            .map(|value| note(origins, "params.stop", value))
+            .map(|value| note_origin(origins, "params.stop", value))
             .unwrap_or_default(),
     })
 }
 
-fn short(text: &str, most: usize) -> bool {
+fn is_short(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.trim().len()) && !text.chars().any(char::is_control)
 }
 

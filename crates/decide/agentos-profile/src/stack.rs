@@ -4,46 +4,48 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Layers, Origin, ProfileError, ProfileFile, builtin, env_names, file};
+use crate::{Origin, ProfileError, ProfileFile, ProfileLayers, builtin_profiles, env_names, file};
 
 /// Value with its origin.
 #[derive(Debug, Clone)]
-pub(crate) struct Value<T> {
+pub(crate) struct LayeredValue<T> {
     pub(crate) value: T,
     pub(crate) origin: Origin,
 }
 
-pub(crate) fn derived<T>(value: T) -> Value<T> {
-    Value {
+pub(crate) fn derived_value<T>(value: T) -> LayeredValue<T> {
+    LayeredValue {
         value,
         origin: Origin::Derived,
     }
 }
 
-pub(crate) fn note<T>(
+pub(crate) fn note_origin<T>(
     origins: &mut BTreeMap<&'static str, Origin>,
     field: &'static str,
-    value: Value<T>,
+    value: LayeredValue<T>,
 ) -> T {
     origins.insert(field, value.origin);
     value.value
 }
 
 /// Layers as profile files, strongest first. Environment and flags become files with few fields.
-pub(crate) struct Stack(Vec<(Origin, ProfileFile)>);
+pub(crate) struct LayerStack(Vec<(Origin, ProfileFile)>);
 
-impl Stack {
-    pub(crate) fn new(provider: &str, layers: &Layers) -> Result<Self, ProfileError> {
-        let known = builtin()?;
+impl LayerStack {
+    pub(crate) fn new(provider: &str, layers: &ProfileLayers) -> Result<Self, ProfileError> {
+        let known = builtin_profiles()?;
         let files = [
+            // Above the user's file, except for what a repository must not decide: that is picked with `pick_trusted`.
             (Origin::ProjectFile, layers.project.clone()),
             (Origin::UserFile, layers.user.clone()),
             (Origin::BuiltIn, known.get(provider).cloned()),
         ];
         let mut stack = above_files(provider, layers);
+        // A provider without any profile can be used if a flag or variable gives its address.
         let addressed = stack.iter().any(|(_, file)| file.base_url.is_some());
         if !addressed && files.iter().all(|(_, file)| file.is_none()) {
-            let near = file::nearest(provider, known.keys().map(String::as_str));
+            let near = file::nearest_word(provider, known.keys().map(String::as_str));
             return Err(ProfileError::Unknown {
                 provider: provider.to_owned(),
                 hint: near.map(|name| format!("did you mean `{name}`?")),
@@ -51,6 +53,7 @@ impl Stack {
         }
         for (origin, file) in files {
             let Some(file) = file else { continue };
+            // A renamed copy of a profile would otherwise send this provider's key to the other's address.
             if file.provider != provider {
                 return Err(ProfileError::OtherProvider {
                     origin,
@@ -64,24 +67,27 @@ impl Stack {
     }
 
     /// Picks the strongest layer's value. `None` if no layer has one.
-    pub(crate) fn pick<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
+    pub(crate) fn pick<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<LayeredValue<T>> {
         self.pick_by(|_, file| of(file))
     }
 
     /// Picks the strongest layer's value, or a default derived from other values.
-    pub(crate) fn pick_or<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>, other: T) -> Value<T> {
-        self.pick(of).unwrap_or_else(|| derived(other))
+    pub(crate) fn pick_or<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>, other: T) -> LayeredValue<T> {
+        self.pick(of).unwrap_or_else(|| derived_value(other))
     }
 
     /// Picks the value of the strongest layer except the repository's, which is untrusted. `None` if no other has one.
-    pub(crate) fn pick_trusted<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
+    pub(crate) fn pick_trusted<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<LayeredValue<T>> {
         self.pick_by(|origin, file| of(file).filter(|_| *origin != Origin::ProjectFile))
     }
 
     /// Picks the first value that `of` returns, from the strongest layer down. `None` if it returns none.
-    pub(crate) fn pick_by<T>(&self, of: impl Fn(&Origin, &ProfileFile) -> Option<T>) -> Option<Value<T>> {
+    pub(crate) fn pick_by<T>(
+        &self,
+        of: impl Fn(&Origin, &ProfileFile) -> Option<T>,
+    ) -> Option<LayeredValue<T>> {
         self.0.iter().find_map(|(origin, file)| {
-            of(origin, file).map(|value| Value {
+            of(origin, file).map(|value| LayeredValue {
                 value,
                 origin: origin.clone(),
             })
@@ -90,7 +96,7 @@ impl Stack {
 }
 
 /// Converts flags and environment to layers.
-fn above_files(provider: &str, layers: &Layers) -> Vec<(Origin, ProfileFile)> {
+fn above_files(provider: &str, layers: &ProfileLayers) -> Vec<(Origin, ProfileFile)> {
     let flags = ProfileFile {
         base_url: layers.flags.base_url.clone(),
         model: layers.flags.model.clone(),
@@ -98,6 +104,7 @@ fn above_files(provider: &str, layers: &Layers) -> Vec<(Origin, ProfileFile)> {
         ..ProfileFile::default()
     };
     let names = env_names(provider);
+    // The order is the strength: flags first, then the variables in the order of their names.
     let mut above = vec![(Origin::Flag, flags)];
     for (name, text) in set_variables(&names.base_url, &layers.env) {
         let file = ProfileFile {
@@ -124,6 +131,7 @@ pub(crate) fn set_variables<'a>(
     names
         .iter()
         .filter_map(|name| env.get_key_value(name))
+        // An empty variable counts as unset, as usual in shells.
         .filter(|(_, text)| !text.trim().is_empty())
         .collect()
 }
@@ -132,8 +140,8 @@ pub(crate) fn set_variables<'a>(
 ///
 /// # Errors
 /// [`ProfileError::Value`] with the requirement if the value does not fit.
-pub(crate) fn check<T>(
-    value: Option<&Value<T>>,
+pub(crate) fn check_value<T>(
+    value: Option<&LayeredValue<T>>,
     field: &'static str,
     fits: impl Fn(&T) -> bool,
     must: &str,

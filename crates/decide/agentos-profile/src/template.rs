@@ -20,15 +20,16 @@ const PLACES: [&str; 9] = [
 ];
 
 /// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
-pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
+pub(crate) fn find_fault(http: &HttpFile) -> Option<(&'static str, String)> {
     let wrong = |field, must: &str| Some((field, must.to_owned()));
     let steps = http.path.split('/');
+    // `..` would leave the base URL's path, and `?` and `#` would end it. URL parsers may read `\` as `/` (WHATWG URL).
     if http.path.is_empty() || http.path.contains(['?', '#', '\\']) || steps.clone().any(|step| step == "..")
     {
         return wrong("http.path", "must be a path without `..`, `?` and `#`");
     }
     let mut used = Vec::new();
-    if let Err(unknown) = places(&http.request, &mut used) {
+    if let Err(unknown) = collect_placeholders(&http.request, &mut used) {
         let known = PLACES.join(", ");
         return Some((
             "http.request",
@@ -52,6 +53,7 @@ pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
 }
 
 fn is_pointer(text: &str) -> bool {
+    // RFC 6901: `~` begins an escape, and only `~0` and `~1` exist.
     let escapes_are_known = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
     text.starts_with('/') && escapes_are_known
 }
@@ -60,7 +62,7 @@ fn is_pointer(text: &str) -> bool {
 ///
 /// # Errors
 /// The name of an unknown placeholder.
-fn places(template: &Value, used: &mut Vec<String>) -> Result<(), String> {
+fn collect_placeholders(template: &Value, used: &mut Vec<String>) -> Result<(), String> {
     match template {
         Value::String(text) => {
             for piece in text.split("{{").skip(1) {
@@ -74,8 +76,10 @@ fn places(template: &Value, used: &mut Vec<String>) -> Result<(), String> {
             }
             Ok(())
         }
-        Value::Array(items) => items.iter().try_for_each(|item| places(item, used)),
-        Value::Object(fields) => fields.values().try_for_each(|value| places(value, used)),
+        Value::Array(items) => items.iter().try_for_each(|item| collect_placeholders(item, used)),
+        Value::Object(fields) => fields
+            .values()
+            .try_for_each(|value| collect_placeholders(value, used)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
@@ -95,7 +99,7 @@ mod tests {
             finish: Some("/a~1b".to_owned()),
             whole: Some(vec!["stop".to_owned()]),
         };
-        assert_eq!(fault(&good), None);
+        assert_eq!(find_fault(&good), None);
         type Change = fn(&mut HttpFile);
         let wrong: [(&str, Change); 8] = [
             ("http.path", |http| http.path = "../admin".to_owned()),
@@ -110,7 +114,7 @@ mod tests {
         for (field, change) in wrong {
             let mut http = good.clone();
             change(&mut http);
-            assert_eq!(fault(&http).map(|(field, _)| field), Some(field));
+            assert_eq!(find_fault(&http).map(|(field, _)| field), Some(field));
         }
     }
 }

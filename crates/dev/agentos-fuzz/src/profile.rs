@@ -3,7 +3,8 @@
 //! Owns: the claims about reading and layering profiles. Never: reads a file or the environment.
 
 use agentos_profile::{
-    Flags, KeyUse, Layers, Origin, ProfileError, ProfileFile, Resolved, env_names, parse, resolve,
+    KeyUse, Origin, ProfileError, ProfileFile, ProfileFlags, ProfileLayers, ResolvedProfile, env_names,
+    parse_profile, resolve_profile,
 };
 use agentos_tool::{BaseUrl, ExecutionMode, Secret};
 
@@ -27,10 +28,10 @@ pub fn check_profile(data: &[u8]) {
     let provider = read_text(parts.first());
     let file = |at: usize| parts.get(at).and_then(|part| read_file(&read_text(Some(part))));
     let address = parts.get(3).map(|part| read_text(Some(part)));
-    let mut layers = Layers {
+    let mut layers = ProfileLayers {
         user: file(1),
         project: file(2),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     let names = env_names(&provider);
     if let (Some(text), Some(name)) = (&address, names.base_url.first().filter(|_| set & 1 != 0)) {
@@ -39,15 +40,15 @@ pub fn check_profile(data: &[u8]) {
     if let Some(name) = names.api_key.last().filter(|_| set & 2 != 0) {
         layers.env.insert(name.clone(), KEY.to_owned());
     }
-    layers.flags = Flags {
+    layers.flags = ProfileFlags {
         base_url: address.filter(|_| set & 4 != 0),
         timeout_seconds: (set & 8 != 0).then_some(5),
         api_key: (set & 16 != 0).then(|| Secret::new(KEY)),
-        ..Flags::default()
+        ..ProfileFlags::default()
     };
-    let resolved = resolve(&provider, &layers);
+    let resolved = resolve_profile(&provider, &layers);
     // Resolving must depend on nothing but its arguments.
-    let again = resolve(&provider, &layers);
+    let again = resolve_profile(&provider, &layers);
     match (&resolved, &again) {
         (Ok(resolved), Ok(again)) => {
             assert_eq!(
@@ -64,10 +65,10 @@ pub fn check_profile(data: &[u8]) {
 
 /// Reads a file. Whatever can be read must be the same after it was written and read again.
 fn read_file(text: &str) -> Option<ProfileFile> {
-    match parse("x.json", text) {
+    match parse_profile("x.json", text) {
         Ok(file) => {
             let written = serde_json::to_string(&file).unwrap_or_default();
-            match parse("x.json", &written) {
+            match parse_profile("x.json", &written) {
                 Ok(again) => assert_eq!(again, file, "{written}"),
                 Err(error) => panic!("what was read is written otherwise: {error}: {written}"),
             }
@@ -85,7 +86,7 @@ fn check_error(error: &ProfileError) {
     assert!(!words.is_empty() && !words.contains(KEY), "{words}");
 }
 
-fn check_ranges(resolved: &Resolved) {
+fn check_ranges(resolved: &ResolvedProfile) {
     let profile = &resolved.profile;
     assert!(
         (1..=86_400).contains(&profile.timeout_seconds),
@@ -122,31 +123,31 @@ fn check_ranges(resolved: &Resolved) {
 
 /// The repository's file must not name a program, say `local`, or send a key to a server that would not get it
 /// without the file.
-fn check_repository(provider: &str, layers: &Layers, resolved: &Resolved) {
+fn check_repository(provider: &str, layers: &ProfileLayers, resolved: &ResolvedProfile) {
     assert_ne!(
-        resolved.origin("program"),
+        resolved.origin_of("program"),
         Some(&Origin::ProjectFile),
         "it names a program"
     );
     let profile = &resolved.profile;
-    let own_mode = resolved.origin("capabilities.execution_mode") == Some(&Origin::ProjectFile);
+    let own_mode = resolved.origin_of("capabilities.execution_mode") == Some(&Origin::ProjectFile);
     assert!(
         !(own_mode && profile.execution_mode() == ExecutionMode::Local),
         "it says `local`"
     );
-    if resolved.origin("base_url") != Some(&Origin::ProjectFile) {
+    if resolved.origin_of("base_url") != Some(&Origin::ProjectFile) {
         return;
     }
     // A key may go where the user's own settings or the built-in profile lead, and nowhere else.
-    let trusted = Layers {
+    let trusted = ProfileLayers {
         project: None,
         ..layers.clone()
     };
-    let usual = resolve(provider, &trusted)
+    let usual = resolve_profile(provider, &trusted)
         .ok()
         .and_then(|resolved| resolved.profile.base_url);
     let user = layers.user.as_ref().and_then(|file| file.base_url.as_deref());
-    let built_in = agentos_profile::builtin().ok();
+    let built_in = agentos_profile::builtin_profiles().ok();
     let built_in = built_in.as_ref().and_then(|known| known.get(provider));
     let homes = user
         .into_iter()

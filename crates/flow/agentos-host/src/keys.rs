@@ -9,7 +9,7 @@ use agentos_api::KeyStatus;
 use agentos_credentials::{CredentialError, FileStore, KeyLookup, KeyringStore, SecretStore, find_key};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{KeyUse, Origin, Resolved};
+use agentos_profile::{KeyUse, Origin, ResolvedProfile};
 use agentos_tool::{KeyObstacle, Secret};
 
 use crate::host::Host;
@@ -44,7 +44,7 @@ pub struct UsableKey {
 }
 
 /// Looks up the key that may be sent for this profile.
-pub fn find_usable_key(host: &Host, resolved: &Resolved) -> UsableKey {
+pub fn find_usable_key(host: &Host, resolved: &ResolvedProfile) -> UsableKey {
     // Flag and environment before the stores: reading them takes no time, and a keyring can take seconds.
     if let Some(given) = resolved
         .given_keys
@@ -90,7 +90,7 @@ pub fn find_usable_key(host: &Host, resolved: &Resolved) -> UsableKey {
 }
 
 /// Returns why a key is not sent, first a given one, then a stored one. `None` if both may be sent.
-fn withheld_reason(resolved: &Resolved) -> Option<KeyObstacle> {
+fn withheld_reason(resolved: &ResolvedProfile) -> Option<KeyObstacle> {
     let given = resolved.given_keys.iter().map(|given| &given.key_use);
     given
         .chain([&resolved.stored_key])
@@ -121,7 +121,7 @@ pub fn key_variable(host: &Host, provider: &str) -> Option<String> {
 }
 
 /// Returns the status of this profile's key, with nothing secret.
-pub fn key_status(host: &Host, resolved: &Resolved) -> KeyStatus {
+pub fn key_status(host: &Host, resolved: &ResolvedProfile) -> KeyStatus {
     let given = &resolved.given_keys;
     let sent = given.iter().find(|given| given.key_use.is_allowed());
     if let Some(given) = sent {

@@ -8,7 +8,7 @@ use agentos_api::NextStep;
 use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{AdapterKind, Layers, ProfileFile, builtin, resolve};
+use agentos_profile::{AdapterKind, ProfileFile, ProfileLayers, builtin_profiles, resolve_profile};
 use agentos_tool::BaseUrl;
 
 use crate::error::usage_error;
@@ -49,7 +49,7 @@ impl Host {
     /// # Errors
     /// If the built-in profiles cannot be read.
     pub fn profile_defaults(&self, provider: &str) -> Result<ProfileDefaults, EffectError> {
-        let known = builtin().map_err(|error| bad_profile(&error))?;
+        let known = builtin_profiles().map_err(|error| bad_profile(&error))?;
         let usual = known.get(provider);
         Ok(ProfileDefaults {
             base_url: usual.and_then(|profile| profile.base_url.clone()),
@@ -93,7 +93,7 @@ impl Host {
             return Err(usage_error(format!("`{}` needs an address", new.provider))
                 .suggest_steps([NextStep::NameBaseUrl { example }]));
         }
-        let is_new = !builtin()
+        let is_new = !builtin_profiles()
             .map_err(|error| bad_profile(&error))?
             .contains_key(&new.provider);
         let own_key = new
@@ -110,12 +110,12 @@ impl Host {
             model: new.model.clone(),
             ..ProfileFile::default()
         };
-        let layers = Layers {
+        let layers = ProfileLayers {
             user: Some(profile.clone()),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
         // Resolved with the built-in values: some values are valid only together with others.
-        resolve(&new.provider, &layers).map_err(|error| bad_profile(&error))?;
+        resolve_profile(&new.provider, &layers).map_err(|error| bad_profile(&error))?;
         Ok(serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n")
     }
 

@@ -8,7 +8,7 @@ use agentos_api::{NextStep, Notice, RunOption};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
-use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
+use agentos_profile::{AdapterKind, ProgramFile, ResolvedProfile, split_address};
 use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
@@ -73,7 +73,7 @@ pub fn make_tool_program(
 /// If the profile is wrong, or a folder cannot be shared with the program.
 pub fn make_profiled(
     host: &Host,
-    resolved: &Resolved,
+    resolved: &ResolvedProfile,
     flags: &ProgramOptions,
     session: &Session,
 ) -> Result<Tool, EffectError> {
@@ -120,7 +120,7 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
 ///
 /// # Errors
 /// If the profile is wrong.
-pub fn make_probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+pub fn make_probed(host: &Host, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
     let (program, tool) = program_from_profile(host, resolved)?;
     let (places, sandbox) = (program_places(host), make_sandbox(host)?);
     // The probe of the sandbox starts a process, which is not worth it for a program that is not installed.
@@ -227,7 +227,10 @@ pub(crate) fn shared_folders(
 }
 
 /// Makes the program of a profile, and the tool's other settings.
-fn program_from_profile(host: &Host, resolved: &Resolved) -> Result<(Program, ProgramSettings), EffectError> {
+fn program_from_profile(
+    host: &Host,
+    resolved: &ResolvedProfile,
+) -> Result<(Program, ProgramSettings), EffectError> {
     let profile = &resolved.profile;
     let file = profile
         .program
@@ -251,7 +254,7 @@ fn program_from_profile(host: &Host, resolved: &Resolved) -> Result<(Program, Pr
             program.home_files = file.home_files.iter().map(PathBuf::from).collect();
             let files = || file.sign_in.iter().map(PathBuf::from).collect();
             program.sign_in = needs_sign_in.then(files);
-            let hosts = file.hosts.iter().filter_map(|host| address(host));
+            let hosts = file.hosts.iter().filter_map(|host| split_address(host));
             program.hosts = hosts.map(|(host, port)| (host.to_owned(), port)).collect();
         }
         // A server of the user's own: the program gets none of the vendor's sign-in files, and reaches no other host.

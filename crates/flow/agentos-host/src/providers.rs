@@ -7,7 +7,7 @@ use std::path::Path;
 
 use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport, ShownValue};
 use agentos_engine::ports::EffectError;
-use agentos_profile::{Resolved, env_names, parse};
+use agentos_profile::{ResolvedProfile, env_names, parse_profile};
 use agentos_tool::{ExecutionMode, Secret};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -165,7 +165,7 @@ impl Host {
         }
         let text = files::read_text_file(self.environment(), file, 1 << 20)?;
         // Only parsed: a file that is not in a profile folder has no other layers to be merged with.
-        let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
+        let profile = parse_profile(&name, &text).map_err(|error| bad_profile(&error))?;
         Ok((profile.provider, true))
     }
 }
@@ -220,7 +220,7 @@ fn describe_provider(host: &Host, tools: &Tools, provider: &str) -> Listed {
     listed
 }
 
-fn describe_profile(provider: &str, resolved: &Resolved) -> ProfileReport {
+fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> ProfileReport {
     let profile = &resolved.profile;
     let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
     let mut values = BTreeMap::new();

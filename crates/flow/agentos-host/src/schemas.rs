@@ -11,7 +11,7 @@ use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
 use agentos_landing::LandingReport;
 use agentos_policy::ApprovalHashes;
-use agentos_profile::nearest;
+use agentos_profile::nearest_word;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
@@ -120,5 +120,5 @@ pub fn schema_text(name: &str) -> Option<String> {
 /// Returns the name of a published shape that is similar to this one. `None` if none is.
 #[must_use]
 pub fn nearest_schema(name: &str) -> Option<String> {
-    nearest(name, SHAPES.iter().map(|(known, _)| *known)).map(Into::into)
+    nearest_word(name, SHAPES.iter().map(|(known, _)| *known)).map(Into::into)
 }

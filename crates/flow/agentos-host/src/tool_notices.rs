@@ -4,19 +4,19 @@
 
 use agentos_api::Notice;
 use agentos_net::HttpUrl;
-use agentos_profile::{Origin, Resolved};
+use agentos_profile::{Origin, ResolvedProfile};
 
 use crate::keys::UsableKey;
 
 /// Makes the notices of a tool: a repository chooses the task's destination, a key is not sent, or is sent unencrypted.
-pub fn collect_notices(resolved: &Resolved, usable: &UsableKey) -> Vec<Notice> {
+pub fn collect_notices(resolved: &ResolvedProfile, usable: &UsableKey) -> Vec<Notice> {
     let ignored = ignored_program(resolved).into_iter();
     let mut notices: Vec<Notice> = ignored.map(tool_notice).collect();
     let Some(base_url) = &resolved.profile.base_url else {
         return notices;
     };
     // Whoever can commit here can set the address, so a person is shown it before the task leaves.
-    if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
+    if resolved.origin_of("base_url") == Some(&Origin::ProjectFile) {
         notices.push(tool_notice(format!(
             "this repository's profile sends the task to {}",
             base_url.endpoint()
@@ -50,7 +50,7 @@ pub fn tool_notice(message: String) -> Notice {
 }
 
 /// Returns the notice about a repository that names a program to start. `None` if it names none.
-pub fn ignored_program(resolved: &Resolved) -> Option<String> {
+pub fn ignored_program(resolved: &ResolvedProfile) -> Option<String> {
     resolved.ignores_program.then(|| {
         "this repository's profile names a program, which is ignored: only your own profile may name one"
             .to_owned()

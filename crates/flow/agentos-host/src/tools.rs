@@ -11,7 +11,10 @@ use agentos_durable::LinkRule;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, ReplayAdapter};
 use agentos_net::Names;
-use agentos_profile::{Flags, Layers, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve};
+use agentos_profile::{
+    ProfileError, ProfileFile, ProfileFlags, ProfileLayers, ResolvedProfile, builtin_profiles, nearest_word,
+    parse_profile, resolve_profile,
+};
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
 use crate::environment::Environment;
@@ -79,7 +82,7 @@ impl Tools {
         let mut providers: BTreeMap<String, ProviderKind> = ProviderKind::WITHOUT_PROFILE
             .map(|kind| (kind.name().to_owned(), kind))
             .into();
-        let mut names: Vec<String> = builtin()
+        let mut names: Vec<String> = builtin_profiles()
             .map_err(|error| bad_profile(&error))?
             .into_keys()
             .collect();
@@ -149,9 +152,9 @@ impl Tools {
         host: &Host,
         provider: &str,
         over: &ProviderOverrides,
-    ) -> Result<Resolved, EffectError> {
+    ) -> Result<ResolvedProfile, EffectError> {
         self.require_known(provider)?;
-        let layers = Layers {
+        let layers = ProfileLayers {
             user: read_layer(
                 &self.environment,
                 self.user_dir.as_deref(),
@@ -165,7 +168,7 @@ impl Tools {
                 provider,
             )?,
             env: host.environment().vars().clone(),
-            flags: Flags {
+            flags: ProfileFlags {
                 base_url: over.base_url.clone(),
                 model: over.model.clone(),
                 timeout_seconds: over.timeout_seconds,
@@ -173,7 +176,7 @@ impl Tools {
                 send_key: over.send_key,
             },
         };
-        resolve(provider, &layers).map_err(|error| bad_profile(&error))
+        resolve_profile(provider, &layers).map_err(|error| bad_profile(&error))
     }
 
     /// Returns the layer with a file for a provider, in words. `None` if only built-in values exist.
@@ -212,7 +215,7 @@ impl Tools {
             return Ok(());
         }
         let known: Vec<&str> = self.provider_names().collect();
-        let meant = nearest(provider, self.provider_names())
+        let meant = nearest_word(provider, self.provider_names())
             .map(|name| format!("did you mean `{name}`? "))
             .unwrap_or_default();
         let make = NextStep::MakeProfile {
@@ -228,7 +231,7 @@ impl Tools {
 ///
 /// # Errors
 /// If the profile names a program, or its wire is invalid.
-pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
     let usable = keys::find_usable_key(host, resolved);
     let notices = tool_notices::collect_notices(resolved, &usable);
@@ -304,7 +307,9 @@ fn read_layer(
     }
     let text = files::read_settings_file(environment, &path, links, LARGEST_PROFILE)?;
     let name = environment.shorten_path(&path);
-    parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
+    parse_profile(&name, &text)
+        .map(Some)
+        .map_err(|error| bad_profile(&error))
 }
 
 fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {

@@ -2,7 +2,7 @@
 //!
 //! Owns: the message, and the verb or flag to suggest. Never: prints, or reads the process's arguments.
 
-use agentos_host::{EffectError, ProviderKind, nearest, usage_error};
+use agentos_host::{EffectError, ProviderKind, nearest_word, usage_error};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
@@ -128,7 +128,7 @@ fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
     // A group is searched before the whole program: a verb next to the typed one is more likely to be meant.
     let found = other
         .map(|(_, meant)| *meant)
-        .or_else(|| nearest(unknown, names.iter().copied()));
+        .or_else(|| nearest_word(unknown, names.iter().copied()));
     match found {
         Some(name) => Some(format!("{} {name}", path.join(" "))),
         None => find_elsewhere(&root, "agentos", unknown),

@@ -2,7 +2,7 @@
 //!
 //! Owns: the choice of the page. Never: writes a file; a package redirects the output.
 
-use agentos_host::nearest;
+use agentos_host::nearest_word;
 use clap::Command;
 use clap_mangen::Man;
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub fn print_manual(app: &App, args: &ManArgs) -> Done {
 fn suggest_verb(program: &Command, typed: &str) -> String {
     let mut verbs = Vec::new();
     collect_verbs(program, "", &mut verbs);
-    match nearest(typed, verbs.iter().map(String::as_str)) {
+    match nearest_word(typed, verbs.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`? `agentos man --list` lists all verbs"),
         None => "`agentos man --list` lists the verbs that have a page".to_owned(),
     }

@@ -1,6 +1,6 @@
 //! The files: seed values, schema, mistakes.
 
-use agentos_profile::{ProfileFile, builtin, parse};
+use agentos_profile::{ProfileFile, builtin_profiles, parse_profile};
 use agentos_schema::SchemaName;
 
 const SHIPPED: [(&str, &str); 17] = [
@@ -55,7 +55,7 @@ const SHIPPED: [(&str, &str); 17] = [
 
 #[test]
 fn the_shipped_profiles_follow_the_schema_and_are_built_in() {
-    let all = builtin().unwrap();
+    let all = builtin_profiles().unwrap();
     assert_eq!(
         all.keys().collect::<Vec<_>>(),
         SHIPPED.map(|(provider, _)| provider)
@@ -63,13 +63,13 @@ fn the_shipped_profiles_follow_the_schema_and_are_built_in() {
     for (provider, text) in SHIPPED {
         let value = serde_json::from_str(text).unwrap();
         agentos_schema::validate_value(SchemaName::Profile, &value).unwrap();
-        assert_eq!(all.get(provider), Some(&parse(provider, text).unwrap()));
+        assert_eq!(all.get(provider), Some(&parse_profile(provider, text).unwrap()));
     }
 }
 
 #[test]
 fn the_local_profiles_hold_the_values_of_the_system_they_come_from() {
-    let all = builtin().unwrap();
+    let all = builtin_profiles().unwrap();
     let shown: Vec<String> = ["lmstudio", "llamacpp"]
         .iter()
         .map(|provider| serde_json::to_string_pretty(&all[*provider]).unwrap())
@@ -133,7 +133,7 @@ fn mistakes_name_the_place_and_what_was_meant() {
     let all: Vec<String> = texts
         .into_iter()
         .map(|text| {
-            let error = parse("x.json", text).unwrap_err();
+            let error = parse_profile("x.json", text).unwrap_err();
             let steps = error.next_steps();
             let steps = if steps.is_empty() {
                 String::new()
@@ -170,13 +170,13 @@ fn the_worked_examples_of_the_map_are_profiles_that_can_be_used() {
         .collect();
     assert_eq!(examples.len(), 2);
     for text in examples {
-        let profile = agentos_profile::parse("crates/README.md", text).unwrap();
+        let profile = agentos_profile::parse_profile("crates/README.md", text).unwrap();
         let provider = profile.provider.clone();
-        let layers = agentos_profile::Layers {
+        let layers = agentos_profile::ProfileLayers {
             user: Some(profile),
-            ..agentos_profile::Layers::default()
+            ..agentos_profile::ProfileLayers::default()
         };
-        let resolved = agentos_profile::resolve(&provider, &layers).unwrap();
+        let resolved = agentos_profile::resolve_profile(&provider, &layers).unwrap();
         assert!(resolved.profile.base_url.is_some(), "{provider}");
         assert!(resolved.stored_key.is_allowed(), "{provider}");
     }

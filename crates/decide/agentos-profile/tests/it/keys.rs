@@ -1,19 +1,21 @@
 //! Where a key may go.
 
-use agentos_profile::{Flags, KeyUse, Layers, Origin, ProfileFile, parse, resolve};
+use agentos_profile::{
+    KeyUse, Origin, ProfileFile, ProfileFlags, ProfileLayers, parse_profile, resolve_profile,
+};
 use agentos_tool::Secret;
 
 fn file(text: &str) -> Option<ProfileFile> {
-    Some(parse("x.json", text).unwrap())
+    Some(parse_profile("x.json", text).unwrap())
 }
 
 /// Whether the stored key, and one in the environment under this name, may be sent.
-fn sent(provider: &str, variable: &str, layers: Layers) -> (bool, bool) {
+fn sent(provider: &str, variable: &str, layers: ProfileLayers) -> (bool, bool) {
     let mut layers = layers;
     layers
         .env
         .insert(variable.to_owned(), "sk-0123456789abcdef".to_owned());
-    let resolved = resolve(provider, &layers).unwrap();
+    let resolved = resolve_profile(provider, &layers).unwrap();
     (
         resolved.stored_key.is_allowed(),
         resolved.given_keys[0].key_use.is_allowed(),
@@ -35,9 +37,9 @@ fn a_repository_cannot_send_a_key_to_another_place() {
         ("another key", named("anthropic.api_key"), false),
     ];
     for (what, project, allowed) in cases {
-        let layers = || Layers {
+        let layers = || ProfileLayers {
             project: project.clone(),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
         for variable in ["AGENTOS_OPENAI_API_KEY", "OPENAI_API_KEY"] {
             assert_eq!(
@@ -47,30 +49,30 @@ fn a_repository_cannot_send_a_key_to_another_place() {
             );
         }
         // The user's word counts for an address that the user gives, not for one that stands in a file of others.
-        let flags = Flags {
+        let flags = ProfileFlags {
             send_key: true,
-            ..Flags::default()
+            ..ProfileFlags::default()
         };
-        let layers = Layers { flags, ..layers() };
+        let layers = ProfileLayers { flags, ..layers() };
         assert_eq!(
             sent("openai", "OPENAI_API_KEY", layers),
             (allowed, allowed),
             "{what} --send-key"
         );
     }
-    let flags = Flags {
+    let flags = ProfileFlags {
         base_url: Some("http://127.0.0.1:4000".to_owned()),
-        ..Flags::default()
+        ..ProfileFlags::default()
     };
-    let layers = Layers {
+    let layers = ProfileLayers {
         project: file(r#"{"provider":"lmstudio","base_url":"http://127.0.0.1:4000"}"#),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     assert_eq!(
         sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers.clone()),
         (false, false)
     );
-    let layers = Layers { flags, ..layers };
+    let layers = ProfileLayers { flags, ..layers };
     assert_eq!(sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers), (true, true));
 }
 
@@ -79,10 +81,10 @@ fn a_repository_cannot_send_a_key_to_another_place() {
 #[test]
 fn a_key_goes_only_to_the_place_it_was_stored_for() {
     let elsewhere = "https://gateway.example/v1";
-    let flags = |send_key| Flags {
+    let flags = |send_key| ProfileFlags {
         base_url: Some(elsewhere.to_owned()),
         send_key,
-        ..Flags::default()
+        ..ProfileFlags::default()
     };
     let user = |provider: &str, more: &str| {
         file(&format!(
@@ -100,17 +102,17 @@ fn a_key_goes_only_to_the_place_it_was_stored_for() {
         let own = format!("AGENTOS_{}_API_KEY", provider.to_uppercase());
         let base_url = format!("AGENTOS_{}_BASE_URL", provider.to_uppercase());
         let local = provider == "llamacpp";
-        let from_flag = |send_key| Layers {
+        let from_flag = |send_key| ProfileLayers {
             flags: flags(send_key),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
-        let from_env = |name: &str| Layers {
+        let from_env = |name: &str| ProfileLayers {
             env: env(name),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
-        let from_user = |more: &str| Layers {
+        let from_user = |more: &str| ProfileLayers {
             user: user(provider, more),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
         let own_ref = r#","api_key_ref":"gateway.key""#;
         let cases = [
@@ -134,17 +136,17 @@ fn a_key_goes_only_to_the_place_it_was_stored_for() {
             assert_eq!(sent(provider, &own, layers), (stored, true), "{provider}: {what}");
         }
     }
-    let vendors_own = Layers {
+    let vendors_own = ProfileLayers {
         env: env("OPENAI_BASE_URL"),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     assert_eq!(sent("openai", "OPENAI_API_KEY", vendors_own), (false, true));
-    let other_port = |url: &str| Layers {
-        flags: Flags {
+    let other_port = |url: &str| ProfileLayers {
+        flags: ProfileFlags {
             base_url: Some(url.to_owned()),
-            ..Flags::default()
+            ..ProfileFlags::default()
         },
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     for (url, stored) in [
         ("http://127.0.0.1:9931", true),
@@ -161,24 +163,27 @@ fn a_key_goes_only_to_the_place_it_was_stored_for() {
 
 #[test]
 fn why_a_key_is_kept_back_is_one_sentence_and_what_to_do_is_data() {
-    let why = |provider: &str, layers: &Layers| match resolve(provider, layers).unwrap().stored_key {
+    let why = |provider: &str, layers: &ProfileLayers| match resolve_profile(provider, layers)
+        .unwrap()
+        .stored_key
+    {
         KeyUse::Forbidden(obstacle) => format!("{}\n{:?}", obstacle.why, obstacle.next),
         KeyUse::Allowed => panic!("the key is allowed"),
     };
-    let project = Layers {
+    let project = ProfileLayers {
         project: file(r#"{"provider":"theirs","base_url":"https://evil.example/v1"}"#),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     insta::assert_snapshot!(why("theirs", &project), @r#"
     the repository's profile points to `evil.example:443`, but the key was not stored for that address
     [SendKey { base_url: Some("https://evil.example/v1") }]
     "#);
-    let flag = Layers {
-        flags: Flags {
+    let flag = ProfileLayers {
+        flags: ProfileFlags {
             base_url: Some("https://gateway.example/v1".to_owned()),
-            ..Flags::default()
+            ..ProfileFlags::default()
         },
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     insta::assert_snapshot!(why("openai", &flag), @r#"
     the key is for `api.openai.com:443`, not for `gateway.example:443`
@@ -188,15 +193,15 @@ fn why_a_key_is_kept_back_is_one_sentence_and_what_to_do_is_data() {
 
 #[test]
 fn a_given_key_never_shows() {
-    let layers = Layers {
-        flags: Flags {
+    let layers = ProfileLayers {
+        flags: ProfileFlags {
             api_key: Some(Secret::new("sk-canary-0123456789")),
-            ..Flags::default()
+            ..ProfileFlags::default()
         },
         env: [("OPENAI_API_KEY".to_owned(), "sk-canary-9876543210".to_owned())].into(),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
-    let resolved = resolve("openai", &layers).unwrap();
+    let resolved = resolve_profile("openai", &layers).unwrap();
     assert!(!format!("{resolved:?}").contains("canary"));
     let key = &resolved.given_keys[0];
     assert_eq!(

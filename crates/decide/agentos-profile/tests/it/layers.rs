@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use agentos_profile::{
-    AdapterKind, Flags, Layers, Mode, Origin, ProfileFile, Resolved, env_names, parse, resolve,
+    AdapterKind, Mode, Origin, ProfileFile, ProfileFlags, ProfileLayers, ResolvedProfile, env_names,
+    parse_profile, resolve_profile,
 };
 use agentos_tool::{Ability, ExecutionMode};
 
 fn file(text: &str) -> Option<ProfileFile> {
-    Some(parse("x.json", text).unwrap())
+    Some(parse_profile("x.json", text).unwrap())
 }
 
 fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -18,15 +19,15 @@ fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn address(base_url: &str) -> Flags {
-    Flags {
+fn address(base_url: &str) -> ProfileFlags {
+    ProfileFlags {
         base_url: Some(base_url.to_owned()),
-        ..Flags::default()
+        ..ProfileFlags::default()
     }
 }
 
 /// Every origin, one a line.
-fn origins(resolved: &Resolved) -> String {
+fn origins(resolved: &ResolvedProfile) -> String {
     let lines: Vec<String> = resolved
         .origins
         .iter()
@@ -37,7 +38,11 @@ fn origins(resolved: &Resolved) -> String {
 
 #[test]
 fn the_built_in_profiles_resolve_by_themselves() {
-    let of = |provider: &str| resolve(provider, &Layers::default()).unwrap().profile;
+    let of = |provider: &str| {
+        resolve_profile(provider, &ProfileLayers::default())
+            .unwrap()
+            .profile
+    };
     let lmstudio = of("lmstudio");
     assert_eq!(
         lmstudio.base_url.as_ref().unwrap().as_str(),
@@ -76,7 +81,7 @@ fn the_built_in_profiles_resolve_by_themselves() {
 
 #[test]
 fn each_value_comes_from_the_strongest_layer_and_says_so() {
-    let layers = Layers {
+    let layers = ProfileLayers {
         user: file(
             r#"{"provider":"openai","model":"user-model","timeout_seconds":10,"params":{"temperature":0.5}}"#,
         ),
@@ -85,12 +90,12 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
             ("OPENAI_BASE_URL", "https://vendor.example/v1"),
             ("AGENTOS_OPENAI_BASE_URL", "http://127.0.0.1:9/v1/"),
         ]),
-        flags: Flags {
+        flags: ProfileFlags {
             model: Some("flag-model".to_owned()),
-            ..Flags::default()
+            ..ProfileFlags::default()
         },
     };
-    let resolved = resolve("openai", &layers).unwrap();
+    let resolved = resolve_profile("openai", &layers).unwrap();
     assert_eq!(
         resolved.profile.base_url.as_ref().unwrap().as_str(),
         "http://127.0.0.1:9/v1"
@@ -118,16 +123,16 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
 
 #[test]
 fn an_empty_variable_is_not_set() {
-    let layers = Layers {
+    let layers = ProfileLayers {
         env: env(&[
             ("AGENTOS_OPENAI_BASE_URL", " "),
             ("AGENTOS_OPENAI_API_KEY", ""),
             ("OPENAI_API_KEY", "sk-vendor"),
         ]),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
-    let resolved = resolve("openai", &layers).unwrap();
-    assert_eq!(resolved.origin("base_url"), Some(&Origin::BuiltIn));
+    let resolved = resolve_profile("openai", &layers).unwrap();
+    assert_eq!(resolved.origin_of("base_url"), Some(&Origin::BuiltIn));
     assert_eq!(
         resolved.given_keys[0].origin.clone(),
         Origin::Environment("OPENAI_API_KEY".to_owned())
@@ -137,31 +142,35 @@ fn an_empty_variable_is_not_set() {
 #[test]
 fn a_built_in_model_stays_at_its_own_server() {
     let model = |base_url: &str| {
-        let layers = Layers {
+        let layers = ProfileLayers {
             flags: address(base_url),
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
-        resolve("openai", &layers).unwrap().profile.model
+        resolve_profile("openai", &layers).unwrap().profile.model
     };
     assert_eq!(model("https://api.openai.com/v1/"), Some("gpt-4o".to_owned()));
     assert_eq!(model("http://127.0.0.1:8080/v1"), None);
-    let lmstudio = Layers {
+    let lmstudio = ProfileLayers {
         flags: address("http://10.0.0.7:1234/v1"),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
     assert_eq!(
-        resolve("lmstudio", &lmstudio).unwrap().profile.model.as_deref(),
+        resolve_profile("lmstudio", &lmstudio)
+            .unwrap()
+            .profile
+            .model
+            .as_deref(),
         Some("local-model")
     );
 }
 
 #[test]
 fn a_provider_without_a_file_needs_only_an_address() {
-    let layers = Layers {
+    let layers = ProfileLayers {
         flags: address("http://localhost:4000"),
-        ..Layers::default()
+        ..ProfileLayers::default()
     };
-    let profile = resolve("my-server", &layers).unwrap().profile;
+    let profile = resolve_profile("my-server", &layers).unwrap().profile;
     assert_eq!(
         (profile.adapter, profile.mode),
         (AdapterKind::Openai, Mode::OpenaiCompatible)
@@ -170,7 +179,7 @@ fn a_provider_without_a_file_needs_only_an_address() {
         (profile.requires_key, profile.api_key_ref.as_str()),
         (false, "my-server.api_key")
     );
-    let error = resolve("lmstduio", &Layers::default()).unwrap_err();
+    let error = resolve_profile("lmstduio", &ProfileLayers::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no profile for `lmstduio`");
     assert_eq!(error.hint(), Some("did you mean `lmstudio`?"));
 }
@@ -185,21 +194,21 @@ fn what_is_stated_holds_for_the_address_it_was_stated_for() {
             "user states local for their own server",
             file(local),
             None,
-            Flags::default(),
+            ProfileFlags::default(),
             ExecutionMode::Local,
         ),
         (
             "repository states local",
             None,
             file(local),
-            Flags::default(),
+            ProfileFlags::default(),
             ExecutionMode::Cloud,
         ),
         (
             "repository moves the server",
             None,
             file(moved),
-            Flags::default(),
+            ProfileFlags::default(),
             ExecutionMode::Cloud,
         ),
         (
@@ -213,26 +222,29 @@ fn what_is_stated_holds_for_the_address_it_was_stated_for() {
             "repository states cloud",
             None,
             file(cloud),
-            Flags::default(),
+            ProfileFlags::default(),
             ExecutionMode::Cloud,
         ),
         (
             "repository undoes what the user states",
             file(cloud),
             file(r#"{"provider":"lmstudio","capabilities":{"execution_mode":"local"}}"#),
-            Flags::default(),
+            ProfileFlags::default(),
             ExecutionMode::Cloud,
         ),
     ];
     for (what, user, project, flags, expected) in cases {
-        let layers = Layers {
+        let layers = ProfileLayers {
             user,
             project,
             flags,
-            ..Layers::default()
+            ..ProfileLayers::default()
         };
         assert_eq!(
-            resolve("lmstudio", &layers).unwrap().profile.execution_mode(),
+            resolve_profile("lmstudio", &layers)
+                .unwrap()
+                .profile
+                .execution_mode(),
             expected,
             "{what}"
         );
@@ -260,11 +272,11 @@ fn values_out_of_range_are_refused_with_their_origin() {
     let all: Vec<String> = texts
         .into_iter()
         .map(|text| {
-            let layers = Layers {
+            let layers = ProfileLayers {
                 user: file(text),
-                ..Layers::default()
+                ..ProfileLayers::default()
             };
-            let error = resolve("openai", &layers).unwrap_err();
+            let error = resolve_profile("openai", &layers).unwrap_err();
             format!("{error} [{}]", error.hint().unwrap_or("-"))
         })
         .collect();
