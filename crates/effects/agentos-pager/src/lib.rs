@@ -2,7 +2,7 @@
 //!
 //! Owns: the choice of the program, and starting it. Never: takes a program from a repository's configuration, looks one
 //! up by another rule than that of `agentos-lookup`, or runs a shell. The caller must have removed control characters
-//! from the text. Start at [`Pager::find_chosen`].
+//! from the text. Start at [`PagerProgram::find_chosen`].
 
 mod error;
 mod words;
@@ -43,14 +43,14 @@ pub struct PagerEnvironment<'a> {
 
 /// Program that shows text one screen at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pager {
+pub struct PagerProgram {
     program: PathBuf,
     args: Vec<String>,
     /// Value to set `LESS` to. `None` if the user has set it.
     less: Option<&'static str>,
 }
 
-impl Pager {
+impl PagerProgram {
     /// Finds the pager that the user chose, else `less`. `None` if paging is switched off, or nothing is chosen and `less`
     /// is not installed.
     ///
@@ -125,7 +125,7 @@ mod tests {
             home: Some(Path::new("/bin/..")),
             repository: Some(Path::new("/usr/repo")),
         };
-        match Pager::find_chosen(&around) {
+        match PagerProgram::find_chosen(&around) {
             Ok(None) => "none".to_owned(),
             Ok(Some(pager)) => format!("{} {:?}", pager.program.display(), pager.args),
             Err(error) => error.to_string(),
@@ -180,7 +180,7 @@ mod tests {
             repository: None,
         };
         if cfg!(unix) {
-            let flags = |less| Pager::find_chosen(&around(less)).unwrap().unwrap().less;
+            let flags = |less| PagerProgram::find_chosen(&around(less)).unwrap().unwrap().less;
             assert_eq!(flags(None), Some(LESS_FLAGS));
             assert_eq!(flags(Some("-S")), None);
         }

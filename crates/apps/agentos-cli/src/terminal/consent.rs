@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentos_host::Decision;
 use agentos_landing::Change;
-use agentos_pager::Pager;
+use agentos_pager::PagerProgram;
 
 use crate::escape;
 use crate::printer::{paint, style};
@@ -29,7 +29,7 @@ pub struct ConsentScreen<'a> {
     /// True while a pager owns the terminal.
     pub is_paging: &'a AtomicBool,
     /// Pager for long text. `None` if this screen shows it page by page.
-    pub pager: Option<Pager>,
+    pub pager: Option<PagerProgram>,
 }
 
 /// Asks the person on standard input. Returns false if the question cannot be asked.

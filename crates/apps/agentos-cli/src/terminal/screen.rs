@@ -6,7 +6,7 @@
 use std::io;
 
 use agentos_host::Environment;
-use agentos_pager::{Pager, PagerEnvironment, PagerError};
+use agentos_pager::{PagerEnvironment, PagerError, PagerProgram};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::app::App;
@@ -67,7 +67,7 @@ fn count_rows(text: &str, width: usize) -> usize {
 ///
 /// # Errors
 /// Fails if the pager that the user named does not exist.
-pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
+pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
     // A pager waits for a key. A program, a script or `--quiet` has nobody to press it.
     if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
         return Ok(None);
@@ -75,7 +75,7 @@ pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
     let vars = app.host.environment().vars();
     let (home, here) = (app.host.environment().home_dir(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
-    Pager::find_chosen(&PagerEnvironment {
+    PagerProgram::find_chosen(&PagerEnvironment {
         agentos_pager: set("AGENTOS_PAGER"),
         pager: set("PAGER"),
         less: set("LESS"),
@@ -91,7 +91,7 @@ pub fn find_pager(app: &App) -> Result<Option<Pager>, PagerError> {
 ///
 /// # Errors
 /// Fails if the pager cannot be started.
-pub fn show_in_pager(pager: &Pager, text: &str) -> Result<(), PagerError> {
+pub fn show_in_pager(pager: &PagerProgram, text: &str) -> Result<(), PagerError> {
     // In a pager, Ctrl-C is a command of the pager. If it ended this process, the pager would be left alone with the terminal.
     on_interrupt(|| {});
     match AutoStream::choice(&io::stdout()) {

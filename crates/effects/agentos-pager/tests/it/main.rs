@@ -10,10 +10,10 @@
 #![cfg(unix)]
 
 use agentos_api::NextStep;
-use agentos_pager::{Pager, PagerEnvironment, PagerError};
+use agentos_pager::{PagerEnvironment, PagerError, PagerProgram};
 use agentos_testkit::repo::{make_dir, set_mode, write_file};
 
-fn pager(line: &str) -> Pager {
+fn pager(line: &str) -> PagerProgram {
     let around = PagerEnvironment {
         agentos_pager: Some(line),
         pager: None,
@@ -22,7 +22,7 @@ fn pager(line: &str) -> Pager {
         home: None,
         repository: None,
     };
-    Pager::find_chosen(&around).unwrap().unwrap()
+    PagerProgram::find_chosen(&around).unwrap().unwrap()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_pager_that_a_package_of_the_repository_brought_is_not_started() {
             home: None,
             repository: Some(repository.path()),
         };
-        Pager::find_chosen(&around)
+        PagerProgram::find_chosen(&around)
     };
     let entry = repository.path().display();
     let error = chosen(&entry.to_string()).unwrap_err();
