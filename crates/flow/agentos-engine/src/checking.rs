@@ -68,6 +68,7 @@ pub(crate) async fn check_candidate(
     // Durable at once: a question to a person may follow, which takes as long as the person does.
     records::record_now(effects.evidence, RecordKind::Check, &record)?;
     Ok(Some(CheckProof {
+        // Base and change, because the same diff on another commit is another candidate.
         of: CheckedChange {
             base_commit: target.base_commit.clone(),
             diff_sha256: change.sha256().to_owned(),

@@ -58,6 +58,7 @@ pub(crate) fn explain_unfit(
     run: &str,
     other: EffectError,
 ) -> Result<EffectError, EffectError> {
+    // The whole tape is read, so that a damaged record is reported and not taken for a missing run.
     let mut is_known = false;
     for record in tape.records()? {
         is_known |= record?.run == run;

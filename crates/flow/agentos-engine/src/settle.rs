@@ -398,6 +398,7 @@ fn carry_out(
     };
     outcome.message = landing::describe_landed(target, &landed, &outcome.files);
     if outcome.report.as_ref().is_some_and(|report| report.partial) {
+        // The user allowed it, but the message must not read as if everything had landed.
         outcome.message.push_str("; a part of the answer was left out");
     }
     outcome.written = true;

@@ -46,6 +46,7 @@ pub(crate) fn run_with_effects<T>(
         clock: &NoonClock::default(),
     };
     let run = RunId::parse(run).unwrap();
+    // Never ready: nobody stops the run.
     let mut cancel: CancelSignal<'_> = Box::pin(std::future::pending());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(work(&mut effects, &run, &mut cancel))

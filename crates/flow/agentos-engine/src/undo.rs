@@ -91,6 +91,7 @@ pub async fn undo_run(
 /// Words the advice to use git where policy denies the undo.
 fn suggest_git(landing: &RecordedLanding) -> String {
     let way = match &landing.commit {
+        // `git revert` makes a commit of its own. Without one to revert, the files are restored from the base.
         Some(commit) => format!("git revert {commit}"),
         None => format!(
             "git restore --source={} --staged --worktree -- FILE",

@@ -199,6 +199,7 @@ fn add_failure(result: &mut ToolResult, error: &ToolError) {
 fn mark_failed(result: &mut ToolResult, category: ErrorCategory, message: String) {
     match result.status {
         ResultStatus::Success | ResultStatus::PartialSuccess => result.status = ResultStatus::Failed,
+        // The first failure keeps its status: a timeout stays one.
         ResultStatus::Failed | ResultStatus::Timeout => {}
     }
     result.output_kind = OutputKind::Explanation;

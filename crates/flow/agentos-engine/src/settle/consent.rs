@@ -123,6 +123,7 @@ fn make_request(
     hashes: &ApprovalHashes,
 ) -> Result<ConsentRequest, EffectError> {
     let now = effects.clock.now().unix_seconds();
+    // A clock before 1970 gives no expiry in the future: the request counts as expired.
     let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();
     Ok(ConsentRequest {
         hashes: hashes.clone(),

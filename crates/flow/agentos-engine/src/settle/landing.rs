@@ -134,6 +134,7 @@ pub(super) fn describe_landed(target: &TargetInfo, landed: &Landed, files: &[Str
     let short = landed
         .commit
         .as_deref()
+        // Ten digits of a commit id name it in most repositories.
         .and_then(|commit| commit.get(..10))
         .unwrap_or_default();
     match target.writes {
