@@ -123,37 +123,28 @@ impl EvidenceError {
     /// [`Self::next_steps`] has it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Io { .. } => {
-                Some("free some space, or make the folder writable, and run the command again")
-            }
-            Self::CutOff { .. }
-            | Self::BrokenTail
-            | Self::BrokenRecord { .. }
-            | Self::BlobChanged { .. }
-            | Self::Key(_)
-            | Self::NumberTooLarge { .. }
-            | Self::RecordTooLarge { .. }
-            | Self::TooDeep
-            | Self::BadField { .. }
-            | Self::NoBlob { .. }
-            | Self::NoTape
-            | Self::TooMuch(_)
-            | Self::BadExport(_)
-            | Self::Json(_) => None,
-        }
+        self.find_advice().0
     }
 
     /// Returns what can be done next, as alternatives that a front end puts into words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
+        self.find_advice().1.into_iter().collect()
+    }
+
+    /// Returns the hint and the next step. Both are `None` if the message says all that a person can use.
+    fn find_advice(&self) -> (Option<&'static str>, Option<NextStep>) {
         match self {
+            // No step: what to do about a full or read-only disk is outside the product.
+            Self::Io { .. } => (
+                Some("free some space, or make the folder writable, and run the command again"),
+                None,
+            ),
             Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
-                vec![NextStep::VerifyEvidence { set_aside: true }]
+                (None, Some(NextStep::VerifyEvidence { set_aside: true }))
             }
-            Self::Key(_) => vec![NextStep::MakeSigningKey { in_file: false }],
-            Self::Io { .. }
-            | Self::NumberTooLarge { .. }
+            Self::Key(_) => (None, Some(NextStep::MakeSigningKey { in_file: false })),
+            Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep
             | Self::BadField { .. }
@@ -161,7 +152,7 @@ impl EvidenceError {
             | Self::NoTape
             | Self::TooMuch(_)
             | Self::BadExport(_)
-            | Self::Json(_) => Vec::new(),
+            | Self::Json(_) => (None, None),
         }
     }
 
