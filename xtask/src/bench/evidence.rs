@@ -164,29 +164,32 @@ fn measure_verify(
 }
 
 /// Renders the report as a page for people.
-fn render_page(
-    EvidenceReport {
-        head,
-        verified,
-        appended,
-    }: &EvidenceReport,
-) -> String {
+fn render_page(report: &EvidenceReport) -> String {
+    let head = &report.head;
     let mut page = format!(
         "# Evidence: verifying and appending\n\n\
          Made by `cargo xtask bench evidence` at {}, commit {}, on {}.\n\n\
          Whole processes of the release build: the median of {} rounds, and the shortest and longest; one round for a tape \
          of a million records. Each run has seven records, as a landing leaves them. Records per second are per second of \
          processor time; verifying uses one thread. Memory is the peak; the measuring program itself uses {} MiB, so \
-         smaller figures are not reliable.\n\n\
-         ## `agentos evidence verify`\n\n\
-         | tape | records | MB | wall ms | range ms | processor ms | records/s of a core | peak MiB |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|\n",
+         smaller figures are not reliable.\n\n",
         head.finished_at,
         head.commit,
         head.machine,
         head.rounds,
         format_mib(head.floor_kib),
     );
+    page.push_str(&verify_section(&report.verified));
+    page.push_str(&append_section(&report.appended));
+    page
+}
+
+/// Renders the figures of verifying.
+fn verify_section(rows: &[VerifyRow]) -> String {
+    let mut text = "## `agentos evidence verify`\n\n\
+         | tape | records | MB | wall ms | range ms | processor ms | records/s of a core | peak MiB |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|\n"
+        .to_owned();
     for VerifyRow {
         name,
         records,
@@ -195,7 +198,7 @@ fn render_page(
         cpu_ms,
         peak_kib,
         ..
-    } in verified
+    } in rows
     {
         let TimeSpread {
             median_ms,
@@ -205,18 +208,25 @@ fn render_page(
         let rate = *records as f64 * 1000.0 / cpu_ms.max(f64::MIN_POSITIVE);
         // Writing to a string cannot fail.
         let _ = writeln!(
-            page,
+            text,
             "| {name} | {records} | {megabytes} | {median_ms:.0} | {least:.0} to {most:.0} | {cpu_ms:.0} | {rate:.0} | {peak} |"
         );
     }
-    page.push_str(
+    text.push_str(
         "\nThe goal is 100,000 records/s on one core and memory that does not grow with the tape. A signed run ends in a \
          checkpoint of three envelopes. One Ed25519 signature is verified for it: that of the first envelope, which \
-         contains the digests of the others.\n\n## Appending\n\n\
-         | operation | median ms | range ms | more than the disk alone |\n|---|---:|---:|---:|\n",
+         contains the digests of the others.\n\n",
     );
-    let disk = appended.first().map_or(0.0, |disk| disk.spread.median_ms);
-    for AppendRow { what, name, spread } in appended {
+    text
+}
+
+/// Renders the figures of appending. The first row is the disk alone, with which the others are compared.
+fn append_section(rows: &[AppendRow]) -> String {
+    let mut text = "## Appending\n\n\
+         | operation | median ms | range ms | more than the disk alone |\n|---|---:|---:|---:|\n"
+        .to_owned();
+    let disk = rows.first().map_or(0.0, |disk| disk.spread.median_ms);
+    for AppendRow { what, name, spread } in rows {
         let TimeSpread {
             median_ms,
             range_ms: [least, most],
@@ -226,14 +236,49 @@ fn render_page(
             _ => format!("{:+.2}", median_ms - disk),
         };
         let _ = writeln!(
-            page,
+            text,
             "| {name} | {median_ms:.2} | {least:.2} to {most:.2} | {beyond} |"
         );
     }
-    page.push_str(
+    text.push_str(
         "\nThe disk alone: a line as long as the record, with `write` and `fdatasync`, measured in turn with the others. The \
          goal is at most 2 ms more than that for a record. The records of a run are synced together, at its end or with \
          its intent.\n",
     );
-    page
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_compares_appending_with_the_disk_alone() {
+        let spread = |median_ms| TimeSpread {
+            median_ms,
+            range_ms: [median_ms, median_ms],
+        };
+        let rows = [("disk", 1.0), ("append", 2.5)].map(|(what, median_ms)| AppendRow {
+            what,
+            name: what,
+            spread: spread(median_ms),
+        });
+        let text = append_section(&rows);
+        assert!(text.contains("\n| disk | 1.00 | 1.00 to 1.00 | - |\n"), "{text}");
+        assert!(
+            text.contains("\n| append | 2.50 | 2.50 to 2.50 | +1.50 |\n"),
+            "{text}"
+        );
+        let verified = verify_section(&[VerifyRow {
+            tape: "plain",
+            name: "short",
+            records: 700,
+            bytes: 2_000_000,
+            spread: spread(10.0),
+            cpu_ms: 7.0,
+            peak_kib: 1024,
+        }]);
+        let row = "\n| short | 700 | 2 | 10 | 10 to 10 | 7 | 100000 | 1.0 |\n";
+        assert!(verified.contains(row), "{verified}");
+    }
 }
