@@ -5,6 +5,7 @@
 
 mod bans;
 mod closure;
+mod documents;
 mod layers;
 mod manifests;
 mod places;
@@ -28,7 +29,7 @@ const DEV: &str = "crates/dev/";
 pub struct Tree {
     /// Packages and dependencies, as cargo reports them.
     pub metadata: Metadata,
-    /// Text of every Rust and TOML file, by its path from the top of the repository.
+    /// Text of every Rust and TOML file and of every guide, by its path from the top of the repository.
     pub texts: BTreeMap<String, String>,
     /// Every file that is committed or would be with `git add`.
     pub files: Vec<String>,
@@ -55,6 +56,7 @@ const CHECKS: &[(&str, Rule)] = &[
     ("tidy", tidy::check_files),
     ("words", words::check_words),
     ("top-level", tidy::check_top_level),
+    ("documents", documents::check_documents),
 ];
 
 /// Returns the ids of the checks, in order.
@@ -98,7 +100,7 @@ impl Tree {
         let (mut texts, mut unreadable) = (BTreeMap::new(), Vec::new());
         for file in files
             .iter()
-            .filter(|file| file.ends_with(".rs") || file.ends_with(".toml"))
+            .filter(|file| file.ends_with(".rs") || file.ends_with(".toml") || documents::is_guide(file))
         {
             match sh.read_file(file) {
                 Ok(text) => drop(texts.insert(file.clone(), text)),
