@@ -4,10 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::HttpClient;
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
 
@@ -18,15 +15,9 @@ const VERSION: &str = "2023-06-01";
 
 /// Service of Anthropic, and of compatible servers.
 #[derive(Debug, Clone, Copy)]
-pub struct Anthropic;
+pub struct AnthropicService;
 
-impl Anthropic {
-    /// Makes an adapter of settings. Nothing is sent yet.
-    #[must_use]
-    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        HttpAdapter::new(settings, Self, http)
-    }
-
+impl AnthropicService {
     /// Reads the document of one model.
     ///
     /// It costs no tokens, resolves aliases, and requires a valid key, so it proves address, key and model in one request.
@@ -79,7 +70,7 @@ fn in_list(list: &Value, wanted: &str) -> Result<ProbeFindings, Fault> {
     }
 }
 
-impl Service for Anthropic {
+impl Service for AnthropicService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start the server",

@@ -1,10 +1,10 @@
 //! Anthropic's messages API.
 //!
 //! Owns: the messages wire and the probe of one model. Never: sends a sampling parameter that nobody set, which newer
-//! models refuse. Start at [`Anthropic`].
+//! models refuse. Start at [`AnthropicService`].
 
 mod adapter;
 mod messages;
 
-pub use adapter::Anthropic;
+pub use adapter::AnthropicService;
 pub use messages::MessagesWire;

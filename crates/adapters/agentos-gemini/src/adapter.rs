@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::HttpClient;
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
 
@@ -16,15 +13,9 @@ use crate::ContentWire;
 
 /// Service of Gemini.
 #[derive(Debug, Clone, Copy)]
-pub struct Gemini;
+pub struct GeminiService;
 
-impl Gemini {
-    /// Makes an adapter of settings. Nothing is sent yet.
-    #[must_use]
-    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        HttpAdapter::new(settings, Self, http)
-    }
-
+impl GeminiService {
     async fn probe_model(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let wanted = model_name(call)?;
         let document = call.get(call.base.join(&format!("models/{wanted}"))).await?;
@@ -58,7 +49,7 @@ fn model_name<'a>(call: ServerCall<'a>) -> Result<&'a str, Fault> {
     Ok(wanted.strip_prefix("models/").unwrap_or(wanted))
 }
 
-impl Service for Gemini {
+impl Service for GeminiService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start the server",

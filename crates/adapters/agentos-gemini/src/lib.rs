@@ -1,10 +1,10 @@
 //! Google's Gemini API.
 //!
 //! Owns: the generateContent wire and the probe of one model. Never: puts a key into an address, as the vendor's own
-//! examples of old do. Start at [`Gemini`].
+//! examples of old do. Start at [`GeminiService`].
 
 mod adapter;
 mod content;
 
-pub use adapter::Gemini;
+pub use adapter::GeminiService;
 pub use content::ContentWire;

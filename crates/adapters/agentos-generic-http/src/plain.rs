@@ -5,13 +5,11 @@
 
 use std::sync::Arc;
 
-use agentos_net::HttpClient;
 use agentos_tool::{BoxFuture, Constrain, ToolTask};
 
 use crate::offer::tiny_task;
 use crate::{
-    Fault, HttpAdapter, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints,
-    ServerSettings, Service, Wire,
+    Fault, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service, Wire,
 };
 
 /// Server with any [`Wire`].
@@ -22,16 +20,11 @@ pub struct PlainServer {
 }
 
 impl PlainServer {
-    /// Makes an adapter of settings, the path below the base URL that takes tasks, and the wire.
+    /// Makes the service of a server that takes tasks at `path` below the base URL.
     #[must_use]
-    pub fn adapter(
-        settings: ServerSettings,
-        path: &str,
-        wire: Arc<dyn Wire>,
-        http: HttpClient,
-    ) -> HttpAdapter<Self> {
+    pub fn new(path: &str, wire: Arc<dyn Wire>) -> Self {
         let path = path.to_owned();
-        HttpAdapter::new(settings, Self { path, wire }, http)
+        Self { path, wire }
     }
 
     async fn probe_with_token(&self, call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {

@@ -5,10 +5,8 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::{HttpClient, HttpUrl};
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
+use agentos_net::HttpUrl;
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
 use serde_json::{Value, json};
@@ -29,15 +27,15 @@ pub enum LlamaCppMode {
 
 /// Service of a llama.cpp server.
 #[derive(Debug, Clone, Copy)]
-pub struct LlamaCpp {
+pub struct LlamaCppService {
     mode: LlamaCppMode,
 }
 
-impl LlamaCpp {
-    /// Makes an adapter of settings. Nothing is sent yet.
+impl LlamaCppService {
+    /// Makes the service of a server whose tasks use this wire.
     #[must_use]
-    pub fn adapter(settings: ServerSettings, mode: LlamaCppMode, http: HttpClient) -> HttpAdapter<Self> {
-        HttpAdapter::new(settings, Self { mode }, http)
+    pub fn new(mode: LlamaCppMode) -> Self {
+        Self { mode }
     }
 }
 
@@ -157,7 +155,7 @@ fn is_without_template(reason: Reason) -> bool {
     )
 }
 
-impl Service for LlamaCpp {
+impl Service for LlamaCppService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start `llama-server -m MODEL.gguf --port 8080`",

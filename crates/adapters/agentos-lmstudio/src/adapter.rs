@@ -4,10 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::HttpClient;
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 
@@ -15,15 +12,9 @@ use crate::ModelState;
 
 /// Service of LM Studio.
 #[derive(Debug, Clone, Copy)]
-pub struct LmStudio;
+pub struct LmStudioService;
 
-impl LmStudio {
-    /// Makes an adapter of settings. Nothing is sent yet.
-    #[must_use]
-    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        HttpAdapter::new(settings, Self, http)
-    }
-
+impl LmStudioService {
     /// Reads the model lists, the most detailed first: `/api/v1` and `/api/v0` say which models are loaded, `/v1/models` does not.
     /// Older versions lack the first ones, and answer an unknown path with status 200 and an error.
     async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
@@ -52,7 +43,7 @@ fn is_unknown_path(reason: Reason) -> bool {
     matches!(reason, Reason::ErrorIn200 | Reason::WrongPath)
 }
 
-impl Service for LmStudio {
+impl Service for LmStudioService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start the server in LM Studio (Developer page, or `lms server start`)",

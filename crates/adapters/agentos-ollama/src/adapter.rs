@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::HttpClient;
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
 use serde_json::{Value, json};
 
@@ -23,7 +20,7 @@ const SHORTEST_CONTEXT: u64 = 4096;
 
 /// Service of Ollama.
 #[derive(Debug, Clone, Copy)]
-pub struct Ollama;
+pub struct OllamaService;
 
 /// Installed model.
 struct InstalledModel {
@@ -32,13 +29,7 @@ struct InstalledModel {
     longest: Option<u64>,
 }
 
-impl Ollama {
-    /// Makes an adapter of settings. Nothing is sent yet.
-    #[must_use]
-    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        HttpAdapter::new(settings, Self, http)
-    }
-
+impl OllamaService {
     /// Probes the server. `/api/version` comes first, because no other service has that document.
     async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let version = call.get(call.base.join("api/version")).await?;
@@ -143,7 +134,7 @@ fn context_for(prompt_bytes: usize, answer: u64, longest: Option<u64>) -> u64 {
     longest.map_or(wanted, |longest| wanted.min(longest))
 }
 
-impl Service for Ollama {
+impl Service for OllamaService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start Ollama (`ollama serve`)",

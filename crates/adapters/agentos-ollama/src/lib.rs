@@ -1,11 +1,11 @@
 //! Ollama's own API.
 //!
 //! Owns: the chat wire as JSON lines, how long a context a task needs, and which models are there and loaded. Never:
-//! lets the server cut a prompt in silence. Start at [`Ollama`].
+//! lets the server cut a prompt in silence. Start at [`OllamaService`].
 
 mod adapter;
 mod chat;
 mod models;
 
-pub use adapter::Ollama;
+pub use adapter::OllamaService;
 pub use chat::OllamaWire;

@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{
-    Fault, HttpAdapter, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, ServerSettings, Service,
-};
-use agentos_net::{HttpClient, HttpUrl};
+use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
+use agentos_net::HttpUrl;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
 
@@ -29,20 +27,13 @@ enum ServerKind {
 
 /// Service of OpenAI, or of a compatible server.
 #[derive(Debug, Clone)]
-pub struct OpenAi {
+pub struct OpenAiService {
     kind: ServerKind,
     limit: LimitField,
     organization: Option<String>,
 }
 
-impl OpenAi {
-    /// Makes an adapter of settings. Nothing is sent yet.
-    #[must_use]
-    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
-        let service = Self::at_address(settings.base_url.as_deref());
-        HttpAdapter::new(settings, service, http)
-    }
-
+impl OpenAiService {
     /// Makes the service for an address.
     #[must_use]
     pub fn at_address(base_url: Option<&str>) -> Self {
@@ -106,7 +97,7 @@ async fn find_in_list(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     ModelList::read(&list)?.choose_model(call.wanted_model())
 }
 
-impl Service for OpenAi {
+impl Service for OpenAiService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
             start: "start the server",

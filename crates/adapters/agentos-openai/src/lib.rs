@@ -1,12 +1,12 @@
 //! The OpenAI chat wire and every server compatible with it.
 //!
 //! Owns: the chat request, the tolerant reader of its answers, and the model list. Never: has a fork for one
-//! vendor's quirks; those are settings. Start at [`OpenAi`].
+//! vendor's quirks; those are settings. Start at [`OpenAiService`].
 
 mod adapter;
 mod chat;
 mod models;
 
-pub use adapter::OpenAi;
+pub use adapter::OpenAiService;
 pub use chat::{ChatWire, LimitField};
 pub use models::{ListedModel, ModelList};

@@ -5,16 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_anthropic::Anthropic;
+use agentos_anthropic::AnthropicService;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_gemini::Gemini;
+use agentos_gemini::GeminiService;
 use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire, ToolCaller};
-use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
-use agentos_lmstudio::LmStudio;
+use agentos_llamacpp::{LlamaCppMode, LlamaCppService};
+use agentos_lmstudio::LmStudioService;
 use agentos_net::{HttpClient, Names, NetConfig};
-use agentos_ollama::Ollama;
-use agentos_openai::OpenAi;
+use agentos_ollama::OllamaService;
+use agentos_openai::OpenAiService;
 use agentos_profile::{AdapterKind, HttpFile, LimitField, Mode, Profile, known_model};
 use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
@@ -47,11 +47,15 @@ impl Hosting {
         let settings = server_settings(profile, self.key.clone(), self.key_obstacle.clone());
         Ok(match profile.adapter {
             AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai_service(profile), http)),
-            AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
-            AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
-            AdapterKind::Ollama => Box::new(Ollama::adapter(settings, http)),
-            AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
-            AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
+            AdapterKind::Lmstudio => Box::new(HttpAdapter::new(settings, LmStudioService, http)),
+            AdapterKind::Llamacpp => Box::new(HttpAdapter::new(
+                settings,
+                LlamaCppService::new(llamacpp_mode(profile.mode)),
+                http,
+            )),
+            AdapterKind::Ollama => Box::new(HttpAdapter::new(settings, OllamaService, http)),
+            AdapterKind::Anthropic => Box::new(HttpAdapter::new(settings, AnthropicService, http)),
+            AdapterKind::Gemini => Box::new(HttpAdapter::new(settings, GeminiService, http)),
             AdapterKind::GenericHttp => generic_adapter(settings, profile, http)?,
             // Callers ask `is_program` first, so this is a bug and not the user's mistake.
             AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
@@ -65,9 +69,10 @@ impl Hosting {
     }
 }
 
-fn openai_service(profile: &Profile) -> OpenAi {
+fn openai_service(profile: &Profile) -> OpenAiService {
     let base_url = profile.base_url.as_ref().map(ToString::to_string);
-    let service = OpenAi::at_address(base_url.as_deref()).of_organization(profile.organization.clone());
+    let service =
+        OpenAiService::at_address(base_url.as_deref()).of_organization(profile.organization.clone());
     match profile.limit_field {
         Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
         Some(LimitField::MaxCompletionTokens) => {
@@ -99,10 +104,9 @@ fn generic_adapter(
         finish,
         whole: whole.unwrap_or_default(),
     };
-    Ok(Box::new(PlainServer::adapter(
+    Ok(Box::new(HttpAdapter::new(
         settings,
-        &path,
-        Arc::new(wire),
+        PlainServer::new(&path, Arc::new(wire)),
         http,
     )))
 }

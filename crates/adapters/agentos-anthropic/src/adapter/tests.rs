@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{ModelRequest, OfferOutcome, ToolCaller as _, Wire as _};
+use agentos_generic_http::{
+    HttpAdapter, ModelRequest, OfferOutcome, ServerSettings, ToolCaller as _, Wire as _,
+};
+use agentos_net::HttpClient;
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{DIFF, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -23,12 +26,12 @@ fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     settings
 }
 
-fn adapter(settings: ServerSettings) -> HttpAdapter<Anthropic> {
+fn adapter(settings: ServerSettings) -> HttpAdapter<AnthropicService> {
     let config = NetConfig {
         max_body_bytes: 1 << 20,
         ..NetConfig::default()
     };
-    Anthropic::adapter(settings, HttpClient::new(config).unwrap())
+    HttpAdapter::new(settings, AnthropicService, HttpClient::new(config).unwrap())
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{OfferOutcome, ToolCaller as _};
+use agentos_generic_http::{HttpAdapter, OfferOutcome, ServerSettings, ToolCaller as _};
+use agentos_net::HttpClient;
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{EVENT_STREAM, Subject, task};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -29,12 +30,16 @@ fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
     Box::new(adapter(root, key))
 }
 
-fn adapter(root: Option<&str>, key: Option<&str>) -> HttpAdapter<Gemini> {
+fn adapter(root: Option<&str>, key: Option<&str>) -> HttpAdapter<GeminiService> {
     let config = NetConfig {
         max_body_bytes: 1 << 20,
         ..NetConfig::default()
     };
-    Gemini::adapter(settings(root, key), HttpClient::new(config).unwrap())
+    HttpAdapter::new(
+        settings(root, key),
+        GeminiService,
+        HttpClient::new(config).unwrap(),
+    )
 }
 
 fn answer(text: &str, finish: Value) -> Value {

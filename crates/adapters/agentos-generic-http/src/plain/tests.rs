@@ -1,5 +1,6 @@
 //! The adapter with a wire of its own against the contract of all adapters.
 
+use agentos_net::HttpClient;
 use std::time::Duration;
 
 use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, task};
@@ -10,7 +11,7 @@ use agentos_tool::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::AnswerPiece;
+use crate::{AnswerPiece, HttpAdapter, ServerSettings};
 
 /// A made-up wire: one text in, one text out.
 struct TextWire;
@@ -49,7 +50,11 @@ fn adapter(root: Option<&str>, key: Option<&str>) -> HttpAdapter<PlainServer> {
         ..Default::default()
     };
     let http = HttpClient::new(config).unwrap();
-    PlainServer::adapter(settings, "api/generate", Arc::new(TextWire), http)
+    HttpAdapter::new(
+        settings,
+        PlainServer::new("api/generate", Arc::new(TextWire)),
+        http,
+    )
 }
 
 #[test]

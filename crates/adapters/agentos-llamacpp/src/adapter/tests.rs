@@ -1,5 +1,7 @@
 //! The adapter against recorded answers and against the contract of all adapters, on both of its wires.
 
+use agentos_generic_http::{HttpAdapter, ServerSettings};
+use agentos_net::HttpClient;
 use std::time::Duration;
 
 use agentos_testkit::contract::{BEARER, DIFF, EVENT_STREAM, Subject, state_of, task};
@@ -33,17 +35,17 @@ fn http() -> HttpClient {
 }
 
 fn native(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LlamaCpp::adapter(
+    Box::new(HttpAdapter::new(
         settings(root, key),
-        LlamaCppMode::Completion,
+        LlamaCppService::new(LlamaCppMode::Completion),
         http(),
     ))
 }
 
 fn chat(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LlamaCpp::adapter(
+    Box::new(HttpAdapter::new(
         settings(root, key),
-        LlamaCppMode::OpenAi,
+        LlamaCppService::new(LlamaCppMode::OpenAi),
         http(),
     ))
 }
@@ -130,7 +132,7 @@ async fn every_recorded_state_is_told() {
                 } else {
                     LlamaCppMode::Completion
                 };
-                Box::new(LlamaCpp::adapter(settings, mode, http()))
+                Box::new(HttpAdapter::new(settings, LlamaCppService::new(mode), http()))
             };
             let found = state_of(&fixture, make, stands_for(&fixture), healthy)
                 .await
@@ -153,7 +155,7 @@ async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = model.map(str::to_owned);
-    let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
+    let adapter = HttpAdapter::new(settings, LlamaCppService::new(LlamaCppMode::Completion), http());
     adapter.health_check(Timestamp::from_unix_seconds(0)).await
 }
 
@@ -355,7 +357,7 @@ async fn the_servers_own_template_makes_the_prompt() {
         (settings.max_tokens, settings.temperature) = (Some(256), Some(0.2));
         (settings.top_p, settings.seed) = (Some(0.9), Some(7));
         settings.stop = set.iter().map(|word| (*word).to_owned()).collect();
-        let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
+        let adapter = HttpAdapter::new(settings, LlamaCppService::new(LlamaCppMode::Completion), http());
         adapter
             .run(&task(Duration::from_secs(20)), &NoProgress)
             .await
@@ -439,7 +441,7 @@ async fn a_routers_model_has_a_context_of_its_own() {
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some("a".to_owned());
     settings.context_window = Some(4096);
-    let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
+    let adapter = HttpAdapter::new(settings, LlamaCppService::new(LlamaCppMode::Completion), http());
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.context_window),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{OfferOutcome, ToolCaller as _};
+use agentos_generic_http::{HttpAdapter, OfferOutcome, ServerSettings, ToolCaller as _};
+use agentos_net::HttpClient;
 use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, below_v1, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
@@ -29,7 +30,7 @@ fn http() -> HttpClient {
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LmStudio::adapter(settings(root, key), http()))
+    Box::new(HttpAdapter::new(settings(root, key), LmStudioService, http()))
 }
 
 fn fixture(case: &str) -> Reply {
@@ -87,7 +88,7 @@ async fn every_recorded_state_is_told() {
                 if run {
                     settings.model = Some("qwen/qwen3-coder-30b".to_owned());
                 }
-                Box::new(LmStudio::adapter(settings, http()))
+                Box::new(HttpAdapter::new(settings, LmStudioService, http()))
             };
             let found = state_of(&fixture, make, stands_for(&fixture), unexpected)
                 .await
@@ -116,7 +117,7 @@ async fn probed(path: &'static str, list: Reply, model: &str) -> ToolHealth {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some(model.to_owned());
-    LmStudio::adapter(settings, http())
+    HttpAdapter::new(settings, LmStudioService, http())
         .health_check(Timestamp::from_unix_seconds(0))
         .await
 }
@@ -201,7 +202,7 @@ async fn the_placeholder_is_never_sent() {
         _ => unexpected(request),
     })
     .unwrap();
-    let adapter = LmStudio::adapter(settings(Some(&server.url()), None), http());
+    let adapter = HttpAdapter::new(settings(Some(&server.url()), None), LmStudioService, http());
     let output = adapter
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await
@@ -265,7 +266,9 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
         settings.model = Some(model.to_owned());
         let mut task = task(Duration::from_secs(20));
         task.instruction = "Fix add(). ".repeat(2000);
-        let output = LmStudio::adapter(settings, http()).run(&task, &NoProgress).await;
+        let output = HttpAdapter::new(settings, LmStudioService, http())
+            .run(&task, &NoProgress)
+            .await;
         let asked = server.requests().iter().any(|request| request.method == "POST");
         assert_eq!((asked, output.is_ok()), (sent, sent), "{model} {window}");
         if let Err(error) = output {
@@ -291,7 +294,7 @@ async fn an_offered_tool_goes_to_the_model_that_is_loaded() {
         _ => unexpected(request),
     })
     .unwrap();
-    let adapter = LmStudio::adapter(settings(Some(&server.url()), None), http());
+    let adapter = HttpAdapter::new(settings(Some(&server.url()), None), LmStudioService, http());
     let seen = adapter.offer_tool(20).await.unwrap().unwrap();
     assert_eq!(seen.outcome, OfferOutcome::OtherTool);
     let body = server.requests().last().unwrap().json();

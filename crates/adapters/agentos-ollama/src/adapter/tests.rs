@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{OfferOutcome, OfferedTool, ToolCaller as _};
+use agentos_generic_http::{HttpAdapter, OfferOutcome, OfferedTool, ServerSettings, ToolCaller as _};
+use agentos_net::HttpClient;
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{BEARER, DIFF, JSON_LINES, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
@@ -23,12 +24,12 @@ fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     settings
 }
 
-fn adapter(settings: ServerSettings) -> HttpAdapter<Ollama> {
+fn adapter(settings: ServerSettings) -> HttpAdapter<OllamaService> {
     let config = NetConfig {
         max_body_bytes: 1 << 20,
         ..NetConfig::default()
     };
-    Ollama::adapter(settings, HttpClient::new(config).unwrap())
+    HttpAdapter::new(settings, OllamaService, HttpClient::new(config).unwrap())
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {

@@ -1,5 +1,7 @@
 //! The adapter against recorded answers and against the contract of all adapters.
 
+use agentos_generic_http::{HttpAdapter, ServerSettings};
+use agentos_net::HttpClient;
 use std::time::Duration;
 
 use agentos_testkit::contract::{BEARER, DIFF, EVENT_STREAM, Subject, below_v1, state_of, task};
@@ -34,8 +36,13 @@ fn http() -> HttpClient {
     .unwrap()
 }
 
+fn adapter_for(settings: ServerSettings) -> HttpAdapter<OpenAiService> {
+    let service = OpenAiService::at_address(settings.base_url.as_deref());
+    HttpAdapter::new(settings, service, http())
+}
+
 fn compatible(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(OpenAi::adapter(settings(root, key), http()))
+    Box::new(adapter_for(settings(root, key)))
 }
 
 /// Without a second try, which would wait as the recorded answer says.
@@ -44,10 +51,10 @@ fn once(mut settings: ServerSettings) -> ServerSettings {
     settings
 }
 
-fn vendor(settings: ServerSettings) -> HttpAdapter<OpenAi> {
+fn vendor(settings: ServerSettings) -> HttpAdapter<OpenAiService> {
     HttpAdapter::new(
         settings,
-        OpenAi::at_address(Some("https://api.openai.com/v1")),
+        OpenAiService::at_address(Some("https://api.openai.com/v1")),
         http(),
     )
 }
@@ -90,7 +97,7 @@ async fn every_recorded_state_is_told() {
                 if one_model {
                     Box::new(vendor(once(settings(Some(root), key))))
                 } else {
-                    Box::new(OpenAi::adapter(once(settings(Some(root), key)), http()))
+                    Box::new(adapter_for(once(settings(Some(root), key))))
                 }
             };
             let side = |_: &Recorded| Reply::json(500, &json!({}));
@@ -124,7 +131,7 @@ async fn compatible_servers_are_told_alike() {
             let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
                 let mut settings = once(settings(Some(root), key));
                 settings.model = Some(model.to_owned());
-                Box::new(OpenAi::adapter(settings, http()))
+                Box::new(adapter_for(settings))
             };
             let found = state_of(&fixture, make, &[], |_| Reply::json(500, &json!({}))).await;
             assert_eq!(&found.unwrap(), wanted, "{}", fixture.name());
@@ -139,7 +146,7 @@ async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some("tiny-coder".to_owned());
-    OpenAi::adapter(settings, http())
+    adapter_for(settings)
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await
 }
@@ -265,7 +272,7 @@ async fn the_request_says_what_was_set_and_no_more() {
         path: "src/lib.rs".to_owned(),
         content: "fn add() {}\n".to_owned(),
     });
-    OpenAi::adapter(settings(Some(&server.url()), None), http())
+    adapter_for(settings(Some(&server.url()), None))
         .run(&task, &NoProgress)
         .await
         .unwrap();
@@ -274,7 +281,7 @@ async fn the_request_says_what_was_set_and_no_more() {
     (set.top_p, set.seed, set.stop) = (Some(0.9), Some(7), vec!["END".to_owned()]);
     vendor(set).run(&task, &NoProgress).await.unwrap();
     task.limits.max_output_tokens = Some(99);
-    OpenAi::adapter(settings(Some(&server.url()), None), http())
+    adapter_for(settings(Some(&server.url()), None))
         .run(&task, &NoProgress)
         .await
         .unwrap();
@@ -308,7 +315,7 @@ async fn nothing_is_sent_without_the_key_a_provider_needs() {
     let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.requires_key = true;
-    let adapter = OpenAi::adapter(settings, http());
+    let adapter = adapter_for(settings);
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.detail.as_deref()),
@@ -339,7 +346,7 @@ async fn without_a_name_the_only_model_is_used() {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = None;
-    let adapter = OpenAi::adapter(settings, http());
+    let adapter = adapter_for(settings);
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.model.as_deref()),

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{ANY_MODEL, OfferOutcome, ToolCaller as _};
-use agentos_net::Deadline;
-use agentos_openai::OpenAi;
+use agentos_generic_http::{ANY_MODEL, HttpAdapter, OfferOutcome, ServerSettings, ToolCaller as _};
+use agentos_net::{Deadline, HttpClient};
+use agentos_openai::OpenAiService;
 use agentos_testkit::contract::task;
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
 use agentos_tool::{
@@ -37,21 +37,28 @@ fn adapters(url: &str, key: Option<&str>) -> [(&'static str, Box<dyn Adapter>); 
     [
         (
             "native",
-            Box::new(LlamaCpp::adapter(
+            Box::new(HttpAdapter::new(
                 settings(url, key),
-                LlamaCppMode::Completion,
+                LlamaCppService::new(LlamaCppMode::Completion),
                 http(),
             )),
         ),
         (
             "chat",
-            Box::new(LlamaCpp::adapter(
+            Box::new(HttpAdapter::new(
                 settings(url, key),
-                LlamaCppMode::OpenAi,
+                LlamaCppService::new(LlamaCppMode::OpenAi),
                 http(),
             )),
         ),
-        ("compatible", Box::new(OpenAi::adapter(compatible, http()))),
+        (
+            "compatible",
+            Box::new(HttpAdapter::new(
+                compatible,
+                OpenAiService::at_address(None),
+                http(),
+            )),
+        ),
     ]
 }
 
@@ -205,14 +212,21 @@ async fn a_dropped_run_frees_the_slot() {
     }
 }
 
-/// Weights from a random generator: nothing but the grammar makes an edit of what they babble.
-#[tokio::test]
-async fn noise_under_a_grammar_is_an_edit_of_the_file() {
-    let options = LlamaOptions {
+/// Starts a server whose model has random weights and writes noise. `None` if the server is not installed.
+///
+/// # Errors
+/// If the server does not start.
+fn start_noise() -> std::io::Result<Option<LlamaServer>> {
+    LlamaServer::start(LlamaOptions {
         model_args: &["--kind", "random"],
         ..LlamaOptions::default()
-    };
-    let Some(server) = LlamaServer::start(options).unwrap() else {
+    })
+}
+
+/// Nothing but the grammar makes an edit of the noise.
+#[tokio::test]
+async fn noise_under_a_grammar_is_an_edit_of_the_file() {
+    let Some(server) = start_noise().unwrap() else {
         return;
     };
     let mut task = small_task();
@@ -228,7 +242,7 @@ async fn noise_under_a_grammar_is_an_edit_of_the_file() {
             settings.seed = Some(seed);
             settings.temperature = Some(1.0);
             settings.max_tokens = Some(400);
-            let output = LlamaCpp::adapter(settings, mode, http())
+            let output = HttpAdapter::new(settings, LlamaCppService::new(mode), http())
                 .run(&task, &NoProgress)
                 .await
                 .unwrap();
@@ -265,7 +279,8 @@ async fn an_offered_tool_is_called_by_a_model_that_can() {
         let Some(server) = LlamaServer::start(options).unwrap() else {
             return;
         };
-        let adapter = |mode| LlamaCpp::adapter(settings(server.url(), None), mode, http());
+        let adapter =
+            |mode| HttpAdapter::new(settings(server.url(), None), LlamaCppService::new(mode), http());
         let seen = adapter(LlamaCppMode::OpenAi)
             .offer_tool(20)
             .await
@@ -282,17 +297,13 @@ async fn an_offered_tool_is_called_by_a_model_that_can() {
 /// Noise is no call: either it says something else, or the server cannot read it.
 #[tokio::test]
 async fn an_offered_tool_is_not_called_by_noise() {
-    let options = LlamaOptions {
-        model_args: &["--kind", "random"],
-        ..LlamaOptions::default()
-    };
-    let Some(server) = LlamaServer::start(options).unwrap() else {
+    let Some(server) = start_noise().unwrap() else {
         return;
     };
     for seed in 0..8 {
         let mut settings = settings(server.url(), None);
         (settings.seed, settings.temperature) = (Some(seed), Some(1.0));
-        let offered = LlamaCpp::adapter(settings, LlamaCppMode::OpenAi, http())
+        let offered = HttpAdapter::new(settings, LlamaCppService::new(LlamaCppMode::OpenAi), http())
             .offer_tool(20)
             .await;
         match offered {
@@ -308,15 +319,11 @@ async fn an_offered_tool_is_not_called_by_noise() {
     }
 }
 
-/// The same for a schema: what ends by itself is edits in JSON, whatever they say; what does not is cut, and told. On its
-/// chat wire the server itself refuses what noise made of the form around an answer, and then there is none.
+/// An answer that ends by itself is edits in JSON, whatever they contain. One that is cut off is reported as cut off. On its
+/// chat wire the server itself refuses noise around the answer, and then there is none.
 #[tokio::test]
 async fn noise_under_a_schema_has_its_shape() {
-    let options = LlamaOptions {
-        model_args: &["--kind", "random"],
-        ..LlamaOptions::default()
-    };
-    let Some(server) = LlamaServer::start(options).unwrap() else {
+    let Some(server) = start_noise().unwrap() else {
         return;
     };
     let mut task = small_task();
@@ -329,7 +336,7 @@ async fn noise_under_a_schema_has_its_shape() {
             settings.seed = Some(seed);
             settings.temperature = Some(1.0);
             settings.max_tokens = Some(400);
-            let answer = LlamaCpp::adapter(settings, mode, http())
+            let answer = HttpAdapter::new(settings, LlamaCppService::new(mode), http())
                 .run(&task, &NoProgress)
                 .await;
             let output = match answer {

@@ -8,7 +8,7 @@ use super::*;
 /// What is made of an answer with these chunks, or of one whole document.
 async fn answered(reply: Reply, key: Option<&str>) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
-    OpenAi::adapter(settings(Some(&server.url()), key), http())
+    adapter_for(settings(Some(&server.url()), key))
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await
 }

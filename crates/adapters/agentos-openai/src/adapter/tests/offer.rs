@@ -10,7 +10,7 @@ async fn offered(answer: Value) -> (Result<Option<OfferSeen>, ToolError>, Record
     let server = FakeServer::start(move |_| Reply::json(200, &answer)).unwrap();
     let mut settings = settings(Some(&server.url()), Some("sk-local-0123456789abcdef"));
     settings.retries = 0;
-    let seen = OpenAi::adapter(settings, http()).offer_tool(20).await;
+    let seen = adapter_for(settings).offer_tool(20).await;
     (seen, server.requests().remove(0))
 }
 
@@ -89,8 +89,8 @@ async fn the_organization_is_named_where_it_is_set_and_only_there() {
     for organization in [None, Some("org-fake".to_owned())] {
         let chat = Fixture::load("openai", "run_chat").unwrap().reply();
         let server = FakeServer::start(move |_| chat.clone()).unwrap();
-        let service =
-            OpenAi::at_address(Some("https://api.openai.com/v1")).of_organization(organization.clone());
+        let service = OpenAiService::at_address(Some("https://api.openai.com/v1"))
+            .of_organization(organization.clone());
         let adapter = HttpAdapter::new(settings(Some(&server.url()), None), service, http());
         let _ = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
         adapter

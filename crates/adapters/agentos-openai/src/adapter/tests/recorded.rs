@@ -85,7 +85,7 @@ async fn the_recordings_that_need_a_probe_of_their_own_are_told() {
     let router = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
         let mut settings = once(settings(Some(root), key));
         settings.model = Some("anthropic/claude-sonnet-4.5".to_owned());
-        let service = OpenAi::at_address(Some("https://openrouter.ai/api/v1"));
+        let service = OpenAiService::at_address(Some("https://openrouter.ai/api/v1"));
         Box::new(HttpAdapter::new(settings, service, http()))
     };
     let list = |request: &Recorded| match request.path.as_str() {
@@ -108,7 +108,7 @@ async fn the_recordings_that_need_a_probe_of_their_own_are_told() {
         let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
             let mut settings = once(settings(Some(root), key));
             settings.model = Some("qwen3-coder:30b".to_owned());
-            Box::new(OpenAi::adapter(settings, http()))
+            Box::new(adapter_for(settings))
         };
         let found = state_of(&fixture, make, &[], side).await.unwrap();
         assert_eq!(Some(found), fixture.tool_health, "{case}");
