@@ -629,7 +629,7 @@ def digest_listed(path, most=1 << 20):
     except FileNotFoundError:
         return None
     except Odd:
-        return "no regular file"
+        return "not a regular file"
 
 
 def attestations(folder, most=1 << 60):
@@ -690,7 +690,7 @@ def inspect(folder, repo=None, trusted=(), require=False):
         check_folder(folder)
         return Verification(folder, repo, trusted, require, not is_own(folder, repo)).run()
     except (Odd, OSError, ValueError, RecursionError, subprocess.CalledProcessError) as error:
-        raise Refused(str(error) or "something is no regular file") from error
+        raise Refused(str(error) or "something is not a regular file") from error
 
 
 def verify(folder, repo=None, trusted=(), require=False):
@@ -710,7 +710,7 @@ def main(arguments=None):
         trusted = trusted_keys(args.keys) if args.keys else set()
         found = inspect(args.dir, args.repo, trusted, args.require)
     except (Refused, Odd, OSError, ValueError) as error:
-        print(json.dumps({"ok": False, "refused": str(error) or "no regular file"}))
+        print(json.dumps({"ok": False, "refused": str(error) or "not a regular file"}))
         return 7
     print(json.dumps({"ok": not found.findings, "records": found.count, "redacted": found.redacted,
                       "unproved": found.unproved, "findings": found.findings, "more_findings": found.more}))

@@ -66,19 +66,22 @@ pub(crate) fn find_fault(program: &ProgramFile) -> Option<(&'static str, String)
     let variables = variables.chain(program.base_url_env.keys());
     let mut variables = variables.chain(&program.base_url_variable);
     if let Some(name) = variables.find(|name| !is_variable(name)) {
-        return Some(("program.env", format!("`{name}` is no name of a variable")));
+        return Some((
+            "program.env",
+            format!("`{name}` is not a valid name of a variable"),
+        ));
     }
     let mut places = program.home_files.iter().chain(&program.sign_in);
     if let Some(place) = places.find(|place| !is_below(place)) {
         return Some((
             "program.home_files",
-            format!("`{place}` is no path below the home folder"),
+            format!("`{place}` is not a path below the home folder"),
         ));
     }
     // `*` alone would leave every new file out of the answer.
     let is_name = |name: &str| is_below(name) && !name.contains('/') && name != "*";
     if let Some(name) = program.own_files.iter().find(|name| !is_name(name)) {
-        let must = format!("`{name}` is no name at the top of the copy");
+        let must = format!("`{name}` is not a name at the top of the copy");
         return Some(("program.own_files", must));
     }
     let host = program.hosts.iter().find(|host| split_address(host).is_none());

@@ -319,7 +319,7 @@ fn not_a_file(name: &OsStr, error: Errno) -> TreeError {
     clippy::allow_attributes,
     clippy::unnecessary_cast,
     clippy::useless_conversion,
-    reason = "no conversion on some systems, one on others"
+    reason = "the type differs between systems"
 )]
 pub(crate) fn facts(found: &Stat) -> EntryFacts {
     let mode = found.st_mode as RawMode;

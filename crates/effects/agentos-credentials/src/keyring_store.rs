@@ -120,7 +120,7 @@ fn open_store(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore
         });
     }
     keyring_core::get_default_store().ok_or_else(|| CredentialError::NoKeyring {
-        reason: "this system has none that is known".to_owned(),
+        reason: "no keyring is supported on this system".to_owned(),
     })
 }
 
@@ -133,7 +133,7 @@ fn in_words(error: Error) -> CredentialError {
         },
         Error::PlatformFailure(source) => failed(one_line(&source.to_string())),
         Error::NoDefaultStore => CredentialError::NoKeyring {
-            reason: "this system has none that is known".to_owned(),
+            reason: "no keyring is supported on this system".to_owned(),
         },
         Error::NoEntry => failed("the key does not exist any more".to_owned()),
         Error::BadEncoding(_) | Error::BadDataFormat(_, _) => failed("the stored key is not text".to_owned()),

@@ -39,7 +39,7 @@ pub(crate) fn sync_each(paths: &[&PathBuf], missing: MissingFiles) -> Result<(),
         let thread_panicked = |_| {
             Err(SyncError {
                 path: paths.first().map(|path| path.to_path_buf()).unwrap_or_default(),
-                source: io::Error::other("a thread that syncs files ended early"),
+                source: io::Error::other("a thread that syncs files stopped unexpectedly"),
             })
         };
         threads

@@ -38,7 +38,7 @@ pub enum EvidenceError {
         line: u64,
     },
     /// A number that some readers of JSON would round.
-    #[error("`{at}` holds a number beyond 2^53 - 1, which cannot be recorded exactly")]
+    #[error("`{at}` contains a number greater than 2^53 - 1, which cannot be recorded exactly")]
     NumberTooLarge {
         /// Position in the body, as in `body.usage.tokens`.
         at: String,

@@ -208,7 +208,7 @@ mod tests {
             let error = remove_secrets(json!({ "n": number })).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "`body.n` holds a number beyond 2^53 - 1, which cannot be recorded exactly"
+                "`body.n` contains a number greater than 2^53 - 1, which cannot be recorded exactly"
             );
         }
     }

@@ -415,8 +415,10 @@ impl Store {
             let disk = self.file_system();
             let kept = blob::store_blob(&self.dir, &fragment)?;
             disk.sync(&kept.unsynced).map_err(blob::not_synced)?;
-            tape.set_len(tail.len)
-                .map_err(EvidenceError::io_error("cut a torn line off", &self.tape_path()))?;
+            tape.set_len(tail.len).map_err(EvidenceError::io_error(
+                "remove an incomplete last line from",
+                &self.tape_path(),
+            ))?;
             repairs.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));
         }
         if let Some(behind) = behind {

@@ -26,10 +26,10 @@ pub enum RepoError {
     #[error("the repository `{}` belongs to another user", .0.display())]
     NotOwned(PathBuf),
     /// The repository's work tree is not where its git directory is.
-    #[error("the repository's configuration puts its work tree elsewhere, at `{}`", .0.display())]
+    #[error("the repository's configuration puts its working tree elsewhere, at `{}`", .0.display())]
     WorkTreeElsewhere(PathBuf),
     /// The git directory belongs to another working tree, or does not confirm that it belongs to this one.
-    #[error("the git directory `{}` does not name this folder as its work tree", .0.display())]
+    #[error("the git directory `{}` does not name this folder as its working tree", .0.display())]
     ForeignGitDir(PathBuf),
     /// A path that a landing writes in the git directory is a link, and so leads out of it.
     #[error("`{}` is a symbolic link, which git does not create there", .0.display())]
@@ -41,7 +41,7 @@ pub enum RepoError {
     #[error("the repository is bare: there is no checked-out branch to land on")]
     Bare,
     /// Only the working tree is to be written, and there is none.
-    #[error("the repository is bare: there is no work tree to write to")]
+    #[error("the repository is bare: there is no working tree to write to")]
     NoWorkTree,
     /// The branch has no commit yet.
     #[error("the branch `{0}` has no commit yet")]
@@ -53,7 +53,7 @@ pub enum RepoError {
     #[error("a {} is in progress", .0.as_str())]
     InProgress(Operation),
     /// Files that an earlier landing left in the working tree do not fit to the present commit.
-    #[error("later commits conflict with the files that this run left in the work tree")]
+    #[error("later commits conflict with the files that this run left in the working tree")]
     Overtaken,
     /// The branch is checked out in another working tree.
     #[error("the branch `{branch}` is checked out at `{}`", at.display())]
@@ -172,7 +172,7 @@ impl RepoError {
             Self::NotOwned(_) => Some("if you trust it, add it to git's `safe.directory`"),
             Self::WorkTreeElsewhere(_) => Some("unset `core.worktree` in the repository's configuration"),
             Self::ForeignGitDir(_) => Some(
-                "if it is yours, run `git worktree repair` there for a linked work tree, or else set its `core.worktree`",
+                "if it is yours, run `git worktree repair` there for a linked working tree, or else set its `core.worktree`",
             ),
             Self::LinkInGitDir(_) => Some(
                 "if it is yours, replace the link by the file or folder it leads to, or clone the repository",
@@ -182,9 +182,9 @@ impl RepoError {
             Self::InProgress(_) | Self::BranchInUse { .. } => {
                 Some("finish or abort it first; `git status` says how")
             }
-            Self::BranchCheckedOut { .. } => {
-                Some("run the command in that work tree if no other has the branch, or name another branch")
-            }
+            Self::BranchCheckedOut { .. } => Some(
+                "run the command in that working tree if no other has the branch, or name another branch",
+            ),
             Self::NoIdentity => {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
             }
@@ -270,7 +270,7 @@ pub enum ExecError {
     DirtyOverlap(Vec<String>),
     /// Together with files in the working tree, the folder of this path would be a git directory.
     #[error(
-        "`{0}` cannot be written: with the files in the work tree its folder would be a git directory, and git runs programs that such a folder names"
+        "`{0}` cannot be written: with the files in the working tree, its folder would be a git directory, and git runs programs that such a folder names"
     )]
     GitDirectory(String),
     /// A filter or conversion changes content between the commit and the working tree.
@@ -291,7 +291,7 @@ pub enum ExecError {
     #[error("HEAD is locked by `{}`: another program is switching branches", .0.display())]
     HeadLocked(PathBuf),
     /// The path belongs to another repository inside this working tree.
-    #[error("`{path}` is in another repository, `{repository}`, that lies in this work tree")]
+    #[error("`{path}` is in another repository, `{repository}`, that lies in this working tree")]
     Nested {
         /// Path of the file.
         path: String,
@@ -345,7 +345,7 @@ pub enum ExecError {
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// The change is made and recorded, but the working tree is not completely updated yet.
-    #[error("the change is made, but the work tree could not be updated: {0}")]
+    #[error("the change was made, but the working tree could not be updated: {0}")]
     Unfinished(Box<ExecError>),
 }
 
@@ -413,7 +413,7 @@ impl ExecError {
             ),
             // Removing that obstacle is all that the user has to do.
             Self::Blocked { why, .. } => why.hint(),
-            Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
+            Self::BadJournal(_) => Some("compare the working tree with `git status`, then remove the file"),
             Self::Write { source, .. } => Some(advise_unwritable(source.kind())),
             Self::Git { why, .. } => Some(advise_unwritable(kind_of(why))),
             Self::Unfinished(_) => {

@@ -229,7 +229,7 @@ impl Drop for RunFolders {
 }
 
 fn create_failed() -> impl FnOnce(TreeError) -> SandboxError {
-    tree_failed("make the run's folders")
+    tree_failed("create the run's folders")
 }
 
 fn tree_failed(doing: &'static str) -> impl FnOnce(TreeError) -> SandboxError {

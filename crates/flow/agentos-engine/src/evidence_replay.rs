@@ -299,7 +299,7 @@ impl RunReplayer<'_> {
         let body = self.body_of(record)?;
         let target = self.landing_target(known)?;
         let (Some(landed), Some(decision)) = (known.landed.take(), &known.decision) else {
-            return Err("nothing was decided before it".to_owned());
+            return Err("there is no decision before it".to_owned());
         };
         let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
         let place = LandingTarget {

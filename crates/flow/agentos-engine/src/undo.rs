@@ -98,7 +98,7 @@ fn suggest_git(landing: &RecordedLanding) -> String {
             landing.parent
         ),
     };
-    format!("policy judges the way back like every change; a person can take it with `{way}`")
+    format!("policy judges an undo like every change; a person can undo it with `{way}`")
 }
 
 /// Returns the place where a landing is undone, which is where it landed.
@@ -134,9 +134,9 @@ fn describe_undone(landing: &RecordedLanding, undid: Option<&str>, is_dry: bool)
         .map(|commit| format!(" (commit {commit})"))
         .unwrap_or_default();
     let (takes, lands) = if is_dry {
-        ("would take back", "would land")
+        ("would undo", "would land")
     } else {
-        ("takes back", "lands")
+        ("undoes", "lands")
     };
     let again = undid
         .map(|run| format!("; this undoes an undo: it {lands} the change of run {run} again"))
@@ -164,17 +164,15 @@ fn explain_no_place(
     };
     match short_commit(landing) {
         Some(commit) if !commits.iter().any(is_its) => (
-            format!("this was to take back run {run}, whose commit {commit} is on no branch any more"),
+            format!("this was to undo run {run}, whose commit {commit} is on no branch any more"),
             vec![NextStep::ListRuns, NextStep::NameUndone],
         ),
         Some(_) | None if is_undone => (
-            format!("run {run} is taken back already"),
+            format!("run {run} was undone already"),
             vec![NextStep::ListRuns, NextStep::NameUndone],
         ),
         Some(_) | None => (
-            format!(
-                "the files have changed since run {run}; take the later change back first, or edit by hand"
-            ),
+            format!("the files have changed since run {run}; undo the later change first, or edit by hand"),
             Vec::new(),
         ),
     }
@@ -182,13 +180,13 @@ fn explain_no_place(
 
 fn no_way_back(error: &ChangeError) -> EffectError {
     EffectError::new(Cause::Landing, "no-way-back", error.to_string()).hint(
-        "a link cannot be made by a change: make it by hand, with `ln -s`, and take the rest back with git",
+        "a link cannot be made by a change: create it by hand, with `ln -s`, and undo the rest with git",
     )
 }
 
 fn commit_message(landing: &RecordedLanding) -> String {
     match &landing.commit {
-        Some(commit) => format!("Undo run {}\n\nTakes back commit {commit}.", landing.run),
+        Some(commit) => format!("Undo run {}\n\nUndoes commit {commit}.", landing.run),
         None => format!("Undo run {}", landing.run),
     }
 }
@@ -220,7 +218,7 @@ fn find_landing(
         }
         (None, Some(run)) => {
             let other =
-                usage_error(format!("run `{run}` has landed nothing")).suggest_steps([NextStep::ListRuns]);
+                usage_error(format!("run `{run}` landed nothing")).suggest_steps([NextStep::ListRuns]);
             Err(explain_unfit(tape, run, other)?)
         }
         (None, None) => Err(EffectError::new(

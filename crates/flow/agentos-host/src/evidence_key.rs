@@ -153,7 +153,7 @@ fn make_key(host: &Host, store: KeyStore) -> Result<StoredKey, EffectError> {
         KeyStore::File => (SecretStore::File(key_file(host)?), FILE),
     };
     store.set_key(NAME, &secret).map_err(|error| not_kept(&error))?;
-    tracing::info!(key = %key.public().id(), store = name, "made a key that signs evidence");
+    tracing::info!(key = %key.public().id(), store = name, "created a key that signs evidence");
     Ok(StoredKey { key, store: name })
 }
 

@@ -169,9 +169,9 @@ fn judge_output(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
     found.obeyed = found.lands && dialects.iter().all(|dialect| is_form(*dialect, edit_format));
     found.clean = found.obeyed && is_clean(&landed);
     found.details = match (found.lands, found.obeyed, found.clean) {
-        (false, _, _) => "it means another change than the requested one",
+        (false, _, _) => "it makes another change than the requested one",
         (true, false, _) => "the right change, in another format than the requested one",
-        (true, true, false) => "obeyed, after repairs",
+        (true, true, false) => "followed, after repairs",
         (true, true, true) => "obeyed",
     }
     .to_owned();

@@ -62,7 +62,7 @@ impl Hosting {
                 return Err(EffectError::new(
                     Cause::Internal,
                     "adapter",
-                    "a program is no server",
+                    "a program is not a server",
                 ));
             }
         })

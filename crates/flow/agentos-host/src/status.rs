@@ -233,7 +233,7 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
     let Some(repository) = &report.repository else {
         step(
             NextStep::StartDemo,
-            "see the way of a change from task to commit, without model, key or network",
+            "see the path of a change from task to commit, without model, key or network",
         );
         step(NextStep::CheckHealth, "see which providers answer");
         return steps;
@@ -280,10 +280,10 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
     step(NextStep::LandDiff, "land a diff, or a model's whole reply");
     if let Some(last) = &report.last_run {
         let run = last.run.clone();
-        step(NextStep::ShowRun { run }, "read the last run as a story");
+        step(NextStep::ShowRun { run }, "read the last run step by step");
     }
     if report.last_run.as_ref().is_some_and(|run| run.commit.is_some()) {
-        step(NextStep::UndoRun, "take the last landed run back");
+        step(NextStep::UndoRun, "undo the last landed run");
     }
     steps
 }

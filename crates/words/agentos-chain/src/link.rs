@@ -40,10 +40,10 @@ pub struct SealedRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LinkFault {
     /// The line is not what a writer writes: not canonical JSON, or a hash that does not fit.
-    #[error("the line is not canonical JSON with a hash that fits")]
+    #[error("the line is not canonical JSON, or its hash does not match")]
     Altered,
     /// The record is genuine, and was written after another one.
-    #[error("the record follows another one than the one before it here")]
+    #[error("the record does not follow the record before it")]
     Spliced,
 }
 

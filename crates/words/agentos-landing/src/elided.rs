@@ -124,7 +124,7 @@ pub(crate) fn check_whole_file(
     };
     match new.iter().find(|line| short(&line.text) && !has(&line.text)) {
         Some(line) => {
-            Err(left_out("the file is given with a part left out", line)
+            Err(left_out("the answer leaves out a part of the file", line)
                 .hint("give the whole file, or a diff"))
         }
         None => Ok(()),

@@ -262,7 +262,7 @@ fn a_run_several_back_is_taken_back_and_the_later_ones_stay() {
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
     assert_eq!(repo.read("README.md"), b"# small\nmore\n");
-    // What is taken back already cannot be taken back again.
+    // What was undone already cannot be taken back again.
     let again = run_in(&repo, &["undo", &first, "--json"]);
     assert_eq!(again.code, Some(6), "{again}");
     let output = run_in(&repo, &["undo", &second]);
@@ -314,23 +314,21 @@ fn an_undo_says_what_it_takes_back_and_that_it_undoes_an_undo() {
     let said = first_line(&run_in(&repo, &["undo", "--dry-run"]));
     assert_eq!(
         said,
-        format!(
-            "1 file would land on main; nothing was written; would take back run {first} (commit {commit})"
-        )
+        format!("1 file would land on main; nothing was written; would undo run {first} (commit {commit})")
     );
     let undone = run_in(&repo, &["undo", "--json"]).json().unwrap();
     let second = run_of(&undone);
     let by = head();
     assert_eq!(
         undone["message"],
-        format!("landed 1 file on main as {by}; takes back run {first} (commit {commit})")
+        format!("landed 1 file on main as {by}; undoes run {first} (commit {commit})")
     );
     let said = first_line(&run_in(&repo, &["undo"]));
     let now = head();
     assert_eq!(
         said,
         format!(
-            "landed 1 file on main as {now}; takes back run {second} (commit {by}); this undoes an undo: it lands the \
+            "landed 1 file on main as {now}; undoes run {second} (commit {by}); this undoes an undo: it lands the \
              change of run {first} again"
         )
     );
@@ -350,7 +348,7 @@ fn a_landing_that_is_gone_from_the_history_is_named() {
         (
             &"empty".into(),
             &format!(
-                "this was to take back run {run}, whose commit {commit} is on no branch any more; `agentos evidence list` \
+                "this was to undo run {run}, whose commit {commit} is on no branch any more; `agentos evidence list` \
                  shows the runs; name another run with `agentos undo RUN`"
             )
             .into()
@@ -362,7 +360,7 @@ fn a_landing_that_is_gone_from_the_history_is_named() {
     let again = run_in(&repo, &["undo", &run, "--json"]).json().unwrap();
     let hint = again["hint"].as_str().unwrap();
     assert!(
-        hint.starts_with(&format!("run {run} is taken back already")),
+        hint.starts_with(&format!("run {run} was undone already")),
         "{again:#}"
     );
 }

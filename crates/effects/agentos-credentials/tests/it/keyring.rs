@@ -74,7 +74,7 @@ fn failures_are_told_without_the_bytes_they_carry() {
     the keyring is locked: no prompt was answered [unlock the keyring in your desktop session] [KeepInFile]
     the keyring failed: the bus went away [] []
     the keyring failed: no keyring service answers in this session [] []
-    no keyring is available: this system has none that is known [] [KeepInFile]
+    no keyring is available: no keyring is supported on this system [] [KeepInFile]
     the keyring failed: the stored key is not text [] []
     the keyring failed: the data of the keyring is damaged [] []
     the keyring failed: the keyring accepts at most 2560 characters [] []

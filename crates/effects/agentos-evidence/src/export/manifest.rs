@@ -243,7 +243,7 @@ fn digest_listed(path: &Path, limit: &mut u64) -> Result<Option<String>, Evidenc
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if plain_file::is_odd(&error) || error.kind() == io::ErrorKind::FileTooLarge => {
-            Ok(Some("no regular file".to_owned()))
+            Ok(Some("not a regular file".to_owned()))
         }
         Err(error) => Err(EvidenceError::io_error("read", path)(error)),
     }

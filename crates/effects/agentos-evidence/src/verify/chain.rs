@@ -212,7 +212,7 @@ impl ChainReport {
         self.pins.take(at, record, &body, checks, &mut self.findings)?;
         self.signed.take(at, record, &body, checks, &mut self.findings)?;
         if record.kind == RecordKind::Recovered {
-            let what = fact_of(&body, "what").unwrap_or_else(|| "something a crash left".to_owned());
+            let what = fact_of(&body, "what").unwrap_or_else(|| "something that a crash left".to_owned());
             // The tape may be hostile, and this text is shown to people.
             let what: String = what.chars().take(64).collect();
             push_note(

@@ -109,7 +109,7 @@ impl CheckpointTotals {
     ) -> Result<Result<bool, CheckpointFault>, EvidenceError> {
         let invalid = |detail: &str| Ok(Err((Tampering::SignatureInvalid, detail.to_owned())));
         let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
-            return invalid("the checkpoint does not have the form of one");
+            return invalid("the checkpoint is malformed");
         };
         if checkpoint.key.is_none() && checkpoint.envelopes.is_empty() {
             return Ok(Ok(false));
@@ -147,7 +147,7 @@ impl CheckpointTotals {
     ) -> SignatureCounts {
         if checks.require {
             for run in self.open.keys() {
-                let detail = format!("the run `{run}` has no signed end");
+                let detail = format!("the run `{run}` has no signed checkpoint");
                 findings.push(Finding::new(Tampering::RunUnsigned, None, detail));
             }
         }

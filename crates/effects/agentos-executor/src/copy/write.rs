@@ -87,7 +87,7 @@ pub(super) fn write_all<'l>(
         for handle in handles {
             let ended_early = |_| {
                 Err(ExecError::write("write", root)(io::Error::other(
-                    "a thread that writes files ended early",
+                    "a thread that writes files stopped unexpectedly",
                 )))
             };
             let theirs = handle.join().unwrap_or_else(ended_early);

@@ -176,7 +176,8 @@ fn a_repository_of_its_own_in_the_work_tree_is_not_written_to() {
     let edits = [("lib/own/src/x.txt", text("x\n"))];
     for spec in [TargetSpec::CurrentBranch, TargetSpec::WorkTreeOnly] {
         let error = land(&repo, &spec, &edits).unwrap_err();
-        let expected = "`lib/own/src/x.txt` is in another repository, `lib/own`, that lies in this work tree";
+        let expected =
+            "`lib/own/src/x.txt` is in another repository, `lib/own`, that lies in this working tree";
         assert_eq!(
             (error.code(), error.to_string()),
             ("submodule", expected.to_owned())

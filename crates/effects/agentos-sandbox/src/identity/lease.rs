@@ -91,7 +91,7 @@ fn open_folder() -> Result<File, SandboxError> {
             Ok(folder) => {
                 let found = fstat(&folder).map_err(failed)?;
                 if found.st_uid != 0 || found.st_mode & 0o077 != 0 {
-                    let why = format!("`{above}/{FOLDER}` is not root's alone; remove it");
+                    let why = format!("`{above}/{FOLDER}` does not belong to root alone; remove it");
                     return Err(SandboxError::NotConfined(why));
                 }
                 return Ok(folder.into());

@@ -34,7 +34,7 @@ impl RunFolders {
         let heard = {
             let socket = self.doors().join("refused.sock");
             let heard = crate::refusals::RefusalSocket::open(&socket, self.keeper())
-                .map_err(SandboxError::io("hear what the tool is refused"))?;
+                .map_err(SandboxError::io("receive the calls that the tool was refused"))?;
             spec.refusals = Some(socket);
             heard
         };

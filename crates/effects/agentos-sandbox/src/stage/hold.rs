@@ -120,7 +120,7 @@ fn run_tool(spec: &LaunchSpec, program: &std::path::Path) -> Result<u8, String> 
                 return Ok(u8::try_from(128 + signal as i32).unwrap_or(1));
             }
             Ok(_) | Err(nix::Error::EINTR) => {}
-            Err(error) => return Err(format!("the tool is lost: {error}")),
+            Err(error) => return Err(format!("the tool's process was lost: {error}")),
         }
     }
 }

@@ -214,7 +214,7 @@ impl NewRoot {
         if real.parent().is_none() {
             // The new root lies over `/`, so that showing `/` would show the new root inside itself.
             return Err(format!(
-                "`{}` is the root of the outside and is never shown as a whole",
+                "`{}` is the root of the file system and is never shown as a whole",
                 folder.display()
             ));
         }
@@ -261,7 +261,7 @@ fn become_root() -> Result<(), String> {
     // The same folder twice stacks the old root on the new one, so that no empty folder is needed for it
     // (pivot_root(2), "pivot_root(\".\", \".\")").
     pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
-    umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root stays", top))?;
+    umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root cannot be unmounted", top))?;
     chdir(top).map_err(failed("cannot go to", top))?;
     let fixed =
         MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

@@ -53,7 +53,7 @@ pub(super) fn apply_rules(spec: &LaunchSpec) -> Result<u32, String> {
         {
             Ok(level.min(effective_abi) as u32)
         }
-        _ => Err("Landlock holds only a part of its rules".to_owned()),
+        _ => Err("Landlock enforces only a part of its rules".to_owned()),
     }
 }
 

@@ -32,14 +32,14 @@ fn an_undo_restores_the_text_and_can_be_undone() {
     let (repo, tape) = landed_once();
     let looked = undo(&repo, &tape, "looks", None, true).unwrap();
     assert!(
-        looked.message.contains("would take back run lands (commit "),
+        looked.message.contains("would undo run lands (commit "),
         "{}",
         looked.message
     );
     assert_eq!(repo.text("a.txt").as_deref(), Some("two\n"));
     let undone = undo(&repo, &tape, "undoes", None, false).unwrap();
     assert!(
-        undone.message.contains("; takes back run lands (commit "),
+        undone.message.contains("; undoes run lands (commit "),
         "{}",
         undone.message
     );
@@ -70,7 +70,7 @@ fn a_landing_whose_receipt_is_lost_is_known_by_its_commit() {
     assert!(land_answer(&repo, &mut killed, "killed", DIFF).commit.is_some());
     let undone = undo(&repo, &tape, "undoes", None, false).unwrap();
     assert!(
-        undone.message.contains("takes back run killed (commit "),
+        undone.message.contains("undoes run killed (commit "),
         "{}",
         undone.message
     );
@@ -99,7 +99,7 @@ fn what_cannot_be_taken_back_says_why() {
             "a run that landed nothing",
             Some("refused"),
             "usage",
-            "run `refused` has landed nothing",
+            "run `refused` landed nothing",
         ),
     ];
     let refused = land_answer(&repo, &mut tape.begin_run("refused"), "refused", DIFF);
@@ -129,7 +129,7 @@ fn an_undo_without_a_place_says_what_became_of_the_landing() {
         (
             "back already",
             |repo| repo.commit_files(&[("a.txt", "one\n")]),
-            "run lands is taken back already",
+            "run lands was undone already",
         ),
         (
             "gone from the history",
