@@ -2,7 +2,7 @@
 //!
 //! Owns: the fields of a profile, the order of the layers, and the origin of each value. Never: reads a file or the
 //! environment, stores a key in a profile, or lets a repository send a user's key to another address. Start at
-//! [`resolve`].
+//! [`resolve_profile`].
 
 mod abilities;
 mod builtin;

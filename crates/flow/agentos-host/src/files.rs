@@ -30,7 +30,7 @@ pub fn read_file(environment: &Environment, path: &Path, limit: u64) -> Result<V
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`file`], and if it is not UTF-8.
+/// As [`read_file`], and if it is not UTF-8.
 pub fn read_text_file(environment: &Environment, path: &Path, limit: u64) -> Result<String, EffectError> {
     let bytes = read_file(environment, path, limit)?;
     String::from_utf8(bytes).map_err(|_| {
@@ -43,7 +43,7 @@ pub fn read_text_file(environment: &Environment, path: &Path, limit: u64) -> Res
 /// which may be a pipe as in `<(...)`, it must not be a FIFO or a device: opening one could block forever.
 ///
 /// # Errors
-/// As [`text_file`], and if it is not a regular file, or a link that is refused.
+/// As [`read_text_file`], and if it is not a regular file, or a link that is refused.
 pub fn read_settings_file(
     environment: &Environment,
     path: &Path,

@@ -133,7 +133,7 @@ pub fn key_status(host: &Host, resolved: &ResolvedProfile) -> KeyStatus {
     }
     let lookup = find_key(&user_stores(host), &resolved.profile.api_key_ref);
     let problems = describe_problems(&lookup);
-    // The same order as in `usable`: a stored key that may be sent is used before a variable that may not.
+    // The same order as in `find_usable_key`: a stored key that may be sent is used before a variable that may not.
     let stored = lookup
         .found
         .as_ref()
