@@ -88,6 +88,7 @@ pub struct Outcome {
     pub check: Option<Tried>,
     /// Attempts made by the tool; 0 when there was no tool.
     pub attempts: u32,
+    // A whole number: the sum of fractions would depend on the order of the attempts.
     /// Cost of the tokens of all attempts by the profile's price, in millionths of a US dollar. `None` if the cost of one
     /// attempt is unknown.
     pub cost_micro_usd: Option<u64>,

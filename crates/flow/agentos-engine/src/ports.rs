@@ -159,6 +159,8 @@ impl Writes {
     /// Returns the name in JSON, on the tape and in the hashes of a consent.
     #[must_use]
     pub fn as_str(self) -> &'static str {
+        // The tape and the hashes of every consent contain these words: another spelling would void the requests that
+        // wait, and runs of earlier versions could not be replayed.
         match self {
             Self::CommitAndWorkTree => "commit-and-work-tree",
             Self::CommitOnly => "commit-only",
@@ -235,6 +237,8 @@ pub trait Measured {
     fn state(&self) -> StateMeasurement;
     /// Returns the paths of the working tree that differ from `later`, at most `limit`.
     fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String>;
+    // Measurements reach the flow as trait objects, and only their implementation knows the fields to compare. It gets
+    // its own type back here; no run accounts for the differences of a foreign one.
     /// Returns the concrete value, for comparison inside one implementation.
     fn as_any(&self) -> &dyn std::any::Any;
 }
