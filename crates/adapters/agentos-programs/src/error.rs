@@ -107,7 +107,8 @@ impl AgentError {
 
     /// Converts the error for the engine. After a timeout, the latency is at least the time limit.
     pub(crate) fn into_tool_error(self, latency_ms: u64) -> ToolError {
-        let category = self.category();
+        let category = self.error_category();
+        let (fix, next) = self.suggest_advice();
         let health = matches!(category, ErrorCategory::Config).then_some(HealthStatus::NotConfigured);
         // A run that was killed returns no report, so `latency_ms` may still be 0.
         let (failure, latency_ms) = if let Self::Sandbox(SandboxError::OutOfTime(limit)) = &self {
@@ -123,7 +124,7 @@ impl AgentError {
             health,
             message: self.to_string(),
             causes: list_causes(&self),
-            advice: ToolAdvice::new(self.fix().map(str::to_owned), self.next_steps()),
+            advice: ToolAdvice::new(fix.map(str::to_owned), next),
             endpoint: None,
             latency_ms,
         }
@@ -153,12 +154,11 @@ impl AgentError {
             Self::Said { .. } => "no-answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
             Self::NotIgnored(_) | Self::OfGit(_) => "not-ignored",
-
             Self::Secret(_) => "secret",
         }
     }
 
-    fn category(&self) -> ErrorCategory {
+    fn error_category(&self) -> ErrorCategory {
         match self {
             Self::NoProgram(_)
             | Self::NotIgnored(_)
@@ -189,45 +189,34 @@ impl AgentError {
         }
     }
 
-    fn fix(&self) -> Option<&'static str> {
+    /// Returns what to do about the error: a sentence, steps, or nothing if the cause is a matter of the program itself.
+    fn suggest_advice(&self) -> (Option<&'static str>, Vec<NextStep>) {
         match self {
-            Self::NoProgram(_) => Some("install it, or name it by its absolute path"),
-            Self::Sandbox(error) => error.hint(),
-            Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
-            Self::OfGit(_) => {
-                Some("share a folder of built or installed files, such as `target` or `node_modules`")
-            }
-            Self::Secret(_) => Some("add to the task that no key or token may be written into a file"),
-            Self::Failed { .. }
-            | Self::Protocol { .. }
-            | Self::Said { .. }
+            Self::NoProgram(_) => (Some("install it, or name it by its absolute path"), Vec::new()),
+            Self::Sandbox(error) => (error.hint(), error.next_steps()),
+            Self::NotIgnored(_) => (
+                Some("share folders that `.gitignore` names; all others are in the copy"),
+                Vec::new(),
+            ),
+            Self::OfGit(_) => (
+                Some("share a folder of built or installed files, such as `target` or `node_modules`"),
+                Vec::new(),
+            ),
+            Self::Secret(_) => (
+                Some("add to the task that no key or token may be written into a file"),
+                Vec::new(),
+            ),
+            // The sandbox may hide a folder that the program needs, and only the program's own output says which.
+            Self::Failed { .. } => (None, vec![NextStep::AllowReading, NextStep::ShowTranscript]),
+            Self::Protocol { .. } => (None, vec![NextStep::CheckProtocol]),
+            Self::Said { .. }
             | Self::Acp { .. }
             | Self::Copy(_)
             | Self::Thread
             | Self::Unreadable { .. }
             | Self::TooLarge(_)
             | Self::TooMany(_)
-            | Self::TooDeep(_) => None,
-        }
-    }
-
-    fn next_steps(&self) -> Vec<NextStep> {
-        match self {
-            Self::Sandbox(error) => error.next_steps(),
-            Self::Failed { .. } => vec![NextStep::AllowReading, NextStep::ShowTranscript],
-            Self::Protocol { .. } => vec![NextStep::CheckProtocol],
-            Self::NoProgram(_)
-            | Self::NotIgnored(_)
-            | Self::OfGit(_)
-            | Self::Secret(_)
-            | Self::Said { .. }
-            | Self::Acp { .. }
-            | Self::Copy(_)
-            | Self::Thread
-            | Self::Unreadable { .. }
-            | Self::TooLarge(_)
-            | Self::TooMany(_)
-            | Self::TooDeep(_) => Vec::new(),
+            | Self::TooDeep(_) => (None, Vec::new()),
         }
     }
 }

@@ -87,6 +87,7 @@ impl Connection {
             return error;
         }
         ToolError {
+            // Only the outside knows why: the connection was attempted there, before the child started.
             causes: self.obstacle.iter().map(ToString::to_string).collect(),
             ..error
         }

@@ -99,6 +99,7 @@ impl Places {
             });
             all.extend(used.flat_map(|(_, read)| read.iter().map(|folder| home.join(folder))));
         }
+        // rustup's programs are links to one file, which starts the real ones from this folder.
         all.extend(self.rustup_home.clone());
         all.retain(|place| self.may_show(place));
         // A file outside of these folders is shown alone: its folder may contain anything of the user's.
