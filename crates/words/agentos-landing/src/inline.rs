@@ -13,8 +13,8 @@ pub(crate) enum InlineSearch {
     AllFound(Vec<usize>, Vec<LineSplice>),
     /// At least one edit has no search text, or its text does not occur as written: all are placed by lines.
     UseLines,
-    /// The text of this edit has no place of its own.
-    Missed(usize, PlaceMiss),
+    /// The texts of these edits have no place of their own.
+    Missed(Vec<(usize, PlaceMiss)>),
 }
 
 /// Occurrence of the text of one edit.
@@ -39,7 +39,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
         offset += line.full.len();
     }
     let mut found: Vec<InlineMatch<'_>> = Vec::new();
-    let mut inside = None;
+    let mut misses = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
         let Some(inline) = &hunk.inline else {
             return InlineSearch::UseLines;
@@ -56,7 +56,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
             [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
-                inside = inside.or(Some((index, PlaceMiss::AlreadyApplied(line_at(&starts, *only)))));
+                misses.push((index, PlaceMiss::AlreadyApplied(line_at(&starts, *only))));
             }
             [only] => {
                 let to = only + search.len();
@@ -65,10 +65,9 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
                 let last = line_at(&starts, to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
                     // `add(a)` must not be replaced inside `pad(a)`.
-                    inside = inside.or(Some((index, PlaceMiss::InWord(first))));
-                }
-                if lines.get(first).is_some_and(|line| is_outdented(line, inline)) {
-                    inside = inside.or(Some((index, PlaceMiss::Outdented(first))));
+                    misses.push((index, PlaceMiss::InWord(first)));
+                } else if lines.get(first).is_some_and(|line| is_outdented(line, inline)) {
+                    misses.push((index, PlaceMiss::Outdented(first)));
                 }
                 found.push(InlineMatch {
                     from: *only,
@@ -81,13 +80,14 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             // Other tools take the first of two occurrences and may change the wrong one.
             several => {
                 let places = several.iter().map(|at| line_at(&starts, *at)).collect();
-                return InlineSearch::Missed(index, PlaceMiss::Several(places));
+                return InlineSearch::Missed(vec![(index, PlaceMiss::Several(places))]);
             }
         }
     }
-    match inside {
-        Some((index, miss)) => InlineSearch::Missed(index, miss),
-        None => splice_matches(lines, content, &starts, &found),
+    if misses.is_empty() {
+        splice_matches(lines, content, &starts, &found)
+    } else {
+        InlineSearch::Missed(misses)
     }
 }
 
@@ -171,7 +171,7 @@ fn splice_matches(
         _ => None,
     });
     if let Some((index, line)) = meet {
-        return InlineSearch::Missed(index, PlaceMiss::Overlap(vec![line]));
+        return InlineSearch::Missed(vec![(index, PlaceMiss::Overlap(vec![line]))]);
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)

@@ -12,6 +12,7 @@
 //! | resolve | `resolve` | for each part the path it means and what happens there |
 //! | plan | `plan`, `merge`, `whole` | for each path its new content |
 //! | place | `placement`, `locate`, `inline` | for each hunk its one place in the file |
+//! | see what is done | `applied` | for each hunk without a place, whether its result is in the file |
 //! | splice | `splice` | the new bytes |
 //! | check | `checks`, `path` | refusals for links, submodules and colliding names |
 //! | render | `change`, `canonical` | the `Change` and its canonical diff |
@@ -19,6 +20,7 @@
 //! `readings` repairs an answer that was damaged as a whole and starts again. `findings` and `result_facts` state
 //! facts that policy judges. `report`, `refusal` and `feedback` are how the outcome is reported.
 
+mod applied;
 mod base;
 mod budget;
 mod canonical;

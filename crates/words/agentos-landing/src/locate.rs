@@ -39,7 +39,7 @@
 //! | one | the hunk lands there |
 //! | several, one fits with the other hunks | the hunk lands there |
 //! | several | [`PlaceMiss::Several`]: refused as `ambiguous`, with the lines of all |
-//! | none, but the result of the hunk is in the file | refused as `empty`: it was applied before |
+//! | none, but the whole result of the hunk is in the file (module `applied`) | refused as `empty`: it was applied before |
 //! | none | [`PlaceMiss::Nowhere`]: refused as `does-not-apply`; similar lines are only suggested |
 //!
 //! # What goes wrong without a step

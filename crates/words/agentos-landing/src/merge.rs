@@ -106,16 +106,14 @@ pub(crate) fn carry_over(
         .into());
     };
     if is_result {
-        for hunk in &mut report.hunks {
-            hunk.status = HunkStatus::AlreadyThere;
-            hunk.found_line = None;
-            hunk.rung = None;
-            hunk.refusal = Some(placement::already_there_refusal());
-        }
-        return Err(already_changed(&report.path).into());
+        return Err(report_all_there(report).into());
     }
     let base_lines = split_lines(&old.content);
     let since = line_edits(&full_lines(&target.lines), &full_lines(&base_lines));
+    // The bytes before and after are known, so this proves the change without a look at the text next to it.
+    if splices.iter().all(|splice| was_made(splice, &since, &base_lines)) {
+        return Err(report_all_there(report).into());
+    }
     let Some(moved) = shift_splices(&splices, &since) else {
         return Err(conflict_refusal(old, hunks, budget, report).into());
     };
@@ -123,6 +121,30 @@ pub(crate) fn carry_over(
         hunk.rung = Some(Rung::Merged);
     }
     Ok(Arc::from(join_splices(&base_lines, &moved)))
+}
+
+/// Reports every hunk as applied before, and returns the refusal of the file.
+pub(crate) fn report_all_there(report: &mut FileReport) -> Refusal {
+    for hunk in &mut report.hunks {
+        hunk.status = HunkStatus::AlreadyThere;
+        hunk.found_line = None;
+        hunk.rung = None;
+        hunk.refusal = Some(placement::already_there_refusal());
+    }
+    already_changed(&report.path)
+}
+
+/// Returns true if the base has exactly this splice at exactly this place, compared with what the tool saw.
+fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: &[TextLine<'_>]) -> bool {
+    let at = since.partition_point(|edit| edit.old.start < splice.start);
+    let Some(edit) = since
+        .get(at)
+        .filter(|edit| edit.old == (splice.start..splice.end))
+    else {
+        return false;
+    };
+    let new = base_lines.get(edit.new.clone()).unwrap_or_default();
+    full_lines(new).concat() == splice.bytes
 }
 
 /// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.

@@ -2,16 +2,15 @@
 //!
 //! Owns: the outcome of each hunk. Never: lands a file in which one hunk has no place.
 
-use std::collections::HashSet;
-
+use crate::applied::{self, AppliedState};
 use crate::budget::WorkBudget;
 use crate::locate::{
-    HunkPlace, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
-    place_above_anchor, suggest_places,
+    HunkPlace, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order, place_above_anchor,
+    suggest_places,
 };
-use crate::parse::{EditBody, Hunk, HunkLine, LineMark, new_repair};
+use crate::parse::{EditBody, Hunk, HunkLine, new_repair};
 use crate::splice::{LineSplice, hunk_splices};
-use crate::text::{TextLine, excerpt};
+use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
 /// Maximum number of lines of an excerpt in a report.
@@ -47,8 +46,8 @@ pub(crate) fn place_hunks(
         inline::InlineSearch::AllFound(places, splices) => {
             return Ok(place_inline(&sought, &places, splices));
         }
-        inline::InlineSearch::Missed(index, why) => {
-            return miss_inline(target, &sought, index, why, budget);
+        inline::InlineSearch::Missed(misses) => {
+            return miss_inline(target, &sought, misses, budget);
         }
         inline::InlineSearch::UseLines => {}
     }
@@ -61,9 +60,9 @@ pub(crate) fn place_hunks(
         let mut report = blank_report(at, one);
         match found {
             Ok(place) => {
-                let there = already_there(&target.lines, one, &place, budget)?;
-                match hunk_splices(&target.lines, one.hunk, &place) {
-                    Ok(mut new) if !there => {
+                let state = applied::judge_placed(&target.lines, one, &place, budget)?;
+                match (hunk_splices(&target.lines, one.hunk, &place), state) {
+                    (Ok(mut new), AppliedState::Absent) => {
                         report_landed(&mut report, one, &place);
                         if let Some(anchor) = missing_anchor(target, one, budget)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
@@ -72,12 +71,16 @@ pub(crate) fn place_hunks(
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
-                    Ok(_) => {
+                    (Ok(_), AppliedState::Proven(start)) => {
                         complete = false;
-                        report_already_there(&mut report, place.start);
+                        report_already_there(&mut report, start);
+                    }
+                    (Ok(_), AppliedState::Unproven(start)) => {
+                        complete = false;
+                        show_miss(target, one, &mut report, &MissExplanation::unproven(start));
                     }
                     // An added line that cannot be converted makes the hunk unusable, just as a line that is missing.
-                    Err(_) => {
+                    (Err(_), _) => {
                         complete = false;
                         report_miss(target, one, &mut report, PlaceMiss::Nowhere, budget)?;
                     }
@@ -90,6 +93,7 @@ pub(crate) fn place_hunks(
         }
         reports.push(report);
     }
+    withdraw_contested(target, &sought, &mut reports);
     // Hunks are placed in the order of the answer, but splices are joined from the top of the file down.
     all.sort_by_key(|splice| (splice.start, splice.end));
     Ok(collect_placed(&sought, reports, all, complete, &placed))
@@ -137,8 +141,7 @@ fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<Li
 fn miss_inline(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    index: usize,
-    why: PlaceMiss,
+    misses: Vec<(usize, PlaceMiss)>,
     budget: &mut WorkBudget,
 ) -> Result<PlacedHunks, Refusal> {
     let mut reports: Vec<HunkReport> = sought
@@ -146,9 +149,12 @@ fn miss_inline(
         .enumerate()
         .map(|(at, one)| blank_report(at, one))
         .collect();
-    if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
-        report_miss(target, one, report, why, budget)?;
+    for (index, why) in misses {
+        if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
+            report_miss(target, one, report, why, budget)?;
+        }
     }
+    withdraw_contested(target, sought, &mut reports);
     Ok(PlacedHunks {
         reports,
         splices: None,
@@ -157,14 +163,19 @@ fn miss_inline(
 }
 
 fn blank_report(at: usize, one: &SoughtHunk<'_, '_>) -> HunkReport {
+    unplaced_report(at, one.hunk)
+}
+
+/// Returns the report of a hunk before anything is known about its place. `at` counts from 0.
+pub(crate) fn unplaced_report(at: usize, hunk: &Hunk<'_>) -> HunkReport {
     HunkReport {
         index: u32::try_from(at + 1).unwrap_or(u32::MAX),
         status: HunkStatus::Refused,
         rung: None,
-        stated_line: one.hunk.stated.old_start,
+        stated_line: hunk.stated.old_start,
         found_line: None,
         candidates: Vec::new(),
-        repairs: one.hunk.repairs.clone(),
+        repairs: hunk.repairs.clone(),
         refusal: None,
         expected: Vec::new(),
         actual: Vec::new(),
@@ -193,77 +204,23 @@ pub(crate) fn already_there_refusal() -> Refusal {
         .hint("leave this hunk out")
 }
 
-/// Returns true if the result of the hunk is already at its place: to land it would apply it twice.
-fn already_there(
-    lines: &[TextLine<'_>],
-    one: &SoughtHunk<'_, '_>,
-    place: &HunkPlace,
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
-    let has = |mark: LineMark| one.hunk.lines.iter().any(|line| line.mark == mark);
-    if one.old.is_empty() || !(has(LineMark::Add) || has(LineMark::Remove)) {
-        return Ok(false);
-    }
-    let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
-    if has(LineMark::Remove) {
-        return is_wrapped_already(lines, one, &new, place, budget);
-    }
-    // The context of an insertion still matches after the insertion was applied. Added lines at the edge of the hunk
-    // are then right next to the context, so they are looked for there.
-    let end = place.start + one.old.len();
-    Ok(
-        (one.trail == 0 && same_lines(lines, place.start, &new) == new.len())
-            || (one.lead == 0
-                && end
-                    .checked_sub(new.len())
-                    .is_some_and(|start| same_lines(lines, start, &new) == new.len())),
-    )
-}
-
-/// Returns true if the hunk keeps its removed lines inside its result, and that result is already around its place,
-/// as when a line was wrapped in a block before.
-fn is_wrapped_already(
-    lines: &[TextLine<'_>],
-    one: &SoughtHunk<'_, '_>,
-    new: &[&HunkLine<'_>],
-    place: &HunkPlace,
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
-    // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
-    // context: git writes no such hunk, so its stated line proves nothing.
-    let added: HashSet<&[u8]> = new
+/// Refuses the hunks whose results were taken from the same lines of the file: at most one of them was applied.
+fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], reports: &mut [HunkReport]) {
+    let proven: Vec<(usize, usize)> = reports
         .iter()
-        .filter(|line| line.mark == LineMark::Add)
-        .map(|line| line.text.as_ref())
+        .enumerate()
+        .filter(|(_, report)| report.status == HunkStatus::AlreadyThere)
+        .filter_map(|(at, report)| Some((at, usize::try_from(report.found_line?.checked_sub(1)?).ok()?)))
         .collect();
-    let mut old = one.old.iter();
-    let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_ref()));
-    let bare = one.lead == 0 && one.trail == 0;
-    let as_stated = place.level == MatchLevel::Exact && one.stated == Some(place.start) && !(again && bare);
-    let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
-    // A result that is shorter than the old lines cannot contain them and more.
-    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != MatchLevel::Exact);
-    if as_stated || !says || !grows {
-        return Ok(false);
-    }
-    let first = (place.start + one.old.len()).saturating_sub(new.len());
-    for start in first..=place.start {
-        let same = same_lines(lines, start, new);
-        budget.spend(same + 1)?;
-        if same == new.len() {
-            return Ok(true);
+    let contested = applied::contested(sought, &proven);
+    for (at, start) in &proven {
+        if contested.contains(at)
+            && let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at))
+        {
+            *report = blank_report(*at, one);
+            show_miss(target, one, report, &MissExplanation::unproven(*start));
         }
     }
-    Ok(false)
-}
-
-/// Counts how many lines of the file from `start` on are equal to `new`, one after the other.
-fn same_lines(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
-    let here = lines.get(start..).unwrap_or_default();
-    let pairs = here.iter().zip(new);
-    pairs
-        .take_while(|(line, new)| line.text == new.text.as_ref())
-        .count()
 }
 
 /// Fills the report of a hunk that has no place.
@@ -274,12 +231,6 @@ fn report_miss(
     why: PlaceMiss,
     budget: &mut WorkBudget,
 ) -> Result<(), Refusal> {
-    report.expected = one
-        .old
-        .iter()
-        .take(SHOWN_LINES)
-        .map(|line| excerpt(&line.text, SHOWN_CHARS))
-        .collect();
     let because = match why {
         PlaceMiss::AlreadyApplied(start) => Err(start),
         PlaceMiss::Nowhere => explain_nowhere(target, one, budget)?,
@@ -314,13 +265,24 @@ fn report_miss(
             starts,
         )),
     };
-    let because = match because {
-        Ok(because) => because,
+    match because {
+        Ok(because) => show_miss(target, one, report, &because),
         Err(start) => {
+            show_expected(one, report);
             report_already_there(report, start);
-            return Ok(());
         }
-    };
+    }
+    Ok(())
+}
+
+/// Fills the report of a refused hunk from the explanation.
+fn show_miss(
+    target: &TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    report: &mut HunkReport,
+    because: &MissExplanation,
+) {
+    show_expected(one, report);
     report.candidates = because.starts.iter().map(|start| line_number(*start)).collect();
     let nearby = because
         .starts
@@ -333,7 +295,15 @@ fn report_miss(
         .map(|line| excerpt(line.text, SHOWN_CHARS))
         .collect();
     report.refusal = Some(Refusal::new(because.code, because.message).hint(because.hint));
-    Ok(())
+}
+
+fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
+    report.expected = one
+        .old
+        .iter()
+        .take(SHOWN_LINES)
+        .map(|line| excerpt(&line.text, SHOWN_CHARS))
+        .collect();
 }
 
 /// Explanation of a miss: text of the refusal and the lines it is about.
@@ -353,6 +323,16 @@ impl MissExplanation {
             starts,
         }
     }
+
+    /// Explains that the lines of the result are in the file without a proof that the hunk was applied.
+    fn unproven(start: usize) -> Self {
+        Self {
+            code: RefusalCode::DoesNotApply,
+            message: "the lines that this hunk leaves are in the file, but nothing shows that the hunk put them there",
+            hint: "compare the file with what the change should do; show the lines next to it as context",
+            starts: vec![start],
+        }
+    }
 }
 
 /// Explains why the old lines of a hunk are not in the file. The inner result is `Err` with the place of its result
@@ -362,8 +342,10 @@ fn explain_nowhere(
     one: &SoughtHunk<'_, '_>,
     budget: &mut WorkBudget,
 ) -> Result<Result<MissExplanation, usize>, Refusal> {
-    if let Some(start) = find_result(target, one, budget)? {
-        return Ok(Err(start));
+    match applied::find_applied(target, one, budget)? {
+        AppliedState::Proven(start) => return Ok(Err(start)),
+        AppliedState::Unproven(start) => return Ok(Ok(MissExplanation::unproven(start))),
+        AppliedState::Absent => {}
     }
     let (message, starts) = match place_above_anchor(target, one, budget)? {
         Some(start) => (
@@ -381,38 +363,6 @@ fn explain_nowhere(
         hint: "copy the lines exactly as they are in the file",
         starts,
     }))
-}
-
-/// Returns the one place at which the new lines of a hunk are in the file, which shows that it was applied before.
-/// Returns `None` if there is no such place, or more than one.
-fn find_result(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
-) -> Result<Option<usize>, Refusal> {
-    let lines: Vec<HunkLine<'_>> = one
-        .hunk
-        .lines
-        .iter()
-        .filter(|line| line.is_new())
-        .map(|line| HunkLine {
-            mark: LineMark::Context,
-            ..line.clone()
-        })
-        .collect();
-    // Single brackets and empty lines are everywhere, so finding them proves nothing.
-    if lines.iter().all(|line| crate::text::trim(&line.text).len() < 2) {
-        return Ok(None);
-    }
-    let result = Hunk {
-        lines,
-        ..Hunk::default()
-    };
-    let places = crate::locate::find_candidates(target, &SoughtHunk::new(&result), budget)?;
-    Ok(match places.as_slice() {
-        [only] => Some(only.start),
-        _ => None,
-    })
 }
 
 /// Returns the bytes of a new file that has these lines.

@@ -214,17 +214,46 @@ fn plan_path(
             Ok(vec![(path, Some(old.clone()), None)])
         }
         (PathAction::Modify, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, base, options, budget, report)?;
+            let new = content::modified_state(&parts, old, mode, base, options, budget, report);
+            let others = mode.is_none_or(|mode| mode == old.mode);
+            let new = check_rest(new, &parts, others, &path)?;
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
         (PathAction::Move { from, copy }, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, base, options, budget, report)?;
+            let new = content::modified_state(&parts, old, mode, base, options, budget, report);
+            let new = check_rest(new, &parts, false, &path)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
                 states.push((from.clone(), Some(old.clone()), None));
             }
             Ok(states)
         }
+    }
+}
+
+/// Requires that the lines, the mode and the name of an edit were all applied before, or none of them. `others` is
+/// true if the edit changes neither mode nor name, or if they are changed already.
+fn check_rest(
+    new: Result<FileState, StopReason>,
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
+    others: bool,
+    path: &RepoPath,
+) -> Result<FileState, StopReason> {
+    let applied = parts
+        .iter()
+        .find_map(|(_, resolved)| resolved.unless_applied.clone());
+    match (new, applied) {
+        (Err(StopReason::Refused(refusal)), _) if refusal.code == RefusalCode::Empty => {
+            if others {
+                return Err(refusal.into());
+            }
+            let message = format!("`{path}` has the lines of this change already, but not its mode or name");
+            Err(Refusal::new(RefusalCode::DoesNotApply, message)
+                .at(path.as_str())
+                .into())
+        }
+        (Ok(_) | Err(StopReason::Refused(_)), Some(refusal)) => Err(refusal.into()),
+        (new, _) => new,
     }
 }
 

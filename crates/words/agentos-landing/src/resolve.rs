@@ -46,6 +46,9 @@ pub(crate) struct ResolvedPart {
     pub id: Option<String>,
     /// Repairs of the names.
     pub repairs: Vec<Repair>,
+    /// Refusal of the part unless its hunks were applied before, since its mode or its name was. `None` if neither
+    /// was.
+    pub unless_applied: Option<Refusal>,
 }
 
 /// Reason to stop: a refusal, or a base that cannot be read.
@@ -90,6 +93,7 @@ pub(crate) fn resolve_part(
         id: None,
         repairs: named.repairs,
         path: named.path,
+        unless_applied: None,
     };
     if let Some(from) = named.from {
         return resolve_move(resolved, from, edit, base, file_bytes);
@@ -108,7 +112,7 @@ pub(crate) fn resolve_part(
         });
         resolved.id = Some(id);
     }
-    check_old_mode(edit, &resolved)?;
+    check_old_mode(edit, &mut resolved)?;
     Ok(resolved)
 }
 
@@ -124,19 +128,7 @@ fn resolve_move(
     file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
     let Some(entry) = base.entry(from.as_str())? else {
-        // The move was made before: the target exists and the source is gone.
-        if edit.hunks().is_empty() && base.entry(resolved.path.as_str())?.is_some() {
-            return Err(refuse_path(
-                RefusalCode::Empty,
-                &resolved.path,
-                "already exists, and the source of the move does not",
-            ));
-        }
-        return Err(refuse_path(
-            RefusalCode::DoesNotApply,
-            &from,
-            "does not exist, so it cannot be moved",
-        ));
+        return moved_before(resolved, &from, edit, base, file_bytes);
     };
     let there = base.entry(resolved.path.as_str())?;
     if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
@@ -152,7 +144,47 @@ fn resolve_move(
         from,
         copy: edit.extended.copy,
     };
-    check_old_mode(edit, &resolved)?;
+    check_old_mode(edit, &mut resolved)?;
+    Ok(resolved)
+}
+
+/// Resolves a move whose source does not exist. It was made before if its target exists and has the result of its
+/// hunks. A copy leaves its source, so one without a source was never made.
+fn moved_before(
+    mut resolved: ResolvedPart,
+    from: &RepoPath,
+    edit: &FileEdit<'_>,
+    base: &dyn Base,
+    file_bytes: usize,
+) -> Result<ResolvedPart, StopReason> {
+    let missing = || {
+        refuse_path(
+            RefusalCode::DoesNotApply,
+            from,
+            "does not exist, so it cannot be moved",
+        )
+    };
+    let entry = base.entry(resolved.path.as_str())?;
+    let Some(entry) = entry.filter(|entry| !edit.extended.copy && matches!(entry.kind, EntryKind::File(_)))
+    else {
+        return Err(missing());
+    };
+    if edit.hunks().is_empty()
+        && resolved
+            .mode
+            .is_none_or(|mode| entry.kind == EntryKind::File(mode))
+    {
+        return Err(refuse_path(
+            RefusalCode::Empty,
+            &resolved.path,
+            "already exists, and the source of the move does not",
+        ));
+    }
+    if let StopReason::Refused(refusal) = missing() {
+        resolved.unless_applied = Some(refusal);
+    }
+    resolved.base = Some(file_state(&resolved.path, &entry, base, file_bytes)?);
+    resolved.id = Some(entry.id);
     Ok(resolved)
 }
 
@@ -259,10 +291,13 @@ fn path_action(
     }
 }
 
-/// Returns true if the file has the content that the part would give it.
+/// Returns true if the file has the content and the mode that the part would give it.
 fn has_same_content(edit: &FileEdit<'_>, entry: &BaseEntry, base: &dyn Base) -> Result<bool, BaseError> {
     let regular = match entry.kind {
-        EntryKind::File(_) => true,
+        EntryKind::File(mode) => match &edit.extended.new_file {
+            Some(stated) => parse_mode(stated) == Ok(mode),
+            None => true,
+        },
         EntryKind::Symlink | EntryKind::Gitlink | EntryKind::Directory => false,
     };
     let lines = edit.hunks().iter().flat_map(|hunk| &hunk.lines);
@@ -388,16 +423,17 @@ fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     }
 }
 
-/// Checks that a stated old mode is the real one.
-fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), StopReason> {
+/// Checks that a stated old mode is the real one. A file with the new mode may have the rest of the change as well.
+fn check_old_mode(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<(), StopReason> {
     let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
         return Ok(());
     };
     if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
-    // The file already has the new mode, and nothing else was to change.
-    if edit.hunks().is_empty() && resolved.mode == Some(base.mode) {
+    let modifies = resolved.action == PathAction::Modify;
+    let changed = modifies && resolved.mode == Some(base.mode);
+    if changed && edit.hunks().is_empty() {
         return Err(refuse_path(
             RefusalCode::Empty,
             &resolved.path,
@@ -405,5 +441,12 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), St
         ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
-    Err(refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what))
+    let wrong = refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what);
+    match wrong {
+        StopReason::Refused(refusal) if changed => {
+            resolved.unless_applied = Some(refusal);
+            Ok(())
+        }
+        other => Err(other),
+    }
 }

@@ -352,7 +352,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
 
 /// Returns the blanks at the end of every old line of the hunk if the lines of the file have none. They were added in
 /// transport, to the added lines as well.
-fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
+pub(crate) fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
     let behind = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
     let mut pairs = old
         .iter()

@@ -149,3 +149,47 @@ fn an_undo_without_a_place_says_what_became_of_the_landing() {
         assert!(hint.contains(words), "{what}: {hint}");
     }
 }
+
+#[test]
+fn a_removal_at_an_edge_is_undone_only_if_nothing_else_is_there() {
+    const LAST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n two\n+three\n";
+    const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n+zero\n one\n two\n";
+    let cases = [
+        (
+            "the last line, changed",
+            LAST,
+            "one\ntwo\nTHREE\n",
+            "the files have changed since",
+        ),
+        ("the last line, gone", LAST, "one\ntwo\n", "was undone already"),
+        (
+            "the last line, gone and more above",
+            LAST,
+            "more\none\ntwo\n",
+            "was undone already",
+        ),
+        (
+            "the first line, changed",
+            FIRST,
+            "ZERO\none\ntwo\n",
+            "the files have changed since",
+        ),
+        (
+            "the first line, gone",
+            FIRST,
+            "one\ntwo\n",
+            "was undone already",
+        ),
+    ];
+    for (what, diff, now, words) in cases {
+        let repo = TestRepository::with_files(&[("a.txt", "one\ntwo\n")]);
+        let tape = TestTape::default();
+        let outcome = land_answer(&repo, &mut tape.begin_run("lands"), "lands", diff);
+        assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
+        repo.commit_files(&[("a.txt", now)]);
+        let outcome = undo(&repo, &tape, "undoes", None, false).unwrap();
+        let hint = outcome.hint.unwrap_or_default();
+        assert!(hint.contains(words), "{what}: {hint}");
+        assert_eq!(repo.text("a.txt").as_deref(), Some(now), "{what}");
+    }
+}

@@ -20,7 +20,7 @@ use crate::resolve::{ResolvedPart, StopReason};
 use crate::text::{common_tail, is_page, split_lines, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, Repair, elided, merge, whole,
+    RefusalCode, Repair, applied, elided, merge, whole,
 };
 
 /// Returns the content of a new file. Its hunks follow each other; a hunk that is repeated counts once.
@@ -276,10 +276,18 @@ fn edited_content(
         }
     }
     budget.grant_bytes(old.content.len());
+    let is_result = names_result(parts);
+    if is_result && applied::stands_as_stated(&split_lines(&old.content), &hunks) {
+        report.hunks = hunks
+            .iter()
+            .enumerate()
+            .map(|(at, hunk)| placement::unplaced_report(at, hunk))
+            .collect();
+        return Err(merge::report_all_there(report).into());
+    }
     // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
     // directly, a hunk could fit a line that was moved or changed since.
     if let Some(seen) = merge::content_seen(parts, old, base, options)? {
-        let is_result = names_result(parts);
         return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
     }
     let mut target = TargetFile::new(&old.content);

@@ -3,6 +3,8 @@
 //! Owns: the in-memory base. Never: touches a repository.
 
 #[cfg(test)]
+mod applied;
+#[cfg(test)]
 mod contradicted;
 #[cfg(test)]
 mod damage;

@@ -1,0 +1,423 @@
+//! Decides whether a hunk was applied before: whether the file has its whole post-image.
+//!
+//! Owns: the rule, for the hunks of every dialect. Never: takes lines for the result because nothing contradicts them.
+//!
+//! # The problem
+//!
+//! "The file has this change already" ends the work: nobody looks again. It must not be said of a file that lacks the
+//! change. The lines that a hunk leaves are weak evidence of it. A hunk that removes `bar(1);` below `foo();` leaves
+//! `foo();`, and a file with `foo();` and `bar(2);` has that line as well; there the hunk was not applied, and another
+//! line stands where the removed one stood.
+//!
+//! # The rule
+//!
+//! The post-image of a hunk is its context and added lines, in one run, with what its edges state. The hunk was
+//! applied if all of these hold:
+//!
+//! 1. The run is in the file. Context may differ as far as a rung of the ladder allows; an added line is equal, except
+//!    for its line end and the one indentation shift.
+//! 2. Both edges hold:
+//!
+//!    | edge of the hunk | what must be there |
+//!    |---|---|
+//!    | context that occurs nowhere else among the changed lines | that context ([`Edge::Shown`]) |
+//!    | added lines, at least as many as the lines they replace | those lines, and outside no removed line ([`Edge::Open`]) |
+//!    | removed lines, or fewer added ones | the beginning or end of the file: what stood next to them is unknown ([`Edge::OfFile`]) |
+//!    | no context, and the header states line 1, or ends below leading context as git's last hunk | the beginning or end of the file |
+//!    | `*** End of File`, `\ No newline at end of file` | the end of the file, with that final newline |
+//!
+//! 3. There is one such place, or one at the stated new line.
+//! 4. A hunk that only removes lines is at its stated new line. Or its context is in the file once, and the run
+//!    reaches a border of the file, or the context above or below alone is in the file once as well. Else its lines may
+//!    have stood at another place.
+//! 5. No two hunks of a file claim the same lines ([`contested`]).
+//!
+//! Where the bytes of the result are known, they decide instead: `merge` compares with the content that the tool saw,
+//! and `plan` with the blob id of the `index` line.
+
+use std::collections::HashSet;
+
+use crate::Refusal;
+use crate::budget::WorkBudget;
+use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
+use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
+use crate::splice::transport_blanks;
+use crate::text::{LineEnding, TextLine, trim};
+
+/// Outcome of the search for the result of a hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AppliedState {
+    /// The lines of the result are not in the file, or at several places.
+    Absent,
+    /// The whole post-image begins at this line; 0 is the first of the file.
+    Proven(usize),
+    /// The lines begin at this line, but nothing shows that the hunk put them there.
+    Unproven(usize),
+}
+
+/// Condition at one edge of a post-image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Edge<'h> {
+    /// Context states what is there.
+    Shown,
+    /// Added lines stand there. These lines were removed and must not stand outside.
+    Open(HashSet<&'h [u8]>),
+    /// The edge is the beginning or the end of the file.
+    OfFile,
+}
+
+/// Lines that a hunk leaves, and the conditions at their edges.
+struct PostImage<'h, 'a> {
+    new: Vec<&'h HunkLine<'a>>,
+    top: Edge<'h>,
+    bottom: Edge<'h>,
+    /// True if the last line has no newline. `None` if the hunk does not state it.
+    bare: Option<bool>,
+    /// Stated first new line; 0 is the first of the file. `None` if the hunk states none.
+    stated: Option<usize>,
+}
+
+impl<'h, 'a> PostImage<'h, 'a> {
+    fn of(one: &SoughtHunk<'h, 'a>) -> Self {
+        let hunk = one.hunk;
+        let new: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_new()).collect();
+        let numbered = hunk.stated.old_start.is_some();
+        let first = hunk.stated.new_start.or(hunk.stated.old_start);
+        // git anchors a hunk without leading context at line 1, and one without trailing context at the end. A hunk
+        // without any context may come from `git diff -U0`, where the second rule does not hold.
+        let at_top = one.lead == 0 && numbered && first.is_some_and(|line| line <= 1);
+        let at_bottom = one.at_end || (one.trail == 0 && numbered && one.lead > 0);
+        let bare = hunk.lines.iter().any(|line| line.no_newline);
+        let bare = bare.then(|| new.last().is_some_and(|line| line.no_newline));
+        Self {
+            top: top_edge(one, at_top),
+            bottom: bottom_edge(one, at_bottom),
+            bare,
+            stated: hunk
+                .stated
+                .new_start
+                .and_then(|line| usize::try_from(line).ok()?.checked_sub(1)),
+            new,
+        }
+    }
+
+    /// Returns true if both edges hold for the post-image at this line.
+    fn edges_hold(&self, lines: &[TextLine<'_>], start: usize) -> bool {
+        let end = start + self.new.len();
+        let above = start.checked_sub(1).and_then(|at| lines.get(at));
+        let below = lines.get(end);
+        let holds = |edge: &Edge<'_>, outside: Option<&TextLine<'_>>| match (edge, outside) {
+            (Edge::Shown, _) | (Edge::Open(_) | Edge::OfFile, None) => true,
+            (Edge::Open(removed), Some(line)) => !removed.contains(line.text),
+            (Edge::OfFile, Some(_)) => false,
+        };
+        let newline = self.bare.is_none_or(|bare| {
+            let last = lines.last();
+            below.is_none() && last.is_some_and(|line| (line.eol == LineEnding::Missing) == bare)
+        });
+        // A hunk that states a later line does not begin at the top, whatever was removed above it since.
+        let later = self.top == Edge::OfFile && self.stated.is_some_and(|line| line > 0);
+        holds(&self.top, above) && holds(&self.bottom, below) && newline && !later
+    }
+
+    /// Returns true if the added lines are in the file as a landing at this place writes them.
+    fn has_added(&self, lines: &[TextLine<'_>], place: &HunkPlace) -> bool {
+        let here = lines
+            .get(place.start..place.start + self.new.len())
+            .unwrap_or_default();
+        let tail = transport_blanks(&self.new, here);
+        let added: Vec<&HunkLine<'_>> = self
+            .new
+            .iter()
+            .copied()
+            .filter(|line| line.mark == LineMark::Add)
+            .collect();
+        let shifts = place.shift.applies_to(&added);
+        self.new.iter().zip(here).all(|(line, here)| {
+            let text: &[u8] = &line.text;
+            let shifted = match shifts {
+                true => place.shift.apply_to(text),
+                false => Some(text.to_vec()),
+            };
+            let is_same = |text: Vec<u8>| text.strip_suffix(tail).unwrap_or(&text) == here.text;
+            line.mark != LineMark::Add || shifted.is_some_and(is_same)
+        })
+    }
+}
+
+/// Maximum number of context lines that are compared. Fewer lines than there are make the rule stricter, and many
+/// would make the comparison quadratic.
+const COMPARED: usize = 16;
+
+/// Returns the condition at the top of the post-image. `of_file` is true if the hunk states that the file begins there.
+fn top_edge<'h>(one: &SoughtHunk<'h, '_>, of_file: bool) -> Edge<'h> {
+    let old: Vec<&[u8]> = one.old.iter().map(|line| line.text.as_ref()).collect();
+    let context = old.get(one.lead.saturating_sub(COMPARED)..one.lead);
+    let through = old.get(one.lead.saturating_sub(COMPARED)..old.len() - one.trail.min(old.len()));
+    let again = match (context, through.and_then(<[_]>::split_first)) {
+        (Some(context), Some((_, below))) => occurs_in(context, below),
+        (_, _) => false,
+    };
+    edge_of(one.lead, again, one.hunk.lines.iter(), of_file)
+}
+
+/// Returns the condition at the bottom of the post-image. `of_file` is true if the hunk states that the file ends
+/// there.
+fn bottom_edge<'h>(one: &SoughtHunk<'h, '_>, of_file: bool) -> Edge<'h> {
+    let old: Vec<&[u8]> = one.old.iter().map(|line| line.text.as_ref()).collect();
+    let first = old.len() - one.trail.min(old.len());
+    let last = old.len().min(first + COMPARED);
+    let context = old.get(first..last);
+    let through = old.get(one.lead..last);
+    let again = match (context, through.and_then(<[_]>::split_last)) {
+        (Some(context), Some((_, above))) => occurs_in(context, above),
+        (_, _) => false,
+    };
+    edge_of(one.trail, again, one.hunk.lines.iter().rev(), of_file)
+}
+
+/// Returns the condition at an edge with this much context. `again` is true if that context occurs a second time among
+/// the changed lines: what is in the file may be that second one. `lines` begin at the edge.
+fn edge_of<'h, 'a: 'h>(
+    context: usize,
+    again: bool,
+    lines: impl Iterator<Item = &'h HunkLine<'a>>,
+    of_file: bool,
+) -> Edge<'h> {
+    if of_file || again {
+        return Edge::OfFile;
+    }
+    if context > 0 {
+        return Edge::Shown;
+    }
+    let mut removed = HashSet::new();
+    let (mut gone, mut come) = (0usize, 0usize);
+    for line in lines.take_while(|line| line.mark != LineMark::Context) {
+        if line.mark == LineMark::Remove {
+            gone += 1;
+            removed.insert(line.text.as_ref());
+        } else {
+            come += 1;
+        }
+    }
+    if come < gone {
+        return Edge::OfFile;
+    }
+    Edge::Open(removed)
+}
+
+fn occurs_in(part: &[&[u8]], lines: &[&[u8]]) -> bool {
+    !part.is_empty() && lines.windows(part.len()).any(|window| window == part)
+}
+
+/// Searches for the result of a hunk whose old lines have no place.
+pub(crate) fn find_applied(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
+) -> Result<AppliedState, Refusal> {
+    let image = PostImage::of(one);
+    // Single brackets and empty lines are everywhere, so finding them proves nothing.
+    if image.new.iter().all(|line| trim(&line.text).len() < 2) {
+        return Ok(AppliedState::Absent);
+    }
+    let result = Hunk {
+        lines: image.new.iter().map(|line| as_context(line)).collect(),
+        anchors: one.hunk.anchors.clone(),
+        section: one.hunk.section.clone(),
+        stated: StatedLines {
+            old_start: one.hunk.stated.new_start,
+            ..StatedLines::default()
+        },
+        at_end: one.at_end,
+        ..Hunk::default()
+    };
+    budget.spend(result.lines.len().saturating_mul(COMPARED))?;
+    let mut places = find_candidates(target, &SoughtHunk::new(&result), budget)?;
+    budget.spend(places.len().saturating_mul(image.new.len()))?;
+    places.retain(|place| image.has_added(&target.lines, place));
+    let standing: Vec<usize> = places.iter().map(|place| place.start).collect();
+    let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
+    places.retain(|place| image.edges_hold(&target.lines, place.start));
+    let stated = places
+        .iter()
+        .find(|place| Some(place.start) == image.stated && place.level == MatchLevel::Exact);
+    // Context alone is no result: where it is twice, a border of the file next to one of them is chance.
+    let chosen = match (stated, places.as_slice(), standing.as_slice()) {
+        (Some(place), _, _) => place.start,
+        (None, [only], [_]) => only.start,
+        (None, [only], _) if adds => only.start,
+        (None, _, []) => return Ok(AppliedState::Absent),
+        (None, _, [first, ..]) => return Ok(AppliedState::Unproven(*first)),
+    };
+    let proven = stated.is_some() || is_pinned(target, one, &image, budget)?;
+    Ok(match proven {
+        true => AppliedState::Proven(chosen),
+        false => AppliedState::Unproven(chosen),
+    })
+}
+
+fn as_context<'a>(line: &HunkLine<'a>) -> HunkLine<'a> {
+    HunkLine {
+        mark: LineMark::Context,
+        ..line.clone()
+    }
+}
+
+/// Returns true if the removed lines of the hunk can only have stood at the place that was found: it adds lines, which
+/// are there, or reaches a border of the file, or has context that occurs once.
+fn is_pinned(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    image: &PostImage<'_, '_>,
+    budget: &mut WorkBudget,
+) -> Result<bool, Refusal> {
+    let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
+    if adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile {
+        return Ok(true);
+    }
+    let above = one.old.get(..one.lead).unwrap_or_default();
+    let below = one
+        .old
+        .get(one.old.len() - one.trail.min(one.old.len())..)
+        .unwrap_or_default();
+    for context in [above, below] {
+        let hunk = Hunk {
+            lines: context.iter().map(|line| as_context(line)).collect(),
+            ..Hunk::default()
+        };
+        let once = find_candidates(target, &SoughtHunk::new(&hunk), budget)?.len() == 1;
+        if !context.is_empty() && once {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Judges a hunk whose old lines have this place: its result may be around them, so that to land it would apply it
+/// twice.
+pub(crate) fn judge_placed(
+    lines: &[TextLine<'_>],
+    one: &SoughtHunk<'_, '_>,
+    place: &HunkPlace,
+    budget: &mut WorkBudget,
+) -> Result<AppliedState, Refusal> {
+    let image = PostImage::of(one);
+    let has = |mark: LineMark| one.hunk.lines.iter().any(|line| line.mark == mark);
+    if one.old.is_empty() || !(has(LineMark::Add) || has(LineMark::Remove)) {
+        return Ok(AppliedState::Absent);
+    }
+    budget.spend(one.old.len().saturating_mul(COMPARED))?;
+    let start = if has(LineMark::Remove) {
+        find_wrapped(lines, one, &image.new, place, budget)?
+    } else {
+        find_inserted(lines, one, &image.new, place)
+    };
+    Ok(match start {
+        None => AppliedState::Absent,
+        Some(start) if image.edges_hold(lines, start) => AppliedState::Proven(start),
+        Some(start) => AppliedState::Unproven(start),
+    })
+}
+
+/// Returns the first line of the result of an insertion next to its context, which still matches after the insertion
+/// was applied. Returns `None` if it is not there.
+fn find_inserted(
+    lines: &[TextLine<'_>],
+    one: &SoughtHunk<'_, '_>,
+    new: &[&HunkLine<'_>],
+    place: &HunkPlace,
+) -> Option<usize> {
+    let end = place.start + one.old.len();
+    let below = (one.trail == 0).then_some(place.start);
+    let above = end.checked_sub(new.len()).filter(|_| one.lead == 0);
+    [below, above]
+        .into_iter()
+        .flatten()
+        .find(|start| count_same(lines, *start, new) == new.len())
+}
+
+/// Returns the first line of a result that keeps the removed lines inside and is around their place, as when a line
+/// was wrapped in a block before. Returns `None` if it is not there.
+fn find_wrapped(
+    lines: &[TextLine<'_>],
+    one: &SoughtHunk<'_, '_>,
+    new: &[&HunkLine<'_>],
+    place: &HunkPlace,
+    budget: &mut WorkBudget,
+) -> Result<Option<usize>, Refusal> {
+    // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
+    // context: git writes no such hunk, so its stated line proves nothing.
+    let added: HashSet<&[u8]> = new
+        .iter()
+        .filter(|line| line.mark == LineMark::Add)
+        .map(|line| line.text.as_ref())
+        .collect();
+    let mut old = one.old.iter();
+    let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_ref()));
+    let bare = one.lead == 0 && one.trail == 0;
+    let as_stated = place.level == MatchLevel::Exact && one.stated == Some(place.start) && !(again && bare);
+    let says = new.iter().any(|line| trim(&line.text).len() > 1);
+    // A result that is shorter than the old lines cannot contain them and more.
+    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != MatchLevel::Exact);
+    if as_stated || !says || !grows {
+        return Ok(None);
+    }
+    let first = (place.start + one.old.len()).saturating_sub(new.len());
+    for start in first..=place.start {
+        let same = count_same(lines, start, new);
+        budget.spend(same + 1)?;
+        if same == new.len() {
+            return Ok(Some(start));
+        }
+    }
+    Ok(None)
+}
+
+/// Counts how many lines of the file from `start` on are equal to `new`, one after the other.
+fn count_same(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
+    let here = lines.get(start..).unwrap_or_default();
+    let pairs = here.iter().zip(new);
+    pairs
+        .take_while(|(line, new)| line.text == new.text.as_ref())
+        .count()
+}
+
+/// Returns true if every hunk's new lines are at its stated new line. Together with a blob id that names the file as
+/// the result, this proves the change, whatever repeats in the file.
+pub(crate) fn stands_as_stated(lines: &[TextLine<'_>], hunks: &[&Hunk<'_>]) -> bool {
+    hunks.iter().all(|hunk| {
+        let start = hunk.stated.new_start.and_then(|line| usize::try_from(line).ok());
+        let new: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_new()).collect();
+        start.is_some_and(|start| {
+            new.is_empty() || (start > 0 && count_same(lines, start - 1, &new) == new.len())
+        })
+    })
+}
+
+/// Returns the numbers of the hunks that claim the same lines of the file as another one. `proven` has the number and
+/// the place of each hunk whose result was found.
+pub(crate) fn contested(sought: &[SoughtHunk<'_, '_>], proven: &[(usize, usize)]) -> HashSet<usize> {
+    let mut cores: Vec<(usize, usize, usize)> = proven
+        .iter()
+        .filter_map(|(at, start)| {
+            let one = sought.get(*at)?;
+            let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+            Some((start + one.lead, start + new.saturating_sub(one.trail), *at))
+        })
+        .collect();
+    cores.sort_unstable();
+    let mut out = HashSet::new();
+    let mut reach: Option<(usize, usize, usize)> = None;
+    for core in cores {
+        if let Some(above) = reach
+            && (core.0 < above.1 || (core.0, core.1) == (above.0, above.1))
+        {
+            out.extend([above.2, core.2]);
+        }
+        if reach.is_none_or(|above| core.1 >= above.1) {
+            reach = Some(core);
+        }
+    }
+    out
+}
