@@ -62,6 +62,7 @@ fn check_edit(written: &[u8], before: &[EntryFields]) {
         mode: 0o100_755,
         id: BLOB,
         stat: EntryStat::default(),
+        skip_worktree: false,
     });
     index.replace_entries(removed.iter().copied(), &[]);
     index.replace_entries(std::iter::empty(), &added);

@@ -24,6 +24,9 @@ impl Repository {
     /// When one of them is not readable text, or `.agentos`, its `policy` or its `profiles` is no ordinary folder of exactly
     /// that name. Then nothing may be allowed.
     pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
+        if target.is_unborn() {
+            return Ok(Vec::new());
+        }
         let commit = git2::Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
         let root = commit.and_then(|commit| commit.tree());
         let root = root.map_err(RepoError::git("read the policy folder"))?;

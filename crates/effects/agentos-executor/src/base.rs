@@ -73,6 +73,24 @@ impl<'repo> GitBase<'repo> {
         Ok(found.map_or(&[], Vec::as_slice))
     }
 
+    /// Returns a path of the tree that has this object. `None` if none has it, or a folder on the way is missing too.
+    fn path_of(&self, id: &str) -> Option<String> {
+        let wanted = Oid::from_str(id).ok()?;
+        let mut folders = vec![(String::new(), self.tree.id())];
+        while let Some((prefix, folder)) = folders.pop() {
+            for entry in &self.git.find_tree(folder).ok()? {
+                let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
+                if entry.id() == wanted {
+                    return Some(path);
+                }
+                if entry.kind() == Some(ObjectType::Tree) {
+                    folders.push((path + "/", entry.id()));
+                }
+            }
+        }
+        None
+    }
+
     fn collect_names(&self) -> Result<HashMap<String, Vec<String>>, git2::Error> {
         let mut names: HashMap<String, Vec<String>> = HashMap::new();
         let mut folders = vec![(String::new(), self.tree.id())];
@@ -111,10 +129,17 @@ impl Base for GitBase<'_> {
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
-        let blob = Oid::from_str(id)
-            .and_then(|id| self.git.find_blob(id))
-            .map_err(|error| base_error(&error))?;
-        Ok(Arc::from(blob.content()))
+        let blob = Oid::from_str(id).and_then(|id| self.git.find_blob(id));
+        match blob {
+            Ok(blob) => Ok(Arc::from(blob.content())),
+            Err(error) if error.code() == ErrorCode::NotFound && has_promisor(self.git) => {
+                Err(BaseError::NotFetched {
+                    id: id.to_owned(),
+                    path: self.path_of(id),
+                })
+            }
+            Err(error) => Err(base_error(&error)),
+        }
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
@@ -204,6 +229,18 @@ fn entry_of(found: &TreeEntry<'_>) -> BaseEntry {
     }
 }
 
+/// Returns whether a remote promises objects that are not in this repository (a partial clone). git fetches such an object
+/// when it reads it; libgit2 reports it as missing, and nothing here ever fetches.
+pub(crate) fn has_promisor(git: &git2::Repository) -> bool {
+    let Ok(config) = git.config() else {
+        return false;
+    };
+    let Ok(mut found) = config.entries(Some("^remote\\..*\\.(promisor|partialclonefilter)$")) else {
+        return false;
+    };
+    found.next().is_some()
+}
+
 fn base_error(error: &git2::Error) -> BaseError {
-    BaseError(error.message().to_owned())
+    BaseError::Unreadable(error.message().to_owned())
 }

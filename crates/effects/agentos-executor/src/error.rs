@@ -10,9 +10,11 @@ use agentos_durable::SyncError;
 pub use kinds::{Operation, Unsupported};
 pub use places::{advise_unwritable, unwritable_code};
 
+use names::{count_missing, quote_paths};
 use places::kind_of;
 
 mod kinds;
+mod names;
 mod places;
 mod steps;
 
@@ -120,6 +122,16 @@ pub enum RepoError {
         /// Error that the system reported.
         source: io::Error,
     },
+    /// A partial clone has not fetched files that are needed. git would fetch them when it reads them; nothing here does.
+    #[error("{} not been fetched into this partial clone", count_missing(path, *more))]
+    NotFetched {
+        /// Path of the first such file.
+        path: String,
+        /// Number of further files.
+        more: usize,
+        /// Tree whose files are needed.
+        tree: String,
+    },
     /// Git's data cannot be read.
     #[error("cannot {action}: {why}")]
     Git {
@@ -160,6 +172,7 @@ impl RepoError {
             Self::BadSetting { .. } | Self::ConditionalConfig(_) => "bad-setting",
             Self::UnreadablePolicy { .. } => "unreadable-policy",
             Self::Io { .. } => "unreadable-file",
+            Self::NotFetched { .. } => "not-fetched",
             Self::Git { .. } => "unreadable-repository",
         }
     }
@@ -205,6 +218,7 @@ impl RepoError {
             | Self::SymbolicBranch(_)
             | Self::UnreadablePolicy { .. }
             | Self::Io { .. }
+            | Self::NotFetched { .. }
             | Self::Git { .. } => None,
         }
     }
@@ -268,6 +282,12 @@ pub enum ExecError {
     /// Paths of the change have uncommitted work.
     #[error("uncommitted work is in the way: {}", quote_paths(.0))]
     DirtyOverlap(Vec<String>),
+    /// Paths of the change have uncommitted work that `git status` does not show, because a person set a flag for them.
+    #[error(
+        "uncommitted work is in the way, which git hides since `git update-index --skip-worktree`: {}",
+        quote_paths(.0)
+    )]
+    HiddenWork(Vec<String>),
     /// Together with files in the working tree, the folder of this path would be a git directory.
     #[error(
         "`{0}` cannot be written: with the files in the working tree, its folder would be a git directory, and git runs programs that such a folder names"
@@ -360,7 +380,7 @@ impl ExecError {
             Self::Empty => "empty",
             Self::BaseDiffers(_) => "stale",
             Self::SymlinkTraversal(_) => "symlink-traversal",
-            Self::DirtyOverlap(_) => "dirty-overlap",
+            Self::DirtyOverlap(_) | Self::HiddenWork(_) => "dirty-overlap",
             Self::GitDirectory(_) => "git-dir",
             Self::FilteredPath { .. } => "filtered-path",
             Self::LineEnds(_) => "line-ends",
@@ -420,6 +440,7 @@ impl ExecError {
                 Some("remove the cause and run any command: the landing is finished first")
             }
             Self::DirtyOverlap(_)
+            | Self::HiddenWork(_)
             | Self::FilteredPath { .. }
             | Self::ApprovalVoid { .. }
             | Self::Empty
@@ -461,17 +482,4 @@ impl ExecError {
         let path = path.to_owned();
         move |source| Self::Write { action, path, source }
     }
-}
-
-/// Lists at most five paths, and the number of further ones.
-fn quote_paths(paths: &[String]) -> String {
-    // A change may have hundreds of files, and the message should stay readable.
-    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
-    let more = paths.len().saturating_sub(shown.len());
-    let tail = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    shown.join(", ") + &tail
 }

@@ -26,7 +26,7 @@ pub(crate) enum OnDisk {
     Other,
 }
 
-/// Lists the paths that do not equal the change.
+/// Lists the paths of the working tree that do not equal the change.
 ///
 /// # Errors
 /// When a path cannot be read.
@@ -36,7 +36,7 @@ pub(crate) fn find_others(
     files: &[JournalFile],
 ) -> Result<Vec<String>, ExecError> {
     let mut others = Vec::new();
-    for entry in files {
+    for entry in files.iter().filter(|entry| entry.presence.is_written()) {
         let path = entry.file.path.as_str();
         match read_state(repository, &root.join(path), entry)? {
             OnDisk::Old | OnDisk::Other => others.push(path.to_owned()),

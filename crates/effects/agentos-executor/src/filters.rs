@@ -195,7 +195,7 @@ fn find_line_ends(
     Ok(both)
 }
 
-fn index_entry(path: String, id: git2::Oid) -> IndexEntry {
+pub(crate) fn index_entry(path: String, id: git2::Oid) -> IndexEntry {
     IndexEntry {
         ctime: IndexTime::new(0, 0),
         mtime: IndexTime::new(0, 0),

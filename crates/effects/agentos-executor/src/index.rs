@@ -10,19 +10,23 @@ use std::path::{Path, PathBuf};
 use agentos_durable::{LinkRule, open_regular_file, read_regular_file};
 use agentos_index::{EntryStat, IndexEntry, IndexError, IndexFile, NewEntry};
 use agentos_landing::RepoPath;
-use git2::AttrCheckFlags;
+use git2::{AttrCheckFlags, Oid};
 
 use crate::conversion::{AttributeSource, FileConversion};
-use crate::disk::ReplacedFiles;
+use crate::disk::{ReplacedFiles, object_files};
 use crate::error::Unsupported;
 use crate::file_state::FileStamp;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::mentions::{self, AttributeMentions};
 use crate::preflight::{FileContent, ancestor_folders, attributes_in, is_base_content};
+use crate::presence::{is_indexed_base, splice_folders};
 use crate::splice::{mode_bits, parse_oid};
 use crate::worktree::PlacedFiles;
-use crate::{ExecError, ReceiptFile, RepoError, Repository};
+use crate::{ExecError, RepoError, Repository};
+
+/// Mode of an entry that represents a folder, in a sparse index.
+const FOLDER: u32 = 0o040_000;
 
 /// Reads an index. A missing file reads as an empty index.
 ///
@@ -36,7 +40,6 @@ pub(crate) fn read_index(place: &Path) -> Result<IndexFile, RepoError> {
     };
     IndexFile::parse(bytes).map_err(|error| match error {
         IndexError::SplitIndex => RepoError::Unsupported(Unsupported::SplitIndex),
-        IndexError::SparseIndex => RepoError::Unsupported(Unsupported::SparseIndex),
         IndexError::ChecksumMismatch
         | IndexError::InvalidName
         | IndexError::NamesTooLarge
@@ -63,18 +66,23 @@ pub(crate) fn update_index(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
-    files: &[ReceiptFile],
+    files: &[JournalFile],
     placed: &PlacedFiles<'_>,
     also: Vec<PathBuf>,
     replaced: &mut ReplacedFiles,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
-    change_entries(repository, &mut held.index, root, files, placed)?;
+    let trees = change_entries(repository, &mut held.index, root, files, placed)?;
     let written = write_index(&held.index, &next);
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
     // A rename can become durable before the content of the file. git could not read such an index.
-    let unsynced = [vec![next.clone()], also].concat();
+    let unsynced = [
+        vec![next.clone()],
+        also,
+        object_files(repository.common_dir(), &trees),
+    ]
+    .concat();
     repository.sync_paths(&unsynced)?;
     repository.reach("work tree durable");
     replaced.keep_open(&place);
@@ -87,20 +95,26 @@ fn write_index(index: &IndexFile, next: &Path) -> io::Result<()> {
     index.write_to(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
 }
 
-/// Replaces the entries of a change in memory.
+/// Replaces the entries of a change in memory. Returns the trees that were written for folders of a sparse index.
 ///
 /// # Errors
-/// When an id is not valid.
+/// When an id is not valid, or the tree of such a folder cannot be read or written.
 fn change_entries(
     repository: &Repository,
     index: &mut IndexFile,
     root: &Path,
-    files: &[ReceiptFile],
+    files: &[JournalFile],
     placed: &PlacedFiles<'_>,
-) -> Result<(), ExecError> {
-    let paths = || files.iter().map(|file| file.path.as_str());
+) -> Result<Vec<Oid>, ExecError> {
+    let mut trees = Vec::new();
+    let (below, files): (Vec<_>, Vec<_>) = files
+        .iter()
+        .partition(|entry| index.find_folder_above(entry.file.path.as_str()).is_some());
+    let below: Vec<_> = below.iter().map(|entry| &entry.file).collect();
+    let folders = splice_folders(repository, index, &below, &mut trees)?;
+    let paths = || files.iter().map(|entry| entry.file.path.as_str());
     let mut new = Vec::with_capacity(files.len());
-    for file in files {
+    for JournalFile { file, presence, .. } in &files {
         if let Some(id) = &file.new {
             let path = file.path.as_str();
             let stat = fs::symlink_metadata(root.join(path)).ok();
@@ -109,34 +123,51 @@ fn change_entries(
             new.push(NewEntry {
                 path,
                 mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),
-                id: parse_oid(&id.oid)?.as_bytes().try_into().unwrap_or_default(),
+                id: id_bytes(parse_oid(&id.oid)?),
                 stat: stat.as_ref().map(stat_of).unwrap_or_default(),
+                skip_worktree: !presence.is_checked_out(),
             });
         }
     }
-    index.replace_entries(paths(), &[]);
+    new.extend(folders.iter().filter_map(|(path, tree)| {
+        Some(NewEntry {
+            path,
+            mode: FOLDER,
+            id: id_bytes((*tree)?),
+            stat: EntryStat::default(),
+            skip_worktree: true,
+        })
+    }));
+    let emptied = folders.iter().filter(|(_, tree)| tree.is_none());
+    index.replace_entries(paths().chain(emptied.map(|(path, _)| path.as_str())), &[]);
     // After the old entries of the change are gone and before the new ones are there: only the files of other entries need a
     // second look.
     look_again(repository, root, index);
     index.replace_entries(std::iter::empty(), &new);
-    index.invalidate_trees(paths());
-    Ok(())
+    index.invalidate_trees(paths().chain(below.iter().map(|file| file.path.as_str())));
+    Ok(trees)
+}
+
+fn id_bytes(id: Oid) -> [u8; 20] {
+    id.as_bytes().try_into().unwrap_or_default()
 }
 
 /// Returns whether the index was replaced already: no entry of the change equals the base any more. The working tree was
 /// durable before, so whatever else it contains now is a user's work.
-pub(crate) fn is_up_to_date(index: &IndexFile, files: &[JournalFile]) -> bool {
-    files.iter().all(|JournalFile { file, .. }| {
-        let entry = index.find_entry(file.path.as_str(), 0);
-        let is_old = match (&entry, &file.old) {
-            (None, None) => true,
-            (Some(entry), Some(old)) => {
-                entry.blob_id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
-            }
-            (None, Some(_)) | (Some(_), None) => false,
-        };
-        !is_old
-    })
+///
+/// # Errors
+/// When the tree of a folder of a sparse index cannot be read.
+pub(crate) fn is_up_to_date(
+    repository: &Repository,
+    index: &IndexFile,
+    files: &[JournalFile],
+) -> Result<bool, ExecError> {
+    for entry in files {
+        if is_indexed_base(repository, index, &entry.file)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Refuses an index of a kind that is not supported, before a tool is called.
@@ -161,15 +192,13 @@ fn is_usual(place: &Path) -> bool {
     }
 }
 
-/// Returns whether the git directory contains the other part of a split index, or the list that makes an index sparse.
+/// Returns whether the git directory contains the other part of a split index.
 fn has_company(git_dir: &Path) -> bool {
-    let sparse = git_dir.join("info/sparse-checkout").exists();
-    sparse
-        || fs::read_dir(git_dir).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."))
-        })
+    fs::read_dir(git_dir).is_ok_and(|entries| {
+        entries
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."))
+    })
 }
 
 /// Looks at the content of files that are as young as the old index, and marks the edited ones by a size of 0.

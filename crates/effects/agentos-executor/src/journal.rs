@@ -12,6 +12,7 @@ use agentos_landing::RepoPath;
 use serde::{Deserialize, Serialize};
 
 use crate::line_ends::FileLineEnds;
+use crate::presence::FilePresence;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
 /// Journal of the landing that is under way.
@@ -42,14 +43,25 @@ pub(crate) struct Journal {
 #[serde(deny_unknown_fields)]
 pub(crate) struct JournalFile {
     pub file: ReceiptFile,
-    /// Temporary name of its new content, relative to the working tree. `None` if no working tree is written.
+    /// Temporary name of its new content, relative to the working tree. `None` if the file is not written there.
     pub temp: Option<String>,
     /// Conversion of its line ends in the working tree.
     #[serde(default, skip_serializing_if = "FileLineEnds::are_kept")]
     pub ends: FileLineEnds,
+    /// Presence in the working tree. A file that a sparse checkout leaves out has no temporary name.
+    #[serde(default, skip_serializing_if = "FilePresence::is_checked_out")]
+    pub presence: FilePresence,
 }
 
 impl Journal {
+    /// Counts the files that are written to the working tree. A sparse checkout leaves out the others.
+    pub fn written_files(&self) -> usize {
+        self.files
+            .iter()
+            .filter(|entry| entry.presence.is_written())
+            .count()
+    }
+
     /// Returns whether earlier writes may be lost although later ones are there. Only a loss of power or a crash of the
     /// system does that, so the machine must have been started since.
     pub fn may_have_holes(&self) -> bool {

@@ -17,6 +17,7 @@ use crate::preflight::ancestor_folders;
 use crate::prepare::{PreparedChange, prepare_change};
 use crate::repository::LandingQueue;
 use crate::splice::{mode_bits, parse_oid};
+use crate::target::EMPTY_TREE;
 use crate::{
     Authorship, CommitSigner, ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
     RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, pack,
@@ -107,13 +108,13 @@ impl Repository {
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
         let mut held = None;
-        let mut before = Vec::new();
+        let mut checked = Vec::new();
         if plan.target.writes.touches_work_tree() {
             let index = held.insert(self.hold_index(&plan.run)?);
             // Between the first check and the lock, another program may have switched branches.
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = overlap::check_paths(self, &index.index, root, &files)?;
+            checked = overlap::check_paths(self, &index.index, root, &files)?;
             embedded::check_change(root, change)?;
         }
         self.reach("checked");
@@ -125,7 +126,9 @@ impl Repository {
         } else {
             pack::prepare_packed(self, &base, change, files)?
         };
+        let before: Vec<_> = checked.iter().map(|file| file.ends).collect();
         prepared.ends = filters::check_files(self, &prepared, &before)?;
+        prepared.presence = checked.iter().map(|file| file.presence).collect();
         let intent = intents.intent(&intent_of(plan, change, &prepared));
         let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
@@ -156,9 +159,7 @@ impl Repository {
         let _memory = objects
             .add_new_mempack_backend(1000)
             .map_err(RepoError::git("open the object store"))?;
-        let base = git
-            .find_tree(parse_oid(&plan.target.base_tree)?)
-            .map_err(RepoError::git("read the base"))?;
+        let base = find_base(&git, &plan.target.base_tree)?;
         let files = receipt_files(&base, change)?;
         self.check_target(&plan.target)?;
         self.check_no_links(&plan.target.refname)?;
@@ -168,7 +169,8 @@ impl Repository {
             self.check_head_is_free()?;
             let index = crate::index::read_index(&self.index_path())?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = overlap::check_paths(self, &index, root, &files)?;
+            let checked = overlap::check_paths(self, &index, root, &files)?;
+            before = checked.iter().map(|file| file.ends).collect();
         }
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
@@ -187,9 +189,7 @@ impl Repository {
         let _memory = objects
             .add_new_mempack_backend(1000)
             .map_err(RepoError::git("open the object store"))?;
-        let base = git
-            .find_tree(parse_oid(base_tree)?)
-            .map_err(RepoError::git("read the base"))?;
+        let base = find_base(&git, base_tree)?;
         let files = receipt_files(&base, change)?;
         let prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
         Ok(prepared.tree.to_string())
@@ -241,7 +241,7 @@ impl Repository {
     }
 
     fn base_tree(&self, target: &Target) -> Result<Tree<'_>, ExecError> {
-        if target.writes.commits() {
+        if target.writes.commits() && !target.is_unborn() {
             // The diff of a commit is the one against its parent, so the parent's tree counts and not `base_tree`, which may
             // contain files that were never committed.
             let commit = self.git.find_commit(parse_oid(&target.base_commit)?);
@@ -263,8 +263,14 @@ impl Repository {
         pin: &str,
         signer: Option<&dyn CommitSigner>,
     ) -> Result<Oid, ExecError> {
-        let parent = self.git.find_commit(parse_oid(&plan.target.base_commit)?);
-        let parent = parent.map_err(ExecError::git("read the base"))?;
+        let parent = match plan.target.is_unborn() {
+            true => None,
+            false => {
+                let parent = self.git.find_commit(parse_oid(&plan.target.base_commit)?);
+                Some(parent.map_err(ExecError::git("read the base"))?)
+            }
+        };
+        let parents: Vec<_> = parent.iter().collect();
         let tree = self
             .git
             .find_tree(tree)
@@ -274,11 +280,11 @@ impl Repository {
         let id = match signer {
             None => self
                 .git
-                .commit(None, author, committer, &message, &tree, &[&parent]),
+                .commit(None, author, committer, &message, &tree, &parents),
             Some(signer) => {
                 let unsigned = self
                     .git
-                    .commit_create_buffer(author, committer, &message, &tree, &[&parent]);
+                    .commit_create_buffer(author, committer, &message, &tree, &parents);
                 let unsigned = unsigned.map_err(failed())?;
                 let text = std::str::from_utf8(&unsigned)
                     .map_err(|error| ExecError::NotSigned(error.to_string()))?;
@@ -288,6 +294,20 @@ impl Repository {
         };
         id.map_err(failed())
     }
+}
+
+/// Finds a tree through another handle than the repository's own.
+///
+/// # Errors
+/// When it cannot be read.
+fn find_base<'git>(git: &'git git2::Repository, id: &str) -> Result<Tree<'git>, ExecError> {
+    if id == EMPTY_TREE {
+        // libgit2 needs an object for it, which git does not.
+        let empty = git.treebuilder(None).and_then(|builder| builder.write());
+        empty.map_err(RepoError::git("read the base"))?;
+    }
+    let tree = git.find_tree(parse_oid(id)?);
+    Ok(tree.map_err(RepoError::git("read the base"))?)
 }
 
 /// Checks again that the approval was given for this change, base, policy and target.

@@ -14,37 +14,59 @@ use agentos_landing::FileMode;
 use git2::{AttrCheckFlags, Index};
 
 use crate::conversion::{AttributeSource, FileConversion, NAMES};
-use crate::error::Unsupported;
+use crate::filters::index_entry;
 use crate::line_ends::LineEnds;
 use crate::mentions::{AttributeMentions, is_odd, link_error};
 use crate::preflight::{
     FileContent, ancestor_folders, attributes_in, is_base_content, link_is, look_at, mode_fits,
 };
-use crate::splice::mode_bits;
+use crate::presence::{FilePresence, decide_presence, is_indexed_base};
+use crate::splice::parse_oid;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
 /// Maximum number of paths in one refusal.
 const MAX_NAMED: usize = 50;
 
-/// Checks every path of a change in index and working tree, and returns its present line-end conversion. The caller holds
-/// the lock of the index.
+/// State of a file of a change in the working tree, before the change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckedFile {
+    /// Present conversion of its line ends.
+    pub ends: LineEnds,
+    /// Presence, which the landing keeps.
+    pub presence: FilePresence,
+}
+
+/// Checks every path of a change in index and working tree, and returns the present state of each. The caller holds the lock
+/// of the index.
 ///
 /// # Errors
-/// [`ExecError::DirtyOverlap`] if a path has uncommitted work; others if it cannot be written safely.
+/// [`ExecError::DirtyOverlap`] or [`ExecError::HiddenWork`] if a path has uncommitted work; others if it cannot be written
+/// safely.
 pub(crate) fn check_paths(
     repository: &Repository,
     index: &IndexFile,
     root: &Path,
     files: &[ReceiptFile],
-) -> Result<Vec<LineEnds>, ExecError> {
+) -> Result<Vec<CheckedFile>, ExecError> {
     let deleted = files
         .iter()
         .filter(|file| file.new.is_none())
         .map(|file| file.path.as_str())
         .collect();
-    let asked = choose_query(repository, index, root, files)?;
+    let patterns = repository.sparse_patterns()?;
+    let mut presences = Vec::with_capacity(files.len());
+    for file in files {
+        let is_there = look_at(&root.join(file.path.as_str()))?.is_some();
+        presences.push(decide_presence(index, patterns.as_ref(), file, is_there));
+    }
+    let written: Vec<&str> = files
+        .iter()
+        .zip(&presences)
+        .filter_map(|(file, presence)| presence.is_written().then_some(file.path.as_str()))
+        .collect();
+    let asked = choose_query(repository, index, root, &written)?;
     let conversion = FileConversion {
-        attributes: asked.source(repository),
+        attributes: asked.source(),
         settings: repository.line_end_settings()?,
     };
     let look = PathChecks {
@@ -53,67 +75,74 @@ pub(crate) fn check_paths(
         index,
         deleted,
     };
-    let mut dirty = BTreeSet::new();
-    let mut line_ends = Vec::with_capacity(files.len());
-    for file in files {
+    let (mut dirty, mut hidden) = (BTreeSet::new(), BTreeSet::new());
+    let mut checked = Vec::with_capacity(files.len());
+    for (file, presence) in files.iter().zip(presences) {
         let ends = match &file.old {
+            _ if presence == FilePresence::LeftOut => LineEnds::Kept,
             Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
             Some(_) | None => conversion.line_ends_of(file.path.as_str())?,
         };
-        line_ends.push(ends);
+        checked.push(CheckedFile { ends, presence });
         dirty.extend(look.find_staged(file)?);
-        dirty.extend(look.list_on_disk(file, ends)?);
+        let on_disk = look.list_on_disk(file, ends, presence)?;
+        match presence {
+            FilePresence::Marked => hidden.extend(on_disk),
+            FilePresence::CheckedOut | FilePresence::LeftOut => dirty.extend(on_disk),
+        }
     }
-    if dirty.is_empty() {
-        return Ok(line_ends);
+    match (dirty.is_empty(), hidden.is_empty()) {
+        (true, true) => Ok(checked),
+        (true, false) => Err(ExecError::HiddenWork(first_paths(hidden))),
+        (false, _) => Err(ExecError::DirtyOverlap(first_paths(
+            dirty.into_iter().chain(hidden),
+        ))),
     }
-    Err(ExecError::DirtyOverlap(
-        dirty.into_iter().take(MAX_NAMED).collect(),
-    ))
+}
+
+fn first_paths(paths: impl IntoIterator<Item = String>) -> Vec<String> {
+    paths.into_iter().take(MAX_NAMED).collect()
 }
 
 /// Source of attributes.
 enum AttributeQuery {
     /// No source: no file mentions an attribute that matters.
     Nobody,
-    /// Working tree, then index, which libgit2 reads again for that.
-    Staged,
-    /// Working tree and an empty index. Used if the real index has no attributes for these paths, since the answer is then
-    /// the same.
-    OnDisk(git2::Repository, AttributeMentions),
+    /// Working tree, then an index that has the staged attributes for these paths and nothing else. libgit2 would take long
+    /// to read a large index, and cannot read a sparse one.
+    Files(git2::Repository, AttributeMentions),
 }
 
 impl AttributeQuery {
-    fn source<'a>(&'a self, repository: &'a Repository) -> AttributeSource<'a> {
-        let (git, mentions) = match self {
-            Self::Nobody => return AttributeSource::None,
-            Self::Staged => (&repository.git, &AttributeMentions::Anything),
-            Self::OnDisk(git, mentions) => (git, mentions),
-        };
-        AttributeSource::Ask {
-            git,
-            from: AttrCheckFlags::FILE_THEN_INDEX,
-            mentions,
+    fn source(&self) -> AttributeSource<'_> {
+        match self {
+            Self::Nobody => AttributeSource::None,
+            Self::Files(git, mentions) => AttributeSource::Ask {
+                git,
+                from: AttrCheckFlags::FILE_THEN_INDEX,
+                mentions,
+            },
         }
     }
 }
 
 /// Chooses the source of attributes for the paths of a change. git takes attributes from the index if the working tree has
-/// no such file. libgit2 takes long to read a large index, so it is asked only if the index has attributes for these paths,
-/// and not at all if no file mentions an attribute that matters.
+/// no such file. libgit2 is not asked at all if no file mentions an attribute that matters.
 ///
 /// # Errors
-/// When a file of attributes is a link or a FIFO and libgit2 would have to read it.
+/// When a file of attributes is a link or a FIFO and libgit2 would have to read it, or staged attributes cannot be read.
 fn choose_query(
     repository: &Repository,
     index: &IndexFile,
     root: &Path,
-    files: &[ReceiptFile],
+    paths: &[&str],
 ) -> Result<AttributeQuery, ExecError> {
     let mut folders = BTreeSet::from([""]);
-    folders.extend(files.iter().flat_map(|file| ancestor_folders(file.path.as_str())));
+    folders.extend(paths.iter().flat_map(|path| ancestor_folders(path)));
     let mut mentions = AttributeMentions::read_outside(repository)?;
-    let (mut is_staged, mut odd) = (false, None);
+    let failed = || RepoError::git("read the attributes");
+    let mut staged = Index::new().map_err(failed())?;
+    let mut odd = None;
     for folder in folders {
         let path = attributes_in(folder);
         let place = root.join(&path);
@@ -121,25 +150,25 @@ fn choose_query(
             odd = odd.or(Some(place));
         } else if place.is_file() {
             mentions.add_file(&place, LinkRule::Refused);
-        } else {
-            is_staged = is_staged || index.find_entry(&path, 0).is_some();
+        } else if let Some(entry) = index.find_entry(&path, 0)
+            && !entry.is_intent_to_add()
+        {
+            let id = parse_oid(&entry.blob_id())?;
+            let blob = repository.git.find_blob(id).map_err(failed())?;
+            mentions.add_text(blob.content());
+            staged.add(&index_entry(path, id)).map_err(failed())?;
         }
     }
-    if !is_staged && !NAMES.iter().any(|name| mentions.may_set(name)) {
+    if !NAMES.iter().any(|name| mentions.may_set(name)) {
         return Ok(AttributeQuery::Nobody);
     }
     if let Some(place) = odd {
         // libgit2 would have to be asked, and it would follow the link or wait at the FIFO.
         return Err(link_error(&place).into());
     }
-    if is_staged {
-        return Ok(AttributeQuery::Staged);
-    }
     let git = repository.another_handle()?;
-    let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;
-    git.set_index(&mut empty)
-        .map_err(RepoError::git("read the attributes"))?;
-    Ok(AttributeQuery::OnDisk(git, mentions))
+    git.set_index(&mut staged).map_err(failed())?;
+    Ok(AttributeQuery::Files(git, mentions))
 }
 
 /// Checks of one change.
@@ -154,7 +183,7 @@ impl PathChecks<'_> {
     /// Finds staged work: the entry in the index must equal the base. `None` if it does.
     ///
     /// # Errors
-    /// When the entry belongs to a sparse checkout.
+    /// When the index cannot be read.
     fn find_staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
@@ -162,25 +191,17 @@ impl PathChecks<'_> {
         if (1..=3).any(|stage| self.index.find_entry(path, stage).is_some()) {
             return dirty;
         }
-        let Some(entry) = self.index.find_entry(path, 0) else {
-            // The base has the file and the index does not: the user has staged its deletion.
-            if file.old.is_some() {
-                return dirty;
-            }
-            return Ok(self.staged_around(path));
-        };
-        if entry.is_skip_worktree() {
-            return Err(RepoError::Unsupported(Unsupported::SparseCheckout).into());
-        }
-        let same = file.old.as_ref().is_some_and(|old| {
-            entry.blob_id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
-        });
+        let entry = self.index.find_entry(path, 0);
         // `git add -N` writes an entry whose content is not staged yet.
-        if same && !entry.is_intent_to_add() {
-            Ok(None)
-        } else {
-            dirty
+        let is_announced = entry.is_some_and(|entry| entry.is_intent_to_add());
+        // If the base has the file and the index does not, the user has staged its deletion.
+        if is_announced || !is_indexed_base(self.repository, self.index, file)? {
+            return dirty;
         }
+        Ok(match file.old {
+            Some(_) => None,
+            None => self.staged_around(path),
+        })
     }
 
     /// Finds, for a new path, a staged file above it or below it that this change does not delete. `None` if there is none.
@@ -201,8 +222,18 @@ impl PathChecks<'_> {
     ///
     /// # Errors
     /// When the path leads through a link or lies in another repository, or cannot be read.
-    fn list_on_disk(&self, file: &ReceiptFile, ends: LineEnds) -> Result<Vec<String>, ExecError> {
+    fn list_on_disk(
+        &self,
+        file: &ReceiptFile,
+        ends: LineEnds,
+        presence: FilePresence,
+    ) -> Result<Vec<String>, ExecError> {
         let path = file.path.as_str();
+        if presence == FilePresence::LeftOut {
+            // Nothing is written there; but git would take a file at this path for an edited one.
+            let is_there = look_at(&self.root.join(path))?.is_some();
+            return Ok(is_there.then(|| path.to_owned()).into_iter().collect());
+        }
         for above in ancestor_folders(path) {
             match look_at(&self.root.join(above))? {
                 Some(found) if found.is_symlink() => {

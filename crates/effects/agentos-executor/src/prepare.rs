@@ -9,6 +9,7 @@ use agentos_landing::Change;
 use git2::{Oid, Tree};
 
 use crate::line_ends::FileLineEnds;
+use crate::presence::FilePresence;
 use crate::splice::{parse_oid, splice_tree};
 use crate::{ExecError, FailPoints, ReceiptFile, opinion};
 
@@ -24,6 +25,8 @@ pub(crate) struct PreparedChange {
     pub unsynced: Vec<PathBuf>,
     /// Line-end conversion of each file. Empty if no working tree is written.
     pub ends: Vec<FileLineEnds>,
+    /// Presence of each file in the working tree. Empty if no working tree is written.
+    pub presence: Vec<FilePresence>,
 }
 
 /// Writes blobs and trees, which nothing refers to yet, and checks the result. The check writes its objects to `memory`.
@@ -65,5 +68,6 @@ pub(crate) fn prepare_change(
         objects,
         unsynced: Vec::new(),
         ends: Vec::new(),
+        presence: Vec::new(),
     })
 }

@@ -18,6 +18,7 @@ use crate::journal::{Journal, JournalFile, boot_name};
 use crate::land::base_moved;
 use crate::line_ends::FileLineEnds;
 use crate::prepare::PreparedChange;
+use crate::presence::FilePresence;
 use crate::splice::parse_oid;
 use crate::worktree::{self, SettledTree};
 use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository};
@@ -45,10 +46,17 @@ impl Repository {
             .iter()
             .copied()
             .chain(iter::repeat(FileLineEnds::default()));
-        let files = prepared.files.iter().zip(ends).map(|(file, ends)| JournalFile {
+        let presence = prepared
+            .presence
+            .iter()
+            .copied()
+            .chain(iter::repeat(FilePresence::default()));
+        let files = prepared.files.iter().zip(ends.zip(presence));
+        let files = files.map(|(file, (ends, presence))| JournalFile {
             file: file.clone(),
             temp: None,
             ends,
+            presence,
         });
         let mut journal = Journal {
             v: 1,

@@ -15,6 +15,7 @@ use crate::file_state::find_others;
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::parse_oid;
+use crate::target::EMPTY_TREE;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
 use crate::{disk, index, leftovers, opinion, worktree};
 
@@ -138,7 +139,7 @@ impl Repository {
         index: &mut HeldIndex,
     ) -> Result<Vec<String>, ExecError> {
         // The index is replaced last, after the working tree was durable. Whatever the files contain now, the user wrote.
-        if index::is_up_to_date(&index.index, &journal.files) {
+        if index::is_up_to_date(owner, &index.index, &journal.files)? {
             let folder = agentos_durable::syncable_folder(owner.git.path().to_owned());
             owner.sync_paths(&Vec::from_iter(folder))?;
             return find_others(owner, root, &journal.files);
@@ -184,12 +185,17 @@ impl Repository {
         let mut now = self.ref_target(&journal.refname)?;
         if self.lost_the_branch(journal, owner, now, commit)? {
             let parent = parse_oid(&journal.parent)?;
-            self.git
-                .reference_matching(&journal.refname, commit, true, parent, RESTORED)
-                .map_err(|error| match error.code() {
-                    ErrorCode::Locked => ExecError::RefLocked(journal.refname.clone()),
-                    _ => ExecError::git("move the branch")(error),
-                })?;
+            let moved = if parent.is_zero() {
+                // The branch had no commit before. If another program creates it in this moment, it exists.
+                self.git.reference(&journal.refname, commit, false, RESTORED)
+            } else {
+                self.git
+                    .reference_matching(&journal.refname, commit, true, parent, RESTORED)
+            };
+            moved.map_err(|error| match error.code() {
+                ErrorCode::Locked => ExecError::RefLocked(journal.refname.clone()),
+                _ => ExecError::git("move the branch")(error),
+            })?;
             now = Some(commit);
         }
         let head = owner.and_then(Self::head_id);
@@ -280,12 +286,17 @@ impl Repository {
         let failed = || ExecError::git("read the change");
         let check = || {
             let commit = self.git.find_commit(commit).map_err(failed())?;
-            let parent = commit.parent(0).map_err(failed())?;
-            if commit.parent_count() != 1 || parent.id() != parse_oid(&journal.parent)? {
-                return Err(opinion::opinions_differ("the commit follows another one"));
-            }
+            let parent = parse_oid(&journal.parent)?;
+            let parents: Vec<Oid> = commit.parent_ids().collect();
+            let base = match parents.as_slice() {
+                [] if parent.is_zero() => self.find_tree(EMPTY_TREE)?,
+                [only] if *only == parent => {
+                    let parent = commit.parent(0).and_then(|parent| parent.tree());
+                    parent.map_err(failed())?
+                }
+                _ => return Err(opinion::opinions_differ("the commit follows another one")),
+            };
             let files: Vec<_> = journal.files.iter().map(|entry| entry.file.clone()).collect();
-            let base = parent.tree().map_err(failed())?;
             opinion::check_tree(&self.git, &base, commit.tree_id(), &files)?;
             for new in files.iter().filter_map(|file| file.new.as_ref()) {
                 self.git.find_blob(parse_oid(&new.oid)?).map_err(failed())?;
@@ -323,7 +334,8 @@ impl Repository {
         commit: Oid,
     ) -> Result<bool, ExecError> {
         let parent = parse_oid(&journal.parent)?;
-        if !journal.may_have_holes() || !journal.writes.touches_work_tree() || now != Some(parent) {
+        let is_at_parent = now == Some(parent) || (now.is_none() && parent.is_zero());
+        if !journal.may_have_holes() || !journal.writes.touches_work_tree() || !is_at_parent {
             return Ok(false);
         }
         let (Some(owner), Some(root)) = (owner, owner.and_then(Repository::work_dir)) else {
@@ -334,7 +346,7 @@ impl Repository {
         let may_be =
             is_checked_out && !self.was_left(&journal.refname, commit) && self.is_the_change(journal, commit);
         let holds_any =
-            || Ok::<_, ExecError>(find_others(owner, root, &journal.files)?.len() < journal.files.len());
+            || Ok::<_, ExecError>(find_others(owner, root, &journal.files)?.len() < journal.written_files());
         // The log may be lost too. Then a single file of the change in the working tree proves the move, since the files are
         // put in place after it.
         Ok(may_be && (is_logged || holds_any()?))
@@ -358,7 +370,7 @@ impl Repository {
         }
         match (owner, owner.and_then(Repository::work_dir)) {
             (Some(owner), Some(root)) if journal.writes.touches_work_tree() => {
-                Ok(find_others(owner, root, &journal.files)?.len() == journal.files.len())
+                Ok(find_others(owner, root, &journal.files)?.len() == journal.written_files())
             }
             (Some(_) | None, Some(_) | None) => Ok(true),
         }

@@ -11,8 +11,8 @@ use std::{fs, io};
 use agentos_durable::{FileSystemSync, SyncError, SyncFile};
 use git2::{ErrorCode, RepositoryOpenFlags};
 
-use crate::error::Unsupported;
 use crate::journal::LandingLock;
+use crate::target::EMPTY_TREE;
 use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, git_dir};
 
 /// Repository that can be read and landed on.
@@ -77,7 +77,7 @@ impl Repository {
             return Err(RepoError::WorkTreeElsewhere(work.clone()));
         }
         git_dir::check_owner(&git)?;
-        let repository = Self {
+        Ok(Self {
             git,
             disk: FileSystemSync::open(&common),
             common,
@@ -86,11 +86,7 @@ impl Repository {
             queue: LandingQueue::Never,
             recovered: RefCell::new(None),
             config_env: ConfigEnv::default(),
-        };
-        if repository.has_promisor() {
-            return Err(RepoError::Unsupported(Unsupported::PartialClone));
-        }
-        Ok(repository)
+        })
     }
 
     /// Sets the place at which a kill test ends the process.
@@ -209,6 +205,11 @@ impl Repository {
     }
 
     pub(crate) fn find_tree(&self, id: &str) -> Result<git2::Tree<'_>, RepoError> {
+        if id == EMPTY_TREE {
+            // git knows this tree without an object; libgit2 needs one. Nothing else needs it, and `git gc` removes it.
+            let empty = self.git.treebuilder(None).and_then(|builder| builder.write());
+            empty.map_err(RepoError::git("read a tree"))?;
+        }
         let id = git2::Oid::from_str(id).map_err(RepoError::git("read a tree"))?;
         self.git.find_tree(id).map_err(RepoError::git("read a tree"))
     }
@@ -236,18 +237,6 @@ impl Repository {
             .config()
             .and_then(|mut config| config.snapshot()?.get_string(name))
             .ok()
-    }
-
-    /// Returns whether a remote promises objects that are not in this repository (a partial clone). Reading such an object
-    /// would fetch it over the network.
-    fn has_promisor(&self) -> bool {
-        let Ok(config) = self.git.config() else {
-            return false;
-        };
-        let Ok(mut found) = config.entries(Some("^remote\\..*\\.(promisor|partialclonefilter)$")) else {
-            return false;
-        };
-        found.next().is_some()
     }
 }
 

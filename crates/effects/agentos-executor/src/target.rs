@@ -6,7 +6,7 @@ use git2::{ErrorCode, ReferenceType, RepositoryState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Operation, Unsupported};
+use crate::error::Operation;
 use crate::splice::splice_tree;
 use crate::{ReceiptFile, RepoError, Repository, index, work_trees};
 
@@ -86,7 +86,7 @@ impl Writes {
 pub struct Target {
     /// Ref, as in `refs/heads/main`; `HEAD` if no branch moves and none is checked out.
     pub refname: String,
-    /// Commit that the change is made for, and the parent of a new commit.
+    /// Commit that the change is made for, and the parent of a new commit. [`NO_COMMIT`] if the branch has no commit yet.
     pub base_commit: String,
     /// Tree that the change is made for: that of the base commit, or one with files that were landed without a commit.
     pub base_tree: String,
@@ -94,6 +94,20 @@ pub struct Target {
     pub creates_branch: bool,
     /// Places that will be written to.
     pub writes: Writes,
+}
+
+/// Id that stands for the missing commit of a branch without commits, as in git's hooks and in the log of a ref.
+pub const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+
+/// Id of the tree without files.
+pub(crate) const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+impl Target {
+    /// Returns whether the branch has no commit yet, so that a commit has no parent.
+    #[must_use]
+    pub fn is_unborn(&self) -> bool {
+        self.base_commit == NO_COMMIT
+    }
 }
 
 impl Repository {
@@ -141,7 +155,11 @@ impl Repository {
         if target.refname == "HEAD" {
             return Err(RepoError::DetachedHead);
         }
-        self.check_direct(&target.refname)?;
+        if target.is_unborn() {
+            self.check_room(target.refname.trim_start_matches("refs/heads/"))?;
+        } else {
+            self.check_direct(&target.refname)?;
+        }
         if let Some(at) = work_trees::checked_out_at(self, &target.refname)? {
             // `git status` in that working tree would show the whole change as reverted.
             return Err(RepoError::BranchCheckedOut {
@@ -194,6 +212,10 @@ impl Repository {
             }
             Err(error) if error.code() == ErrorCode::NotFound => {
                 self.check_room(name)?;
+                // In a bare repository without commits, the branch that HEAD names gets the first one.
+                if self.head_ref().as_deref() == Some(refname.as_str()) {
+                    return self.at_head(Writes::CommitOnly);
+                }
                 let head = self.head_commit()?;
                 Target::new(refname, &head, true, Writes::CommitOnly)
             }
@@ -227,9 +249,18 @@ impl Repository {
     }
 
     fn at_head(&self, writes: Writes) -> Result<Target, RepoError> {
-        let commit = self.head_commit()?;
         let refname = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
-        Target::new(refname, &commit, false, writes)
+        match self.head_commit() {
+            Ok(commit) => Target::new(refname, &commit, false, writes),
+            Err(RepoError::UnbornBranch(_)) if refname.starts_with("refs/heads/") => Ok(Target {
+                refname,
+                base_commit: NO_COMMIT.to_owned(),
+                base_tree: EMPTY_TREE.to_owned(),
+                creates_branch: true,
+                writes,
+            }),
+            Err(error) => Err(error),
+        }
     }
 
     fn head_commit(&self) -> Result<git2::Commit<'_>, RepoError> {
@@ -291,10 +322,6 @@ impl Repository {
         };
         if let Some(operation) = operation {
             return Err(RepoError::InProgress(operation));
-        }
-        // A file outside the sparse checkout is missing on purpose, and would look like one that the user deleted.
-        if self.is_on("core.sparsecheckout") {
-            return Err(RepoError::Unsupported(Unsupported::SparseCheckout));
         }
         index::check_kind(self)
     }

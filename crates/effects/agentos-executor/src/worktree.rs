@@ -36,6 +36,9 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
         .collect();
     for (number, file) in files.iter_mut().enumerate() {
+        if !file.presence.is_written() {
+            continue;
+        }
         let mut folder = "";
         for above in ancestor_folders(file.file.path.as_str()) {
             match look_at(&root.join(above))? {
@@ -67,7 +70,8 @@ pub(crate) fn stage_files<'a>(
 ) -> Result<Vec<PathBuf>, ExecError> {
     let mut written = Vec::new();
     let mut tried = BTreeSet::new();
-    for (JournalFile { file, temp, ends }, content) in files.iter().zip(contents) {
+    for (entry, content) in files.iter().zip(contents) {
+        let JournalFile { file, temp, ends, .. } = entry;
         let Some(temp) = temp else {
             continue;
         };
@@ -156,11 +160,10 @@ pub(crate) fn settle_unless_edited(
     for path in &kept {
         placed.remove(path.as_str());
     }
-    let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     let mut unsynced = also;
     // A folder may have been removed after it was noted; then the folder above it was noted too, and syncing skips it.
     unsynced.extend(folders.into_iter().filter_map(agentos_durable::syncable_folder));
-    index::update_index(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
+    index::update_index(repository, held, root, files, &placed, unsynced, &mut replaced)?;
     Ok(SettledTree {
         kept,
         unsynced: Vec::from_iter(agentos_durable::syncable_folder(repository.git.path().to_owned())),

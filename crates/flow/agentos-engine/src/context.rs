@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use agentos_api::NextStep;
 use agentos_landing::{Base, BaseError, EntryKind, RepoPath, SeenFile};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::ContextFile;
@@ -137,6 +138,13 @@ pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
 }
 
 /// Makes the error of a base that cannot be read.
-pub(crate) fn unreadable_base(error: &BaseError) -> EffectError {
-    EffectError::from_error(Cause::Repository, "unreadable-base", error)
+pub fn unreadable_base(error: &BaseError) -> EffectError {
+    match error {
+        BaseError::Unreadable(_) => EffectError::from_error(Cause::Repository, "unreadable-base", error),
+        // Any git command that reads the object fetches it.
+        BaseError::NotFetched { id, .. } => EffectError::from_error(Cause::Repository, "not-fetched", error)
+            .suggest_steps([NextStep::RunGit {
+                command: format!("git cat-file -e {id}"),
+            }]),
+    }
 }

@@ -10,7 +10,7 @@ use agentos_api::{ContextFileReport, ContextReport};
 use agentos_context::{
     ContextBudget, FileId, FileRanker, IgnorePatterns, PickedFiles, RankReason, TaskQuery, pick_files,
 };
-use agentos_landing::{Base, EntryKind};
+use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::Adapter;
 
@@ -176,7 +176,15 @@ impl ContextSearch<'_> {
                 self.sizes.insert(id, None);
                 continue;
             }
-            let bytes = self.base.read(object).map_err(|error| unreadable_base(&error))?;
+            let bytes = match self.base.read(object) {
+                Ok(bytes) => bytes,
+                // The search reads many files that the task is not about. In a partial clone those are not worth a fetch.
+                Err(BaseError::NotFetched { .. }) => {
+                    self.sizes.insert(id, None);
+                    continue;
+                }
+                Err(error @ BaseError::Unreadable(_)) => return Err(unreadable_base(&error)),
+            };
             let is_text = bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok();
             if is_text {
                 self.ranker.add_text(id, &bytes);

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::policy::{self, POLICY_DIR};
 use crate::provider_kind::ProviderKind;
-use crate::repository::{self, repo_error, unreadable_base};
+use crate::repository::{self, repo_error};
 use crate::rules::preset_file;
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::AnswerSpec;
@@ -142,7 +142,9 @@ struct ExistingFiles<'a> {
 impl ExistingFiles<'_> {
     fn has_file(&self, path: &str) -> Result<bool, EffectError> {
         let entry = self.base.entry(path);
-        let committed = entry.map_err(|error| unreadable_base(&error))?.is_some();
+        let committed = entry
+            .map_err(|error| agentos_engine::context::unreadable_base(&error))?
+            .is_some();
         let in_work_tree = self
             .work_dir
             // Does not follow links: a dangling one occupies the name as well.
@@ -154,7 +156,7 @@ impl ExistingFiles<'_> {
         let committed = self
             .base
             .list(POLICY_DIR)
-            .map_err(|error| unreadable_base(&error))?;
+            .map_err(|error| agentos_engine::context::unreadable_base(&error))?;
         let in_work_tree = match self.work_dir {
             Some(dir) => policy::rule_files(env, &dir.join(POLICY_DIR))?,
             None => None,

@@ -6,7 +6,7 @@ use agentos_engine::ports::EffectError;
 use agentos_landing::{LandError, LandOptions, LandedChange, LandingReport, land};
 
 use crate::host::Host;
-use crate::repository::{self, repo_error, unreadable_base};
+use crate::repository::{self, repo_error};
 
 impl Host {
     /// Places an answer in a commit. The inner error is the report of an answer that does not land.
@@ -23,7 +23,7 @@ impl Host {
         match land(answer, &base, &LandOptions::default()) {
             Ok(found) => Ok(Ok(Box::new(found))),
             Err(LandError::Refused(report)) => Ok(Err(report)),
-            Err(LandError::Base(error)) => Err(unreadable_base(&error)),
+            Err(LandError::Base(error)) => Err(agentos_engine::context::unreadable_base(&error)),
         }
     }
 }

@@ -246,7 +246,7 @@ impl Base for OneFile {
         if id == BLOB {
             Ok(Arc::from(BEFORE.as_bytes()))
         } else {
-            Err(BaseError("there is no such object".to_owned()))
+            Err(BaseError::Unreadable("there is no such object".to_owned()))
         }
     }
 

@@ -19,7 +19,7 @@ use agentos_executor::{
     ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, ReceiptFile, RepoError,
     Repository, Target, TargetSpec,
 };
-use agentos_landing::{Base, BaseError, Change};
+use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
 use agentos_signer::SigningEnvironment;
 use agentos_tool::StateMeasurement;
@@ -60,11 +60,6 @@ pub fn repo_error(error: &RepoError) -> EffectError {
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect
-}
-
-/// Makes the error of a base that cannot be read.
-pub fn unreadable_base(error: &BaseError) -> EffectError {
-    EffectError::from_error(Cause::Repository, "unreadable-base", error)
 }
 
 /// The repository with one target, for one run.

@@ -23,7 +23,7 @@ use crate::host::Host;
 use crate::init::new_file;
 use crate::options::SessionOptions;
 use crate::policy::{self, POLICY_DIR, rule_files};
-use crate::repository::{self, RepositoryPort, unreadable_base};
+use crate::repository::{self, RepositoryPort};
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::{AnswerSpec, patch_facts};
 
@@ -267,7 +267,8 @@ fn judge_subject(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError
     let base = port.base(&target)?;
     let explanation = match (&committed, &spec.subject) {
         (Some((_, change)), _) => {
-            let facts = ResultFacts::read(change, base.as_ref()).map_err(|error| unreadable_base(&error))?;
+            let facts = ResultFacts::read(change, base.as_ref())
+                .map_err(|error| agentos_engine::context::unreadable_base(&error))?;
             Some(set.explain(change, &facts, &tool))
         }
         (None, Some(JudgeSubject::Reading(path))) => Some(explain_read(&set, path, base.as_ref(), &tool)),
@@ -331,7 +332,7 @@ fn place_answer(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectEr
                 None => effect,
             })
         }
-        Err(LandError::Base(error)) => Err(unreadable_base(&error)),
+        Err(LandError::Base(error)) => Err(agentos_engine::context::unreadable_base(&error)),
     }
 }
 

@@ -110,7 +110,10 @@ fn of_repository(repo: &Repository) -> RepositoryStatus {
         path: repository_path(repo),
         bare: repo.is_bare(),
         branch,
-        commit: head.ok().map(|target| target.base_commit),
+        commit: head
+            .ok()
+            .filter(|target| !target.is_unborn())
+            .map(|target| target.base_commit),
         obstacle,
         unfinished: unfinished.ok().flatten(),
     }

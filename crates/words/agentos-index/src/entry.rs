@@ -13,6 +13,10 @@ pub(crate) const HEADER: usize = 12;
 const FIXED: usize = 62;
 /// Flag: a second field of flags follows.
 const EXTENDED: u16 = 0x4000;
+/// Flag in the second field: a sparse checkout leaves the file out of the working tree.
+const SKIP_WORKTREE: u16 = 0x4000;
+/// Mode of an entry that represents a folder, in a sparse index.
+const FOLDER: u32 = 0o040_000;
 /// Mask of the name length; a name that is longer has this number itself.
 const NAME_LENGTH: u16 = 0x0fff;
 
@@ -40,9 +44,9 @@ pub struct IndexEntry<'a> {
     path: &'a [u8],
 }
 
-/// An entry that an edit adds, without flags and at stage 0.
+/// An entry that an edit adds, at stage 0.
 pub struct NewEntry<'a> {
-    /// Path from the top of the working tree, separated by `/`.
+    /// Path from the top of the working tree, separated by `/`. That of a folder in a sparse index ends with `/`.
     pub path: &'a str,
     /// Mode as git's trees have it, for instance `0o100644`.
     pub mode: u32,
@@ -50,6 +54,8 @@ pub struct NewEntry<'a> {
     pub id: [u8; 20],
     /// File's stat data; the default makes git look at the file itself.
     pub stat: EntryStat,
+    /// True if the file is left out of the working tree, or git is not to look at it there.
+    pub skip_worktree: bool,
 }
 
 /// Stat data of a file by which git knows later that nobody changed it; of each number the low 32 bits.
@@ -92,7 +98,12 @@ impl NewEntry<'_> {
         head.extend_from_slice(&self.id);
         // The field has 12 bits. Its largest number means that the name ends at the first zero.
         let length = u16::try_from(self.path.len()).map_or(NAME_LENGTH, |length| length.min(NAME_LENGTH));
-        head.extend_from_slice(&length.to_be_bytes());
+        if self.skip_worktree {
+            head.extend_from_slice(&(length | EXTENDED).to_be_bytes());
+            head.extend_from_slice(&SKIP_WORKTREE.to_be_bytes());
+        } else {
+            head.extend_from_slice(&length.to_be_bytes());
+        }
         head
     }
 }
@@ -119,7 +130,7 @@ impl<'a> IndexEntry<'a> {
         self.path
     }
 
-    /// Returns the blob's id as 40 hexadecimal digits.
+    /// Returns the blob's id, or that of a folder's tree, as 40 hexadecimal digits.
     #[must_use]
     pub fn blob_id(&self) -> String {
         let mut text = String::with_capacity(40);
@@ -161,7 +172,13 @@ impl<'a> IndexEntry<'a> {
     /// Returns whether a sparse checkout leaves the file out of the working tree.
     #[must_use]
     pub fn is_skip_worktree(&self) -> bool {
-        self.flags(62) & 0x4000 != 0
+        self.flags(62) & SKIP_WORKTREE != 0
+    }
+
+    /// Returns whether the entry represents a whole folder, as a sparse index has them for folders outside the sparse checkout.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.mode() == FOLDER && self.path.ends_with(b"/")
     }
 
     /// Returns whether the entry only announces a file (`git add --intent-to-add`).

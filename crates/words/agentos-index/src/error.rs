@@ -14,9 +14,6 @@ pub enum IndexError {
     /// The prefix-compressed names of version 4 expand to more than 1 GiB.
     #[error("the names of the entries take more than 1 GiB")]
     NamesTooLarge,
-    /// Some entries represent whole folders (`index.sparse` of git-config(1)).
-    #[error("the index is sparse: entries represent whole folders")]
-    SparseIndex,
     /// Most entries are in a shared index file (`core.splitIndex` of git-config(1)).
     #[error("the index is split: most entries are in another file")]
     SplitIndex,

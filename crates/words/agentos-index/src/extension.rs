@@ -12,11 +12,13 @@ const RESOLVE_UNDO: &[u8; 4] = b"REUC";
 const SPARSE_DIRECTORIES: &[u8; 4] = b"sdir";
 const SPLIT_INDEX: &[u8; 4] = b"link";
 
-/// Contents of the extensions that are written back; an empty one is not written.
+/// Contents of the extensions that are written back; an empty content is not written.
 #[derive(Default)]
 pub(crate) struct KeptExtensions {
     pub cache_tree: Vec<u8>,
     pub resolve_undo: Vec<u8>,
+    /// True if entries may represent whole folders.
+    pub has_folders: bool,
 }
 
 impl KeptExtensions {
@@ -32,7 +34,8 @@ impl KeptExtensions {
             match signature {
                 CACHE_TREE => kept.cache_tree = content.to_vec(),
                 RESOLVE_UNDO => kept.resolve_undo = content.to_vec(),
-                SPARSE_DIRECTORIES => return Err(IndexError::SparseIndex),
+                // The extension has no content: its presence alone says that entries may represent folders.
+                SPARSE_DIRECTORIES => kept.has_folders = true,
                 SPLIT_INDEX => return Err(IndexError::SplitIndex),
                 // Optional by its first letter, so it may be dropped.
                 [b'A'..=b'Z', ..] => {}
@@ -51,6 +54,10 @@ impl KeptExtensions {
                 write(&length.to_be_bytes())?;
                 write(content)?;
             }
+        }
+        if self.has_folders {
+            write(SPARSE_DIRECTORIES)?;
+            write(&0_u32.to_be_bytes())?;
         }
         Ok(())
     }

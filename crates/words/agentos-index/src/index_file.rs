@@ -101,6 +101,18 @@ impl IndexFile {
         IndexEntry::at(&self.bytes, *slot)
     }
 
+    /// Returns the entry of a sparse index that represents a folder above this path. `None` if there is none.
+    #[must_use]
+    pub fn find_folder_above(&self, path: &str) -> Option<IndexEntry<'_>> {
+        if !self.extensions.has_folders {
+            return None;
+        }
+        list_parents(path).find_map(|above| {
+            let entry = self.find_entry(&format!("{above}/"), 0)?;
+            entry.is_folder().then_some(entry)
+        })
+    }
+
     /// Lists the entries whose names begin with `prefix`.
     pub fn list_entries_below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = IndexEntry<'a>> {
         let (Ok(from) | Err(from)) = self.find_slot(prefix.as_bytes(), 0);
@@ -128,6 +140,10 @@ impl IndexFile {
             let folder = format!("{}/", entry.path);
             let (Ok(from) | Err(from)) = self.find_slot(folder.as_bytes(), 0);
             gone.extend(from..from + self.list_entries_below(&folder).count());
+        }
+        if self.version == 2 && added.iter().any(|entry| entry.skip_worktree) {
+            // Version 2 has no second field of flags; otherwise the two versions are the same.
+            self.version = 3;
         }
         let mut new: Vec<(usize, EntrySlot)> = Vec::with_capacity(added.len());
         for entry in added {

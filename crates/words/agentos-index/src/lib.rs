@@ -34,10 +34,11 @@
 //!
 //! | part | after an edit |
 //! |---|---|
-//! | version | as it was read |
+//! | version | as it was read; 2 becomes 3 for an entry that is left out of the working tree, whose flag version 2 lacks |
 //! | entries that the edit does not name | byte for byte: stat data, mode, id, all flags, name, padding |
 //! | `TREE` (ids of folders as tree objects) | nodes above an edited path are invalidated as git does it; dropped as a whole if it cannot be parsed, since git rebuilds it |
 //! | `REUC` (resolved conflicts) | byte for byte |
+//! | `sdir` (a sparse index: an entry whose name ends with `/` has the id of a tree) | stays; such an entry is edited as any other |
 //! | other optional extensions (`UNTR`, `FSMN`, `EOIE`, `IEOT`, unknown ones) | dropped: they hold offsets into the file or state of the whole working tree, and git rebuilds them |
 //! | checksum | computed again, also where it was left out |
 //!
@@ -51,7 +52,6 @@
 //! | `Truncated`, `ChecksumMismatch` | a damaged file; to write it back would make the damage look valid |
 //! | `UnsupportedVersion` | version 1 is extinct; a later version may mean anything |
 //! | `SplitIndex` | the extension `link`: most entries are in another file, and names may be empty |
-//! | `SparseIndex` | the extension `sdir`: entries may represent whole folders |
 //! | `UnknownExtension` | not optional by its signature: the file means something else without it |
 //! | `InvalidName`, `WrongOrder` | entries could not be found by binary search, and an edit could hit the wrong one |
 //! | `NamesTooLarge` | names of version 4 that expand to more than 1 GiB: a small file must not take that much memory |

@@ -40,8 +40,26 @@ pub struct DirEntry {
 
 /// Failure to read the base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot read the base: {0}")]
-pub struct BaseError(pub String);
+pub enum BaseError {
+    /// The base is damaged, or the system does not permit reading it.
+    #[error("cannot read the base: {0}")]
+    Unreadable(String),
+    /// A partial clone, whose remote has promised the object, has not fetched it.
+    #[error("{} has not been fetched into this partial clone", name_object(path.as_deref(), id))]
+    NotFetched {
+        /// Id of the object.
+        id: String,
+        /// Path that has the object in the base. `None` if no path has it.
+        path: Option<String>,
+    },
+}
+
+fn name_object(path: Option<&str>, id: &str) -> String {
+    match path {
+        Some(path) => format!("`{path}` (object `{id}`)"),
+        None => format!("the object `{id}`"),
+    }
+}
 
 /// Full id and content of a blob in the object store.
 pub type KnownBlob = (String, Arc<[u8]>);

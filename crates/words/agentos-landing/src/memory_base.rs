@@ -50,7 +50,7 @@ impl Base for MemoryBase {
         self.blobs
             .get(id)
             .cloned()
-            .ok_or_else(|| BaseError(id.to_owned()))
+            .ok_or_else(|| BaseError::Unreadable(id.to_owned()))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {

@@ -11,8 +11,10 @@ use std::path::Path;
 use agentos_landing::RepoPath;
 use git2::{ObjectType, Oid, Tree};
 
+use super::objects::GITLINK;
 use super::{ShownFiles, owner_name, write_new};
-use crate::ExecError;
+use crate::base::has_promisor;
+use crate::{ExecError, RepoError};
 
 /// Name of the file in a copy.
 pub(super) const FILE: &str = "listing";
@@ -52,6 +54,7 @@ impl FileListing {
     ) -> Result<Self, ExecError> {
         let mut all = Vec::new();
         walk_tree(git, tree, &mut all)?;
+        check_fetched(git, tree, &all)?;
         let decide = |(path, mut listed): (String, ListedEntry)| {
             let before = known.get(path.as_str());
             let same = before.filter(|before| (before.id, before.mode) == (listed.id, listed.mode));
@@ -120,6 +123,35 @@ impl FileListing {
             files: Self(entries.collect::<Option<_>>()?),
         })
     }
+}
+
+/// Checks that a partial clone has fetched every file. A file that is missing would be shown as deleted, and the policy would
+/// decide about an empty content.
+///
+/// # Errors
+/// [`RepoError::NotFetched`] if one has not been fetched.
+fn check_fetched(
+    git: &git2::Repository,
+    tree: &Tree<'_>,
+    all: &[(String, ListedEntry)],
+) -> Result<(), ExecError> {
+    if !has_promisor(git) {
+        return Ok(());
+    }
+    let odb = git
+        .odb()
+        .map_err(ExecError::git("open the repository's objects"))?;
+    let is_missing = |listed: &ListedEntry| listed.mode != GITLINK && !odb.exists(listed.id);
+    let mut missing = all.iter().filter(|(_, listed)| is_missing(listed));
+    let Some((path, _)) = missing.next() else {
+        return Ok(());
+    };
+    let error = RepoError::NotFetched {
+        path: path.clone(),
+        more: missing.count(),
+        tree: tree.id().to_string(),
+    };
+    Err(error.into())
 }
 
 /// Lists the files of a tree in git's order.

@@ -27,7 +27,7 @@ const MOST_PARTS: usize = 64;
 const TREES: &str = "pack-ffffffffffffffffffffffffffffffffffffffff";
 
 /// Mode of an entry that names a commit of another repository, which has no object here.
-const GITLINK: i32 = 0o160_000;
+pub(super) const GITLINK: i32 = 0o160_000;
 
 /// Writer of a copy's blobs into packs. Several threads may add blobs.
 pub(super) struct BlobPacks {

@@ -11,12 +11,8 @@ pub enum Unsupported {
     Sha256,
     /// Index in two files.
     SplitIndex,
-    /// Index that contains folders.
-    SparseIndex,
-    /// Objects that are fetched when they are needed.
+    /// `extensions.partialClone`, which git wrote for a partial clone until version 2.36 or so.
     PartialClone,
-    /// Working tree without some of the files.
-    SparseCheckout,
     /// Any other format extension.
     Extension,
 }
@@ -35,8 +31,6 @@ impl Unsupported {
             Some(Self::Sha256)
         } else if has("mandatory extension: 'link'") {
             Some(Self::SplitIndex)
-        } else if has("mandatory extension: 'sdir'") {
-            Some(Self::SparseIndex)
         } else if has("unsupported extension") || has("unsupported repository version") {
             Some(Self::Extension)
         } else {
@@ -49,9 +43,7 @@ impl Unsupported {
             Self::Reftable => "reftable",
             Self::Sha256 => "sha256-repository",
             Self::SplitIndex => "split-index",
-            Self::SparseIndex => "sparse-index",
             Self::PartialClone => "partial-clone",
-            Self::SparseCheckout => "sparse-checkout",
             Self::Extension => "unsupported-extension",
         }
     }
@@ -63,9 +55,7 @@ impl std::fmt::Display for Unsupported {
             Self::Reftable => "the reftable format",
             Self::Sha256 => "SHA-256 object names",
             Self::SplitIndex => "a split index",
-            Self::SparseIndex => "a sparse index",
-            Self::PartialClone => "a partial clone",
-            Self::SparseCheckout => "a sparse checkout",
+            Self::PartialClone => "the setting `extensions.partialClone`",
             Self::Extension => "a format extension",
         })
     }

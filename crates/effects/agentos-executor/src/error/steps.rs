@@ -4,6 +4,9 @@
 
 use agentos_api::{BranchChoice, NextStep};
 
+use crate::target::EMPTY_TREE;
+
+use super::names::quote_argument;
 use super::{ExecError, RepoError, Unsupported};
 
 impl RepoError {
@@ -20,16 +23,13 @@ impl RepoError {
             Self::DetachedHead => vec![branch(BranchChoice::CheckOutOrName)],
             // Formats that git converts back by one command. For the others there is no such command.
             Self::Unsupported(what) => match what {
-                Unsupported::SparseCheckout => {
-                    vec![branch(BranchChoice::Other), git("git sparse-checkout disable")]
-                }
                 Unsupported::SplitIndex => vec![git("git update-index --no-split-index")],
-                Unsupported::SparseIndex => vec![git("git sparse-checkout init --no-sparse-index")],
-                Unsupported::Reftable
-                | Unsupported::Sha256
-                | Unsupported::PartialClone
-                | Unsupported::Extension => Vec::new(),
+                // git needs it no more: `remote.NAME.promisor`, which every partial clone has as well, says the same.
+                Unsupported::PartialClone => vec![git("git config --unset extensions.partialClone")],
+                Unsupported::Reftable | Unsupported::Sha256 | Unsupported::Extension => Vec::new(),
             },
+            // Comparing with the empty tree makes git fetch all missing files in one request, and prints one line.
+            Self::NotFetched { tree, .. } => vec![git(&format!("git diff --shortstat {EMPTY_TREE} {tree}"))],
             Self::NotOwned(_)
             | Self::WorkTreeElsewhere(_)
             | Self::ForeignGitDir(_)
@@ -66,6 +66,13 @@ impl ExecError {
                 NextStep::ClearWork { paths: paths.clone() },
                 branch(BranchChoice::Other),
             ],
+            Self::HiddenWork(paths) => {
+                let show = |path: &String| NextStep::RunGit {
+                    command: format!("git update-index --no-skip-worktree -- {}", quote_argument(path)),
+                };
+                let shown = paths.iter().take(3).map(show);
+                shown.chain([branch(BranchChoice::Other)]).collect()
+            }
             Self::FilteredPath { by, .. } if by.starts_with("filter") => Vec::new(),
             Self::FilteredPath { .. } => vec![branch(BranchChoice::OtherThenMerge)],
             Self::ApprovalVoid { .. }

@@ -10,7 +10,7 @@ const PROGRAM: &str = "../../apps/agentos-cli/tests/it";
 
 /// Each code, and where a repository is brought into the state that it stands for.
 #[rustfmt::skip]
-const MET: [(&str, &str, &str, &str); 57] = [
+const MET: [(&str, &str, &str, &str); 56] = [
     ("approval-void", HERE, "refuse", "an_approval_is_good_for_exactly_what_it_was_given_for"),
     ("bad-branch-name", HERE, "refuse", "a_branch_that_cannot_move_is_refused_by_name"),
     ("bad-journal", HERE, "recover", "a_journal_that_cannot_be_read_stops_everything"),
@@ -43,6 +43,7 @@ const MET: [(&str, &str, &str, &str); 57] = [
     ("not-owned", PROGRAM, "hostile", "a_repository_of_another_user_is_refused_as_git_refuses_it"),
     ("not-permitted", HERE, "work_tree", "a_folder_that_cannot_be_written_is_found_before_the_branch_moves"),
     ("not-signed", PROGRAM, "signing", "a_signature_that_cannot_be_made_stops_everything_and_says_why"),
+    ("not-fetched", HERE, "sparse", "a_copy_for_a_program_is_not_made_with_holes"),
     ("partial-clone", HERE, "refuse", "a_repository_that_is_not_ready_is_refused_by_name"),
     ("read-only", PROGRAM, "disk", "a_read_only_place_is_told_and_nothing_is_half_done"),
     ("rebase-in-progress", HERE, "refuse", "a_repository_that_is_not_ready_is_refused_by_name"),
@@ -52,14 +53,12 @@ const MET: [(&str, &str, &str, &str); 57] = [
     ("revert-in-progress", HERE, "refuse", "a_repository_that_is_not_ready_is_refused_by_name"),
     ("second-opinion", "src", "opinion", "a_result_that_is_not_the_approved_change_is_not_believed"),
     ("sha256-repository", HERE, "refuse", "an_unsupported_format_is_refused_by_name"),
-    ("sparse-checkout", HERE, "refuse", "a_repository_that_is_not_ready_is_refused_by_name"),
-    ("sparse-index", HERE, "refuse", "an_unsupported_format_is_refused_by_name"),
     ("split-index", HERE, "refuse", "an_unsupported_format_is_refused_by_name"),
     ("stale", HERE, "settings", "nothing_lands_in_a_submodule"),
     ("submodule", HERE, "refuse", "a_repository_of_its_own_in_the_work_tree_is_not_written_to"),
     ("symbolic-branch", HERE, "refuse", "a_branch_that_cannot_move_is_refused_by_name"),
     ("symlink-traversal", HERE, "work_tree", "a_path_through_a_tracked_link_is_refused_on_every_target"),
-    ("unborn-branch", HERE, "refuse", "a_repository_that_is_not_ready_is_refused_by_name"),
+    ("unborn-branch", HERE, "refuse", "without_any_commit_there_is_no_base_for_another_branch"),
     ("unfinished", HERE, "recover", "a_change_that_is_made_is_finished_by_the_next_call"),
     ("unknown-revision", HERE, "read", "a_name_that_means_no_commit_is_told"),
     ("unreadable-file", HERE, "read", "what_is_gone_from_the_disk_is_told_by_its_place"),

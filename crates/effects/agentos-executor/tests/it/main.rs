@@ -31,5 +31,9 @@ mod recover;
 mod refuse;
 mod settings;
 #[cfg(test)]
+mod sparse;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod unborn;
 mod work_tree;

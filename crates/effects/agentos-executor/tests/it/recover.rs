@@ -604,3 +604,81 @@ fn a_journal_that_a_loss_of_power_brought_back_takes_nothing_from_the_user() {
         assert_sound(&repo);
     }
 }
+
+#[test]
+fn a_first_commit_that_a_loss_of_power_took_back_is_made_again() {
+    for (logs_too, torn) in [(false, false), (true, false), (false, true), (true, true)] {
+        let repo = TestRepo::new();
+        let mut sink = Sink(|intent: &_| {
+            repo.write("z", "in the way");
+            accept(intent)
+        });
+        let edits = [("a.txt", text("a\n")), ("z/y", text("y\n"))];
+        let error = land_in(&open(&repo), &TargetSpec::CurrentBranch, &edits, &mut sink).unwrap_err();
+        assert_eq!(error.code(), "unfinished", "{error}");
+        remove_file(&repo.path().join("z"));
+        let made = repo.git(&["rev-parse", "HEAD"]);
+        if torn {
+            repo.write(".git/refs/heads/main", "");
+        } else {
+            remove_file(&repo.path().join(".git/refs/heads/main"));
+        }
+        if logs_too {
+            remove_file(&repo.path().join(".git/logs/refs/heads/main"));
+            remove_file(&repo.path().join(".git/logs/HEAD"));
+        }
+        start_anew(&repo);
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(
+            (recovered.outcome, recovered.commit.as_deref()),
+            (RecoveryOutcome::Finished, Some(made.as_str())),
+            "logs {logs_too}, torn {torn}"
+        );
+        assert_eq!(
+            (repo.git(&["rev-parse", "HEAD"]), repo.status()),
+            (made, String::new())
+        );
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_finished_without_a_file() {
+    for index in ["--no-sparse-index", "--sparse-index"] {
+        for spec in [TargetSpec::CurrentBranch, TargetSpec::WorkTreeOnly] {
+            let repo = example();
+            repo.write("kept/k.txt", "k\n");
+            repo.write("other/o.txt", "o\n");
+            repo.commit_all("more");
+            repo.git(&["sparse-checkout", "set", "--cone", index, "kept"]);
+            let mut sink = Sink(|intent: &_| {
+                repo.write("kept/z", "in the way");
+                accept(intent)
+            });
+            let edits = [
+                ("dir/b.txt", text("B\n")),
+                ("dir/n.txt", text("n\n")),
+                ("other/o.txt", None),
+                ("kept/z/y", text("y\n")),
+            ];
+            let error = land_in(&open(&repo), &spec, &edits, &mut sink).unwrap_err();
+            assert_eq!(error.code(), "unfinished", "{error}");
+            remove_file(&repo.path().join("kept/z"));
+            let recovered = open(&repo).recover().unwrap().unwrap();
+            assert_eq!(
+                (recovered.outcome, recovered.kept),
+                (RecoveryOutcome::Finished, Vec::new())
+            );
+            let staged = match spec {
+                TargetSpec::WorkTreeOnly => "M  dir/b.txt\nA  dir/n.txt\nA  kept/z/y\nD  other/o.txt",
+                _ => "",
+            };
+            assert_eq!(repo.status(), staged);
+            assert!(!repo.has("dir/b.txt") && repo.has("kept/z/y"));
+            repo.git(&["write-tree"]);
+            assert_sound(&repo);
+            // A journal that a loss of power brought back finds nothing left to do.
+            assert_eq!(open(&repo).recover().unwrap(), None);
+        }
+    }
+}

@@ -30,12 +30,9 @@ fn a_repository_that_is_not_ready_is_refused_by_name() {
         r.write("a.txt", "main\n");
         r.commit_all("main");
     };
-    let cases: [(&str, Spoil); 11] = [
+    let cases: [(&str, Spoil); 8] = [
         ("detached-head", |r| {
             drop(r.git(&["checkout", "--quiet", "--detach"]))
-        }),
-        ("unborn-branch", |r| {
-            drop(r.git(&["checkout", "--quiet", "--orphan", "fresh"]))
         }),
         ("merge-in-progress", |r| {
             r.git_ok(&["merge", "side"]);
@@ -55,12 +52,6 @@ fn a_repository_that_is_not_ready_is_refused_by_name() {
             r.git_ok(&["am", "../mail"]);
         }),
         ("bisect-in-progress", |r| drop(r.git(&["bisect", "start"]))),
-        ("sparse-checkout", |r| {
-            drop(r.git(&["sparse-checkout", "set", "--no-cone", "dir"]))
-        }),
-        ("partial-clone", |r| {
-            drop(r.git(&["config", "remote.origin.promisor", "true"]))
-        }),
         ("partial-clone", |r| {
             r.git(&["config", "core.repositoryformatversion", "1"]);
             r.git(&["config", "extensions.partialclone", "origin"]);
@@ -71,6 +62,14 @@ fn a_repository_that_is_not_ready_is_refused_by_name() {
         conflict(&repo);
         spoil(&repo);
         assert_eq!(code(&repo, &TargetSpec::CurrentBranch), expected);
+    }
+}
+
+#[test]
+fn without_any_commit_there_is_no_base_for_another_branch() {
+    for repo in [TestRepo::new(), TestRepo::bare()] {
+        assert_eq!(code(&repo, &branch("topic")), "unborn-branch");
+        assert_eq!(code(&repo, &branch("main")), "lands on refs/heads/main");
     }
 }
 
@@ -103,11 +102,6 @@ fn an_unsupported_format_is_refused_by_name() {
     let repo = example();
     repo.git(&["update-index", "--split-index"]);
     assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "split-index");
-    let sparse = example();
-    sparse.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "none"]);
-    sparse.git(&["config", "--worktree", "core.sparseCheckout", "false"]);
-    assert_eq!(code(&sparse, &TargetSpec::CurrentBranch), "sparse-index");
-    assert_eq!(code(&sparse, &branch("topic")), "lands on refs/heads/topic");
     repo.git(&["config", "core.repositoryformatversion", "1"]);
     repo.git(&["config", "extensions.fromthefuture", "1"]);
     assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "unsupported-extension");

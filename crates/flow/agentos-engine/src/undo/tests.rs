@@ -174,12 +174,7 @@ fn a_removal_at_an_edge_is_undone_only_if_nothing_else_is_there() {
             "ZERO\none\ntwo\n",
             "the files have changed since",
         ),
-        (
-            "the first line, gone",
-            FIRST,
-            "one\ntwo\n",
-            "was undone already",
-        ),
+        ("the first line, gone", FIRST, "one\ntwo\n", "was undone already"),
     ];
     for (what, diff, now, words) in cases {
         let repo = TestRepository::with_files(&[("a.txt", "one\ntwo\n")]);

@@ -1,6 +1,6 @@
 //! An edited index says what git says of the same edit.
 
-use agentos_index::IndexFile;
+use agentos_index::{IndexFile, NewEntry};
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
 use super::support::{entry, example, parse, written};
@@ -103,4 +103,56 @@ fn conflicts_are_seen_and_end_with_a_new_entry() {
         [0, 1, 2, 3].map(|stage| index.find_entry("a", stage).is_some()),
         [true, false, false, false]
     );
+}
+
+#[test]
+fn a_sparse_index_stays_one_and_its_folders_are_entries() {
+    for version in ["2", "4"] {
+        let repo = example("2");
+        repo.git(&["update-index", "--index-version", version]);
+        repo.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "z"]);
+        let place = repo.path().join(".git/index");
+        let before = read_file(&place);
+        let mut index = IndexFile::parse(before.clone()).unwrap();
+        assert!(before == written(&index), "version {version}");
+        let folder = |path: &str| index.find_folder_above(path).map(|entry| entry.path().to_vec());
+        assert_eq!(folder("dir/deep/c"), Some(b"dir/".to_vec()));
+        assert_eq!(folder("dir/new/x"), Some(b"dir/".to_vec()));
+        assert_eq!((folder("z/last"), folder("dir"), folder("a")), (None, None, None));
+        let id = repo.git(&["rev-parse", "HEAD:dir/deep"]);
+        let tree = NewEntry {
+            path: "dir/",
+            mode: 0o40_000,
+            skip_worktree: true,
+            ..entry("dir/", &id)
+        };
+        index.replace_entries(std::iter::empty(), &[tree]);
+        index.invalidate_trees(["dir/a"].into_iter());
+        write_file(&place, written(&index));
+        let listed = repo.git(&["ls-files", "--sparse", "-t"]);
+        assert!(listed.contains("S dir/\n"), "{listed}");
+        assert!(repo.git(&["ls-files"]).contains("dir/c\n"));
+        repo.git(&["write-tree"]);
+    }
+}
+
+#[test]
+fn a_left_out_entry_is_written_with_its_flag() {
+    for version in ["2", "3", "4"] {
+        let repo = example(version);
+        let id = repo.git(&["rev-parse", ":a"]);
+        let mut index = parse(&repo);
+        let new = NewEntry {
+            skip_worktree: true,
+            ..entry("dir/new", &id)
+        };
+        index.replace_entries(std::iter::empty(), &[new]);
+        index.invalidate_trees(["dir/new"].into_iter());
+        write_file(&repo.path().join(".git/index"), written(&index));
+        assert_eq!(
+            repo.git(&["ls-files", "-t", "dir/new", "dir/a"]),
+            "H dir/a\nS dir/new"
+        );
+        assert!(parse(&repo).find_entry("dir/new", 0).unwrap().is_skip_worktree());
+    }
 }

@@ -26,7 +26,6 @@ fn an_index_that_cannot_be_trusted_is_refused_by_name() {
         (with(12 + 62, b"zz"), IndexError::InvalidName),
         (with(12 + 62, b"z"), IndexError::WrongOrder),
         (sum(&[content, b"link\0\0\0\0"].concat()), IndexError::SplitIndex),
-        (sum(&[content, b"sdir\0\0\0\0"].concat()), IndexError::SparseIndex),
         (
             sum(&[content, b"xtra\0\0\0\0"].concat()),
             IndexError::UnknownExtension(*b"xtra"),

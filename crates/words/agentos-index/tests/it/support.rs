@@ -48,6 +48,7 @@ pub fn entry<'a>(path: &'a str, id: &str) -> NewEntry<'a> {
             size: 1000,
             ..EntryStat::default()
         },
+        skip_worktree: false,
     }
 }
 

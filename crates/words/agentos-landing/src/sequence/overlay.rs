@@ -104,7 +104,7 @@ impl Base for BaseOverlay<'_> {
         let state = self.touched.get(path).and_then(|touched| touched.now.as_ref());
         state
             .map(|state| Arc::clone(&state.content))
-            .ok_or_else(|| BaseError(format!("`{path}` is gone")))
+            .ok_or_else(|| BaseError::Unreadable(format!("`{path}` is gone")))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {

@@ -93,7 +93,7 @@ impl Base for Memory {
         self.blobs
             .get(id)
             .cloned()
-            .ok_or_else(|| BaseError(id.to_owned()))
+            .ok_or_else(|| BaseError::Unreadable(id.to_owned()))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
@@ -114,7 +114,7 @@ impl Base for Memory {
                 let entry = self.entry(&format!("{prefix}{name}"))?;
                 Ok(DirEntry {
                     name: name.as_bytes().to_vec(),
-                    entry: entry.ok_or_else(|| BaseError(name.to_owned()))?,
+                    entry: entry.ok_or_else(|| BaseError::Unreadable(name.to_owned()))?,
                 })
             })
             .collect()
