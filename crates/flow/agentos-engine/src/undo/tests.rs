@@ -1,6 +1,7 @@
 //! Which run is taken back, where, and what is said of it.
 
 use super::*;
+use crate::OutcomeKind;
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, land_answer, landed_once, run_with_effects};
 
