@@ -260,6 +260,8 @@ pub(crate) enum FindingKind {
     Nul,
     /// A value that looks random, of no known kind. Only a hint: digests and ids look like this, too.
     MaybeSecret,
+    /// A file whose new text is a diff, and whose old text was none.
+    DiffText,
     /// A test file that loses tests or assertions, or in which more of them are skipped.
     WeakensTests,
     /// For `land`: the change does nothing but weaken tests.
@@ -270,8 +272,9 @@ pub(crate) enum FindingKind {
 
 impl FindingKind {
     /// All kinds, in the order of their words.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Bidi,
+        Self::DiffText,
         Self::GitDirectory,
         Self::Invisible,
         Self::MaybeSecret,
@@ -289,6 +292,7 @@ impl FindingKind {
             Self::Invisible => "invisible",
             Self::Nul => "nul",
             Self::MaybeSecret => "maybe-secret",
+            Self::DiffText => "diff-text",
             Self::WeakensTests => "weakens-tests",
             Self::OnlyWeakensTests => "only-weakens-tests",
             Self::GitDirectory => "git-directory",

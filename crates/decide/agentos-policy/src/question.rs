@@ -157,6 +157,7 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, EnumSet<Fin
         (FindingKind::Invisible, &findings.invisible),
         (FindingKind::Nul, &findings.nul),
         (FindingKind::MaybeSecret, &findings.maybe_secrets),
+        (FindingKind::DiffText, &findings.diff_texts),
     ];
     let mut by_path: HashMap<&str, EnumSet<FindingKind>> = HashMap::new();
     for (kind, list) in lists {

@@ -1,4 +1,5 @@
-//! Findings in added text that a policy may judge: credentials, and characters that a reader cannot see.
+//! Findings in added text that a policy may judge: credentials, characters that a reader cannot see, and diffs in the
+//! place of files.
 //!
 //! Owns: the kinds of findings. Never: refuses anything, or repeats a secret that it found.
 //!
@@ -19,6 +20,7 @@
 //!    values.
 //! 5. Values that look random without any of this are only a hint (`maybe_secrets`).
 //! 6. NUL bytes, direction marks, tag characters and characters of no width.
+//! 7. Files whose new text as a whole is a diff, although the old text was none.
 //!
 //! # What goes wrong without a step
 //!
@@ -33,6 +35,7 @@
 //! Sources: the rules of gitleaks 8 and detect-secrets 1.5 and the vendors' documentation for the forms; "Trojan
 //! Source" (CVE-2021-42574) for direction marks.
 
+mod diff_text;
 mod entropy;
 mod invisible;
 mod secrets;
@@ -69,6 +72,10 @@ pub struct Findings {
     /// Values that look random and have no known form. This is a hint, since digests and ids look the same.
     #[serde(default)]
     pub maybe_secrets: Vec<Finding>,
+    /// Files whose new text is a diff, and whose old text was none: an edit was probably written into the file that it
+    /// should change. At most one for each file, at its first line.
+    #[serde(default)]
+    pub diff_texts: Vec<Finding>,
 }
 
 /// Scans the added lines of a change. Lines that a renamed file brings along are not added.
@@ -78,6 +85,13 @@ pub fn scan_change(change: &Change) -> Findings {
     for file in change.files() {
         let Some(new) = &file.new else { continue };
         let old = old_content(change, file);
+        if diff_text::becomes_diff(file.path.as_str(), old, &new.content) {
+            found.diff_texts.push(Finding {
+                path: file.path.clone(),
+                line: 1,
+                kind: "diff-text".to_owned(),
+            });
+        }
         let [old, new] = [old, &new.content].map(line_texts);
         for edit in line_edits(&old, &new) {
             let first = edit.new.start;

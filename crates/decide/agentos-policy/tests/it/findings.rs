@@ -31,6 +31,16 @@ fn characters_of_no_width_need_a_person() {
 }
 
 #[test]
+fn a_file_that_becomes_a_diff_needs_a_person() {
+    let set = PolicySet::builtin().unwrap();
+    let diff = "--- a/src/db.rs\n+++ b/src/db.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn b() {}\n";
+    let edit = change(&[("src/db.rs", Some("fn a() {}\n"), Some(diff))]);
+    assert!(word(&set.judge(&edit, &local())).starts_with("ask "));
+    let patch = change(&[("fix.patch", None, Some(diff))]);
+    assert!(word(&set.judge(&patch, &local())).starts_with("allow"));
+}
+
+#[test]
 fn nul_bytes_are_denied() {
     let set = PolicySet::builtin().unwrap();
     let edit = change(&[("data.bin", None, Some("a\0b\n"))]);
