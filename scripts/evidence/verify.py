@@ -28,7 +28,7 @@ MEMBERS = {"kind", "prev", "run", "seq", "ts", "v"}
 QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo"}
 KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint"}
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-SALT = re.compile(r"[0-9a-f]{32}")
+SALT, HEX = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 PLAIN = re.compile(r'[^\x00-\x1f"\\]*')
 RUN, TIME = re.compile(r"[0-9A-Za-z._-]{1,64}"), re.compile(r"[0-9A-Za-z:.+-]{1,64}")
 GENESIS = "sha256:" + "0" * 64
@@ -36,6 +36,7 @@ NAMESPACE = b"agentos-evidence"
 LISTED = ["README.txt", "allowed_signers", "head.json", "index.html", "tape.jsonl"]
 MOST_LINE, MOST_HEAD, MOST_BLOB, MOST_KEYS = 1 << 20, 64 << 10, 256 << 20, 1 << 20
 MOST_SIGNATURE, MOST_KEPT, MOST_SEARCHES, MOST_NESTING, BUDGET = 4 << 10, 1000, 16, 64, 64 << 20
+MOST_COMMITS, MOST_CHANGES, MOST_CONTENT, MOST_STEPS, MOST_COMPARED = 100_000, 20_000, 16 << 20, 8_000_000, 1000
 
 
 class Refused(Exception):
@@ -88,6 +89,22 @@ def read_file(path, most, follow=False):
 def digest(data):
     """Returns the SHA-256 of some bytes, as a record writes it."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def read_blob(folder, name):
+    """Returns a blob of the evidence by its digest, from its place or from the place that earlier versions used."""
+    with open_blob(folder, name) as file:
+        data = file.read(MOST_BLOB + 1)
+    if digest(data) != "sha256:" + name:
+        raise Odd
+    return data
+
+
+def open_blob(folder, name):
+    try:
+        return open_file(folder, "blobs", name)
+    except FileNotFoundError:
+        return open_file(folder, "blobs", name[:2], name[2:])
 
 
 def digest_file(file, most):
@@ -358,13 +375,157 @@ def fact(body, name):
     return next((part[name] for part in parts if isinstance(part.get(name), str)), None)
 
 
+def git(repo, *arguments, check=False):
+    """Returns the output of git. `--no-replace-objects` shows the objects as they are, not those that `refs/replace` puts in their place."""
+    run = subprocess.run(["git", "--no-replace-objects", "-C", repo, *arguments], capture_output=True, check=check)
+    return run.stdout if run.returncode == 0 else None
+
+
 def history(repo, *which):
     """Returns commits by id: tree, evidence, and marks by which a rewritten commit is recognised."""
     form = "--format=%H%x1f%T%x1f%P%x1f%ae %at%x1f%s%x1f%(trailers:key=AgentOS-Evidence,valueonly,separator=%x20)"
-    git = subprocess.run(["git", "-C", repo, "log", form, *which], capture_output=True, check="--all" in which)
-    rows = [line.split("\x1f") for line in git.stdout.decode(errors="replace").split("\n") if line]
+    log = git(repo, "log", form, *which, check="--all" in which) or b""
+    rows = [line.split("\x1f") for line in log.decode(errors="replace").split("\n") if line]
     return {id: (tree, (named.split() or [None])[-1], {(tree, on), (author, on), (author, 0, subject)})
             for id, tree, on, author, subject, named in rows}
+
+
+def properties(repo, commit):
+    """Returns parents, author and message of a commit, or None if it is not in the repository."""
+    text = git(repo, "cat-file", "commit", commit)
+    if text is None:
+        return None
+    head, _, message = text.partition(b"\n\n")
+    lines = head.split(b"\n")
+    return ([line for line in lines if line.startswith(b"parent ")],
+            [line for line in lines if line.startswith(b"author ")], message)
+
+
+def raw_changes(text):
+    """Returns the files of `--raw -z`: path, then mode and id before and after, None where there is no file."""
+    fields, found = text.decode(errors="surrogateescape").split("\0"), {}
+    for about, path in zip(fields[::2], fields[1::2]):
+        old_mode, new_mode, old, new, _ = about.lstrip("\n:").split(" ")
+        version = lambda mode, oid: (mode, oid) if mode != "000000" else None
+        found[path] = (version(old_mode, old), version(new_mode, new))
+    return found
+
+
+def changes_of(repo, commit):
+    """Returns the changes of a commit against its first parent, or None if they are unknown or too many."""
+    raw = ["--raw", "-z", "-r", "--no-abbrev", "--no-renames"]
+    parents = properties(repo, commit)
+    if parents is None:
+        return None
+    old = [f"{commit}^1"] if parents[0] else []
+    if old and git(repo, "cat-file", "-e", old[0] + "^{tree}") is None:
+        return None
+    text = git(repo, "diff-tree", *raw, "--root", "--no-commit-id", *old, commit)
+    found = raw_changes(text) if text is not None else None
+    return found if found is not None and len(found) <= MOST_CHANGES else None
+
+
+def recorded_change(body):
+    """Returns the files of an intent or a receipt, its diff and its base, or None if it names none in the known form."""
+    parts = [part for part in (body, body.get("plan"), body.get("receipt")) if isinstance(part, dict)]
+    files = next((part["files"] for part in parts if isinstance(part.get("files"), list)), [])
+    modes = {"regular": "100644", "executable": "100755", "symlink": "120000"}
+    version = lambda one: (modes[one["mode"]], one["oid"]) if one is not None else None
+    try:
+        found = {file["path"]: (version(file.get("old")), version(file.get("new"))) for file in files}
+    except (KeyError, TypeError, AttributeError):
+        return None
+    if not found:
+        return None
+    return {"files": found, "diff": fact(body, "diff_sha256"), "base": fact(body, "parent")}
+
+
+def hunks_of(diff):
+    """The hunks of a canonical diff by the ids of the file: lines before, lines after, first and last mark."""
+    found, ids, rows = {}, None, iter(diff.split(b"\n"))
+    rows = [row + b"\n" for row in rows][:-1]
+    at = 0
+    while at < len(rows):
+        row, at = rows[at], at + 1
+        if row.startswith(b"index "):
+            ids = tuple(row[6:].split()[0].decode().split(".."))
+        elif row.startswith(b"@@ -"):
+            sizes = re.match(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", row)
+            left = [1 if size is None else int(size) for size in sizes.groups()]
+            sides, marks = ([], []), []
+            while any(left) or at < len(rows) and rows[at].startswith(b"\\"):
+                mark, text, at = rows[at][:1], rows[at][1:], at + 1
+                of = marks[-1] if mark == b"\\" else mark
+                for side, other in ((0, b"+"), (1, b"-")):
+                    if of != other and mark == b"\\":
+                        sides[side][-1] = sides[side][-1][:-1]
+                    elif of != other:
+                        left[side] -= 1
+                        sides[side].append(text)
+                if mark != b"\\":
+                    marks.append(mark)
+            found.setdefault(ids, []).append((*sides, marks[0], marks[-1]))
+    return found
+
+
+def turns_into(old, new, hunks):
+    """Do the hunks, placed in their order with nothing else changed between them, turn one text into the other?"""
+    old, new = split(old), split(new)
+    ends, moved, steps = {0}, 0, 0
+    for before, after, first, last in hunks:
+        following, reached = set(), False
+        for at in range(min(ends, default=len(old)), len(old) + 1):
+            to = at + moved
+            reached = at in ends or reached and to > 0 and new[to - 1:to] == old[at - 1:at]
+            steps += 1
+            if not reached:
+                if all(end < at for end in ends):
+                    break
+                continue
+            if old[at:at + 1] == before[:1] and new[to:to + 1] == after[:1]:
+                steps += len(before) + len(after)
+            if ((first == b" " or at == 0) and (last == b" " or at + len(before) == len(old))
+                    and old[at:at + len(before)] == before and new[to:to + len(after)] == after):
+                following.add(at + len(before))
+            if steps > MOST_STEPS:
+                return False
+        ends, moved = following, moved + len(after) - len(before)
+    return any(old[at:] == new[at + moved:] for at in ends)
+
+
+def split(text):
+    """Lines with their line feeds. A carriage return ends none."""
+    rows = [row + b"\n" for row in text.split(b"\n")]
+    rows[-1] = rows[-1][:-1]
+    return rows if rows[-1] else rows[:-1]
+
+
+def leads(steps, path, start, end):
+    """Do recorded changes lead from one version of a file to another?"""
+    seen, left = {start}, [start]
+    while left:
+        at = left.pop()
+        if at == end:
+            return True
+        for version in steps.get((path, at), ()):
+            if version not in seen:
+                seen.add(version)
+                left.append(version)
+    return False
+
+
+def touching(repo, paths):
+    """The newest commits of the history that change one of these paths, with what they change there."""
+    if not paths:
+        return
+    ids = git(repo, "rev-list", f"--max-count={MOST_COMMITS}", "--exclude=refs/[!h]*", "--all", "HEAD") or b""
+    asked = ["git", "--no-replace-objects", "--literal-pathspecs", "-C", repo, "diff-tree", "--stdin", "--raw", "-z", "-r",
+             "--no-abbrev", "--no-renames", "--root", "--", *sorted(paths)]
+    text = subprocess.run(asked, input=ids, capture_output=True, check=True).stdout
+    for part in re.split(rb"(?:^|(?<=\0))(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\0:)", text):
+        commit, _, raw = part.partition(b"\0")
+        if raw:
+            yield commit.decode(), raw_changes(raw)
 
 
 class Verification:
@@ -384,6 +545,7 @@ class Verification:
         known = (self.commits or {}).values()
         self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
         self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
+        self.receipts, self.has_any, self.gone, self.room, self.moved = 0, False, [], BUDGET, {}
 
     def tell(self, kind, line=None):
         """Adds a finding. Beyond a limit, findings are only counted."""
@@ -488,7 +650,7 @@ class Verification:
             known["cost"] += 160
             known["intents"].append(record["hash"])
             if record["hash"] in self.named:
-                self.intents[record["hash"]] = {"tree": fact(body, "tree"), "run": known}
+                self.intents[record["hash"]] = {"tree": fact(body, "tree"), "run": known, "change": recorded_change(body)}
         elif kind == "receipt":
             known["commit"] = commit = fact(body, "commit")
             self.take(len(commit or ""))
@@ -513,22 +675,24 @@ class Verification:
         return None if self.counts(wire) else self.tell("key-unknown", at)
 
     def take_commit(self, at, commit, body, known):
-        """Checks that the commit of a receipt exists, has the recorded tree and names the recorded intent."""
         self.recorded.add(commit)
-        there = self.commits if commit in self.commits else history(self.repo, "--no-walk", "--end-of-options", commit)
+        self.receipts += 1
+        change = recorded_change(body) or {"files": {}, "diff": None, "base": None}
+        reached = commit in self.commits
+        there = self.commits if reached else history(self.repo, "--no-walk", "--end-of-options", commit)
         tree, evidence, marks = there.get(commit, (None, None, ()))
-        if (tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]
-                or there is not self.commits and marks & self.kept):
-            self.tell("commit-rewritten" if tree else "record-without-commit", at)
+        base = change["base"] or ""
+        self.has_any = self.has_any or bool(tree) or HEX.fullmatch(base) and properties(self.repo, base) is not None
+        if tree and (tree != (fact(body, "tree") or tree) or evidence not in known["intents"]):
+            self.tell("commit-rewritten", at)
+        elif not reached and (cost := sum(len(path) + 300 for path in change["files"]) + 300) <= self.room:
+            self.room -= cost
+            self.gone.append((at, commit, change, bool(marks & self.kept) if tree else False))
 
     def check_blob(self, at, name):
         """Checks that a blob exists and has the digest that is its name."""
         try:
-            try:
-                file = open_file(self.folder, "blobs", name[7:])
-            except FileNotFoundError:  # where versions before put it
-                file = open_file(self.folder, "blobs", name[7:9], name[9:])
-            if digest_file(file, MOST_BLOB) != name:
+            if digest_file(open_blob(self.folder, name[7:]), MOST_BLOB) != name:
                 self.tell("blob-changed", at)
         except FileNotFoundError:
             if not self.redacted:
@@ -537,12 +701,107 @@ class Verification:
             self.tell("blob-changed", at)
 
     def check_commits(self):
-        """Checks that every commit that names evidence has its record."""
+        """Checks commits that name evidence and that no receipt names, then commits that left the history."""
+        others = {commit: self.compare(commit, evidence) for commit, (_, evidence, _) in (self.commits or {}).items()
+                  if evidence in self.intents and commit not in self.recorded}
+        paths = {path for commit, fits in others.items() if not fits for path in changes_of(self.repo, commit) or ()}
+        steps, faulty = self.recorded_steps(paths) if paths else {}, set()
         for commit, (tree, evidence, _) in (self.commits or {}).items():
-            intent = self.intents.get(evidence) or {"run": {"commit": commit}}
-            if evidence and commit not in self.recorded and (
-                    intent["run"].get("commit") or tree != (intent["tree"] or tree)):
-                self.tell("commit-rewritten" if evidence in self.intents else "commit-without-record")
+            intent = self.intents.get(evidence)
+            if evidence and commit not in self.recorded and not intent:
+                self.tell("commit-without-record")
+            elif evidence and commit not in self.recorded:
+                landed = intent["run"].get("commit")
+                if not others[commit] and not self.explains(commit, intent["change"], steps):
+                    self.tell("commit-rewritten")
+                    faulty.add(commit)
+                elif landed:
+                    self.moved.setdefault(landed, commit)
+        left = [one for one in self.gone if one[1] not in self.moved]
+        self.search([(commit, change) for _, commit, change, _ in left if change["files"]], faulty)
+        for at, commit, _, replaced in left:
+            if replaced and commit not in self.moved:
+                self.tell("commit-rewritten", at)
+        if self.receipts and not self.has_any and not self.moved:
+            self.tell("record-without-commit", self.gone[0][0])
+
+    def compare(self, commit, evidence):
+        """Returns True if a commit is the intended one, or makes the recorded change and no other."""
+        intent, tree = self.intents[evidence], self.commits[commit][0]
+        if not intent["run"].get("commit") and tree == (intent["tree"] or tree):
+            return True
+        made = changes_of(self.repo, commit)
+        return made is not None and intent["change"] is not None and self.is_same(made, intent["change"])
+
+    def recorded_steps(self, paths):
+        """Returns the changes to some paths by receipts that name a commit."""
+        steps = {}
+        for at, (line, end) in enumerate(lines(self.folder), 1):
+            record = parse(line, self.redacted) if at <= self.count and end == "whole" else None
+            if record and record["kind"] == "receipt" and fact(record["body"], "commit"):
+                for path, (old, new) in (recorded_change(record["body"]) or {"files": {}})["files"].items():
+                    if path in paths:
+                        self.take(len(path) + 300)
+                        steps.setdefault((path, old), set()).add(new)
+        return steps
+
+    def explains(self, commit, change, steps):
+        """Returns True if recorded changes alone, this one among them, lead from the parent's files to the commit's."""
+        made = changes_of(self.repo, commit)
+        lead = lambda path, start, end: leads(steps, path, start, end)
+        return made is not None and change is not None and (
+            all(lead(path, old, new) for path, (old, new) in made.items())
+            and all(path in made and lead(path, made[path][0], old) and lead(path, new, made[path][1])
+                    for path, (old, new) in change["files"].items()))
+
+    def is_same(self, made, change):
+        """Returns True for the recorded files, before and after, or for the recorded hunks on another base."""
+        if set(made) != set(change["files"]):
+            return False
+        differing = [(made[path], recorded) for path, recorded in change["files"].items() if made[path] != recorded]
+        if not differing:
+            return True
+        try:
+            diff = read_blob(self.folder, change["diff"])
+            patch = hunks_of(diff)
+        except (OSError, Odd, ValueError, IndexError, AttributeError, TypeError):
+            return False
+        return all(self.is_same_edit(ours, theirs, patch) for ours, theirs in differing)
+
+    def is_same_edit(self, made, recorded, patch):
+        if None in (*made, *recorded) or [mode for mode, _ in made] != [mode for mode, _ in recorded]:
+            return False
+        (_, old), (_, new), was, is_now = *made, recorded[0][1], recorded[1][1]
+        if was == is_now:
+            return old == new
+        texts = [self.content(oid) for oid in (old, new)]
+        return (was, is_now) in patch and None not in texts and turns_into(*texts, patch[was, is_now])
+
+    def content(self, oid):
+        size = git(self.repo, "cat-file", "-s", oid)
+        return git(self.repo, "cat-file", "blob", oid) if size and int(size) <= MOST_CONTENT else None
+
+    def search(self, wanted, faulty):
+        """Finds changes again in the commits of the history, newest first, whoever made them."""
+        steps, found, compared = {}, {}, 0
+        for _, _, change, _ in self.gone:
+            for path, (old, new) in change["files"].items():
+                steps.setdefault((path, old), set()).add(new)
+        for commit, files in touching(self.repo, {path for _, change in wanted for path in change["files"]}):
+            made = None
+            if commit in faulty:
+                continue
+            for place, (gone, change) in enumerate(wanted):
+                if found.get(place, ("",))[0] == "same" or not set(change["files"]) <= set(files):
+                    continue
+                made = made or changes_of(self.repo, commit)
+                contained = all(leads(steps, path, new, files[path][1]) for path, (_, new) in change["files"].items())
+                compared += not contained
+                same = made and (contained or compared <= MOST_COMPARED) and self.is_same(made, change)
+                early = change["base"] and git(self.repo, "merge-base", "--is-ancestor", commit, change["base"]) is not None
+                if made and not early and (same or contained and place not in found):
+                    found[place] = ("same" if same else "contained", commit)
+        self.moved.update((wanted[place][0], commit) for place, (_, commit) in found.items())
 
     def check_export(self):
         """Checks the signatures of an export, and its files against its list."""
@@ -713,7 +972,7 @@ def main(arguments=None):
         print(json.dumps({"ok": False, "refused": str(error) or "not a regular file"}))
         return 7
     print(json.dumps({"ok": not found.findings, "records": found.count, "redacted": found.redacted,
-                      "unproved": found.unproved, "findings": found.findings, "more_findings": found.more}))
+                      "unproved": found.unproved, "moved": found.moved, "findings": found.findings, "more_findings": found.more}))
     return 7 if found.findings else 0
 
 

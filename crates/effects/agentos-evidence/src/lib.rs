@@ -43,6 +43,6 @@ pub use stats::ProviderStats;
 pub use store::Store;
 pub use trust::{TrustedKey, trust_key, trusted_keys};
 pub use verify::{
-    CommitInfo, CommitLookup, CommitStanding, ExportSummary, Finding, KeyUse, Tampering, VerifyChecks,
-    VerifyReport,
+    CommitInfo, CommitLookup, CommitProperty, CommitStanding, ExportSummary, FileChange, FileVersion,
+    Finding, KeyUse, MoveKind, MovedCommit, Tampering, VerifyChecks, VerifyReport,
 };

@@ -2,7 +2,7 @@
 //!
 //! Owns: finding them in the history. Never: judges them; the evidence does.
 
-use git2::{Oid, Sort};
+use git2::{ObjectType, Oid, Sort};
 
 use crate::{RepoError, Repository};
 
@@ -24,6 +24,10 @@ pub struct CommitInfo {
     pub parents: Vec<String>,
     /// First line of the message.
     pub subject: String,
+    /// Name and address of the author, with the time and its zone, as git stores them.
+    pub author_line: String,
+    /// Id of a blob with the whole message, to compare messages.
+    pub message_id: String,
     /// Trailers, in order.
     pub trailers: Vec<(String, String)>,
 }
@@ -95,7 +99,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the history cannot be read.
-    fn walk_of_branches(&self) -> Result<git2::Revwalk<'_>, RepoError> {
+    pub(crate) fn walk_of_branches(&self) -> Result<git2::Revwalk<'_>, RepoError> {
         let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
         walk.set_sorting(Sort::TIME)
             .map_err(RepoError::git("read the history"))?;
@@ -150,6 +154,12 @@ fn commit_info(commit: &git2::Commit<'_>) -> CommitInfo {
         author: author_of(commit),
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: message.lines().next().unwrap_or_default().to_owned(),
+        author_line: String::from_utf8_lossy(
+            commit.header_field_bytes("author").as_deref().unwrap_or_default(),
+        )
+        .into_owned(),
+        message_id: Oid::hash_object(ObjectType::Blob, commit.message_bytes())
+            .map_or_else(|_| String::new(), |id| id.to_string()),
         trailers,
     }
 }

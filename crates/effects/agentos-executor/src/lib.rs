@@ -7,6 +7,7 @@
 mod agentos_folder;
 mod base;
 mod blob_id;
+mod commit_changes;
 mod committed;
 mod config;
 mod conversion;
@@ -52,6 +53,7 @@ mod worktree;
 
 pub use agentos_durable::SyncFile;
 pub use base::GitBase;
+pub use commit_changes::{CommitChange, CommitFile};
 pub use config::ConfigEnv;
 pub use copy::{BaseCopy, ContentReader, CopyFolder, ShownFiles};
 pub use error::{ExecError, Operation, RepoError, Unsupported, advise_unwritable, unwritable_code};

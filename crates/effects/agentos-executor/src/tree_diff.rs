@@ -29,8 +29,23 @@ pub(crate) fn list_differences(
     old: &Tree<'_>,
     new: &Tree<'_>,
 ) -> Result<Vec<TreeDifference>, git2::Error> {
+    let ids = [Some(old.id()), Some(new.id())];
+    Ok(list_differences_within(git, ids, usize::MAX)?.unwrap_or_default())
+}
+
+/// Compares two trees, each of which may be missing, and lists the differences, sorted by path. `None` if more than `most`
+/// files and folders differ: a hostile tree of a few kilobytes can have more files than any disk.
+///
+/// # Errors
+/// When a tree cannot be read.
+pub(crate) fn list_differences_within(
+    git: &Repository,
+    trees: [Option<Oid>; 2],
+    most: usize,
+) -> Result<Option<Vec<TreeDifference>>, git2::Error> {
     let mut found = Vec::new();
-    let mut open = vec![(Vec::new(), [Some(old.id()), Some(new.id())])];
+    let mut folders_left = most;
+    let mut open = vec![(Vec::new(), trees)];
     while let Some((prefix, folders)) = open.pop() {
         // Equal ids mean equal content, with everything below.
         if folders[0] == folders[1] {
@@ -42,11 +57,18 @@ pub(crate) fn list_differences(
             if old != new {
                 found.push((path.clone(), old, new));
             }
-            open.push(([path.as_slice(), b"/"].concat(), at.folders));
+            let [old, new] = at.folders;
+            if old != new {
+                open.push(([path.as_slice(), b"/"].concat(), at.folders));
+            }
         }
+        let Some(left) = folders_left.checked_sub(1).filter(|_| found.len() <= most) else {
+            return Ok(None);
+        };
+        folders_left = left;
     }
     found.sort();
-    Ok(found)
+    Ok(Some(found))
 }
 
 fn list_names(

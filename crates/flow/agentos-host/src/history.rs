@@ -6,8 +6,8 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{CommitInfo, CommitLookup, CommitStanding};
-use agentos_executor::{EVIDENCE_TRAILER, Repository};
+use agentos_evidence::{CommitInfo, CommitLookup, CommitStanding, FileChange, FileVersion};
+use agentos_executor::{CommitChange, CommitFile, EVIDENCE_TRAILER, Repository};
 
 use crate::repository::repo_error;
 
@@ -42,6 +42,12 @@ fn commit_marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
 
 /// Most commits that are read when evidence is verified, far above the length of a usual history.
 const MOST_COMMITS: usize = 1_000_000;
+/// Most commits that are searched for the changes of commits that left the history, the newest ones.
+const MOST_SEARCHED: usize = 100_000;
+/// Most files and folders of one commit that are compared.
+const MOST_CHANGES: usize = 20_000;
+/// Most bytes of a file whose lines are compared.
+const MOST_CONTENT: usize = 16 << 20;
 
 impl<'a> History<'a> {
     /// Reads the commits that name evidence.
@@ -124,12 +130,49 @@ impl CommitLookup for History<'_> {
     fn bare(&self) -> Vec<String> {
         self.bare.clone()
     }
+
+    fn changes(&self, id: &str) -> Option<Vec<FileChange>> {
+        let changes = self.repo.commit_changes(id, MOST_CHANGES)?;
+        Some(changes.iter().map(to_file_change).collect())
+    }
+
+    fn search(&self, paths: &BTreeSet<String>, visit: &mut dyn FnMut(&str, &[FileChange]) -> bool) -> bool {
+        let walked = self.repo.walk_changes(paths, MOST_SEARCHED, &mut |id, changes| {
+            let changes: Vec<FileChange> = changes.iter().map(to_file_change).collect();
+            visit(id, &changes)
+        });
+        // Where a part of the history cannot be read, not all of it was searched.
+        walked.unwrap_or(false)
+    }
+
+    fn precedes(&self, id: &str, other: &str) -> bool {
+        self.repo.precedes(id, other)
+    }
+
+    fn content(&self, oid: &str) -> Option<Vec<u8>> {
+        self.repo.blob_content(oid, MOST_CONTENT)
+    }
+}
+
+fn to_file_change(change: &CommitChange) -> FileChange {
+    let version = |file: &CommitFile| FileVersion {
+        oid: file.oid.clone(),
+        mode: file.mode.clone(),
+    };
+    FileChange {
+        path: change.path.clone(),
+        old: change.old.as_ref().map(version),
+        new: change.new.as_ref().map(version),
+    }
 }
 
 fn to_commit_info(commit: agentos_executor::CommitInfo) -> CommitInfo {
     CommitInfo {
         id: commit.id,
         tree: commit.tree,
+        parents: commit.parents,
+        author: commit.author_line,
+        message: commit.message_id,
         trailers: commit.trailers,
     }
 }

@@ -183,6 +183,7 @@ mod tests {
             records: 1,
             blobs: 0,
             commits: None,
+            moved: Vec::new(),
             signed: 0,
             unsigned: 1,
             redacted: 0,

@@ -35,6 +35,7 @@ mod escapes;
 mod evidence;
 mod evidence_copy;
 mod evidence_corpus;
+mod evidence_moved;
 mod evidence_outside;
 mod example_workflow;
 mod exit_codes;

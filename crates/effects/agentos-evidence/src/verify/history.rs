@@ -1,13 +1,16 @@
 //! Compares commits with the tape, in both directions.
 //!
 //! Owns: matching intents and receipts with the trailers of commits, in one pass. Never: reads a repository itself, or
-//! keeps more in memory than the commits that it was given and the runs that have not ended.
+//! keeps more in memory than the commits that it was given, the runs that have not ended, and a bounded number of changes.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::bounds::{FindingList, MemoryBudget, push_note};
+use super::bounds::{FindingList, MemoryBudget};
+use super::change::RecordedChange;
+use super::claims::{CommitVerdicts, GoneCommit, PinnedCommit, PinnedIntent, TapeSources};
+use super::moved::MovedCommit;
 use super::{CommitInfo, CommitLookup, CommitStanding, Finding, Tampering, VerifyChecks};
 use crate::line_view::LineView;
 use crate::runs::fact_of;
@@ -25,24 +28,22 @@ pub(super) struct CommitPins {
     open: BTreeMap<String, Vec<String>>,
     budget: MemoryBudget,
     checked: u64,
-    /// Number of commits that a receipt names and no branch leads to.
-    gone: u64,
+    /// Commits that a receipt names and no branch leads to.
+    gone: Vec<GoneCommit>,
+    /// Number of further ones, for which `gone_budget` has no room.
+    more_gone: u64,
+    gone_budget: MemoryBudget,
+    /// True if a commit that a receipt names is in the object store, or the commit that it was made on.
+    has_any: bool,
 }
 
-/// Commit that names evidence in its trailer.
-struct PinnedCommit {
-    commit: CommitInfo,
-    /// True if a receipt names the commit.
-    has_receipt: bool,
-    /// Intent that the trailer names. `None` if it is not on the tape.
-    intent: Option<PinnedIntent>,
-}
-
-/// Intent that a commit's trailer names.
-struct PinnedIntent {
-    tree: Option<String>,
-    /// Commit that the run's receipt names. `None` if there is no receipt or it names none.
-    landed: Option<String>,
+/// Results of the comparison.
+#[derive(Default)]
+pub(super) struct CommitTotals {
+    /// Number of commits compared. `None` if there is no history to compare with.
+    pub checked: Option<u64>,
+    /// Recorded commits whose change is in another commit now.
+    pub moved: Vec<MovedCommit>,
 }
 
 impl CommitPins {
@@ -55,7 +56,10 @@ impl CommitPins {
             open: BTreeMap::new(),
             budget: MemoryBudget::new("intents of open runs"),
             checked: 0,
-            gone: 0,
+            gone: Vec::new(),
+            more_gone: 0,
+            gone_budget: MemoryBudget::new("commits that left the history"),
+            has_any: false,
         };
         for (at, commit) in commits.into_iter().enumerate() {
             let evidence = evidence_of(&commit).unwrap_or_default().to_owned();
@@ -93,6 +97,7 @@ impl CommitPins {
                     if let Some(pinned) = self.pinned.get_mut(*at) {
                         pinned.intent = Some(PinnedIntent {
                             tree: fact_of(body, "tree"),
+                            change: RecordedChange::from_body(body),
                             landed: None,
                         });
                     }
@@ -105,7 +110,7 @@ impl CommitPins {
                 let intents = self.close(record.run);
                 if let Some(id) = fact_of(body, "commit") {
                     self.checked += 1;
-                    findings.extend(self.receipt_finding(line, &id, body, &intents, history));
+                    findings.extend(self.check_receipt(line, &id, body, &intents, history));
                     self.note_landed(&intents, &id);
                 }
             }
@@ -134,7 +139,8 @@ impl CommitPins {
         intents
     }
 
-    fn receipt_finding(
+    /// Compares a receipt with its commit, and keeps the change if the commit is not in the history.
+    fn check_receipt(
         &mut self,
         line: u64,
         id: &str,
@@ -143,10 +149,14 @@ impl CommitPins {
         history: &dyn CommitLookup,
     ) -> Option<Finding> {
         let Some(commit) = history.commit(id) else {
-            let detail = format!("the receipt names the commit `{id}`, which is not in the repository");
-            return Some(Finding::new(Tampering::RecordWithoutCommit, Some(line), detail));
+            let has_base = || fact_of(body, "parent").is_some_and(|base| history.commit(&base).is_some());
+            self.has_any = self.has_any || has_base();
+            self.add_gone(line, id, body, None, false);
+            return None;
         };
-        // An amended commit keeps its trailer and has another tree; a commit made by hand may copy another one's trailer.
+        self.has_any = true;
+        // An id covers the tree and the trailers of a commit, so the record itself is another than the one that was
+        // written for this commit.
         let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, Some(line), detail));
         if fact_of(body, "tree").is_some_and(|tree| tree != commit.tree) {
             return rewritten(format!(
@@ -164,15 +174,27 @@ impl CommitPins {
             return None;
         }
         match history.standing(id) {
-            CommitStanding::Held => None,
-            CommitStanding::Gone => {
-                self.gone += 1;
-                None
-            }
-            CommitStanding::Replaced(other) => rewritten(format!(
-                "the commit `{id}` is no longer in the history; `{other}`, without evidence, replaced it"
-            )),
+            CommitStanding::Held => {}
+            CommitStanding::Gone => self.add_gone(line, id, body, None, true),
+            CommitStanding::Replaced(other) => self.add_gone(line, id, body, Some(other), true),
         }
+        None
+    }
+
+    fn add_gone(&mut self, line: u64, id: &str, body: &Value, replaced_by: Option<String>, is_stored: bool) {
+        let change = RecordedChange::from_body(body).unwrap_or_default();
+        // The tape may be long and the history another one. A change that is not kept is not searched.
+        if self.gone_budget.take(change.cost() + id.len()).is_err() {
+            self.more_gone += 1;
+            return;
+        }
+        self.gone.push(GoneCommit {
+            line,
+            id: id.to_owned(),
+            change,
+            is_stored,
+            replaced_by,
+        });
     }
 
     fn note_landed(&mut self, intents: &[String], id: &str) {
@@ -191,38 +213,30 @@ impl CommitPins {
         }
     }
 
-    /// Checks the commits that no receipt names, after the last record. Returns the number of all commits checked; `None`
-    /// if there is no history to check against.
+    /// Checks the commits that no receipt names, and searches those that are no longer in the history, after the last
+    /// record.
+    ///
+    /// # Errors
+    /// When the tape cannot be read again, or has too many changes of the same files.
     pub fn finish(
-        &self,
+        self,
         checks: &VerifyChecks<'_>,
+        sources: &TapeSources<'_>,
         findings: &mut FindingList,
         notes: &mut Vec<String>,
-    ) -> Option<u64> {
-        let history = checks.history?;
-        let mut checked = self.checked;
-        for pinned in self.pinned.iter().filter(|pinned| !pinned.has_receipt) {
-            checked += 1;
-            let id = &pinned.commit.id;
-            match commit_finding(pinned) {
-                Some(finding) => findings.push(finding),
-                None => push_note(
-                    notes,
-                    format!(
-                        "the commit `{id}` has an intent on the tape but no receipt: its run was interrupted"
-                    ),
-                ),
-            }
+    ) -> Result<CommitTotals, EvidenceError> {
+        let Some(history) = checks.history else {
+            return Ok(CommitTotals::default());
+        };
+        let mut verdicts = CommitVerdicts::new(history, sources, findings, notes);
+        let claims: Vec<&PinnedCommit> = self.pinned.iter().filter(|pinned| !pinned.has_receipt).collect();
+        verdicts.check_claims(&claims)?;
+        verdicts.check_gone(&self.gone, self.more_gone);
+        if self.checked > 0 && !self.has_any && verdicts.moved.is_empty() {
+            verdicts.report_foreign(self.checked, &self.gone);
         }
-        if self.gone > 0 {
-            notes.push(match self.gone {
-                1 => "1 commit that landed is no longer in the history: a reset, or a deleted branch"
-                    .to_owned(),
-                many => format!(
-                    "{many} commits that landed are no longer in the history: a reset, or a deleted branch"
-                ),
-            });
-        }
+        let moved = verdicts.moved;
+        let mut checked = self.checked + u64::try_from(claims.len()).unwrap_or(u64::MAX);
         if checks.require {
             for id in history.bare() {
                 checked += 1;
@@ -230,31 +244,11 @@ impl CommitPins {
                 findings.push(Finding::new(Tampering::CommitWithoutEvidence, None, detail));
             }
         }
-        Some(checked)
+        Ok(CommitTotals {
+            checked: Some(checked),
+            moved,
+        })
     }
-}
-
-/// Returns the fault of a commit that names evidence and that no receipt names. `None` if a crash between commit and
-/// receipt explains it.
-fn commit_finding(pinned: &PinnedCommit) -> Option<Finding> {
-    let id = &pinned.commit.id;
-    let Some(intent) = &pinned.intent else {
-        let detail = format!("the commit `{id}` names evidence that is not on the tape");
-        return Some(Finding::new(Tampering::CommitWithoutRecord, None, detail));
-    };
-    if let Some(other) = &intent.landed {
-        let detail = format!("the commit `{id}` carries the evidence of `{other}`");
-        return Some(Finding::new(Tampering::CommitRewritten, None, detail));
-    }
-    if intent
-        .tree
-        .as_ref()
-        .is_some_and(|tree| *tree != pinned.commit.tree)
-    {
-        let detail = format!("the commit `{id}` does not have the tree that its intent names");
-        return Some(Finding::new(Tampering::CommitRewritten, None, detail));
-    }
-    None
 }
 
 /// Returns the hash of the record that a commit names. `None` if it names none.
