@@ -329,7 +329,7 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
             count_noun(report.records, "record"),
         ));
         // A damaged tape can have a finding for every record. The count above covers all of them.
-        for finding in report.findings.iter().take(20) {
+        for finding in report.findings.iter().take(MOST_LINES) {
             let line = finding
                 .line
                 .map(|line| format!("line {line}: "))
@@ -340,6 +340,7 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
                 escape::line(&finding.detail)
             ));
         }
+        out.push_str(&left_out(report.findings.len() as u64 + report.more_findings));
         let unknown = |finding: &agentos_host::Finding| finding.tampering == Tampering::KeyUnknown;
         if report.findings.iter().any(unknown) {
             out.push_str("  if you know whose key it is: `agentos evidence key trust KEY --name NAME`\n");
@@ -352,10 +353,26 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
             ));
         }
     }
-    for note in &report.notes {
+    for note in report.notes.iter().take(MOST_LINES) {
         out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
     }
+    out.push_str(&left_out(report.notes.len() as u64));
     out
+}
+
+/// Most findings, and most notes, that are printed.
+const MOST_LINES: usize = 20;
+
+/// Says how many lines of a list were not printed. Returns nothing if all were.
+fn left_out(count: u64) -> String {
+    let more = count.saturating_sub(MOST_LINES as u64);
+    if more == 0 {
+        return String::new();
+    }
+    paint(
+        style::DIM,
+        &format!("  … and {more} more: `agentos evidence verify --json` lists them\n"),
+    )
 }
 
 /// Says who signed, how many runs nobody signed, and when an export was made.
