@@ -48,6 +48,7 @@ mod sparse_checkout;
 mod splice;
 mod target;
 mod tree_diff;
+mod uncommitted;
 mod work_trees;
 mod worktree;
 

@@ -105,6 +105,40 @@ impl RepositoryPort {
 }
 
 impl RepositoryPort {
+    /// Resolves a target. A landing without a commit builds on earlier ones whose result is still there.
+    fn resolve_on_landed(&self, spec: &TargetSpec) -> Result<Target, EffectError> {
+        let resolve = |spec: &TargetSpec| self.repo.resolve(spec);
+        let found = match self.with_landed(spec)? {
+            // A later commit may need the place of such a file; then HEAD alone is the base.
+            Some(wider) => resolve(&wider).or_else(|error| match error {
+                RepoError::Overtaken => resolve(spec),
+                other => Err(other),
+            }),
+            None => resolve(spec),
+        };
+        found.map_err(|error| repo_error(&error))
+    }
+
+    /// Returns the target that includes the results of earlier landings without a commit. `None` if there are none, or the
+    /// target is another one.
+    fn with_landed(&self, spec: &TargetSpec) -> Result<Option<TargetSpec>, EffectError> {
+        Ok(match spec {
+            TargetSpec::WorkTreeOnly => {
+                let receipts = receipts_since(&self.open_store()?, TapeEnd::Empty)?;
+                let files = self.repo.landed_uncommitted(&receipts);
+                let files = files.map_err(|error| exec_error(&error))?;
+                (!files.is_empty()).then_some(TargetSpec::WorkTreeWith { files })
+            }
+            TargetSpec::DryRun(real) => self
+                .with_landed(real)?
+                .map(|wider| TargetSpec::DryRun(Box::new(wider))),
+            TargetSpec::CurrentBranch
+            | TargetSpec::Branch(_)
+            | TargetSpec::WorkTreeWith { .. }
+            | TargetSpec::AtHead => None,
+        })
+    }
+
     /// Opens the evidence, for reading.
     fn open_store(&self) -> Result<Store, EffectError> {
         Store::open(&self.repo.state_dir()).map_err(|error| evidence_error(&error))
@@ -119,7 +153,7 @@ impl ports::Repository for RepositoryPort {
 
     fn target(&self) -> Result<TargetInfo, EffectError> {
         let spec = self.spec.borrow();
-        let target = self.repo.resolve(&spec).map_err(|error| repo_error(&error))?;
+        let target = self.resolve_on_landed(&spec)?;
         let info = to_target_info(&target);
         if spec.commits() {
             // Author and signature are needed only for the commit, but a fault is reported now: a model's answer could

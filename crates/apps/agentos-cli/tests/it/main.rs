@@ -39,6 +39,7 @@ mod evidence_moved;
 mod evidence_outside;
 mod example_workflow;
 mod exit_codes;
+mod git_reach;
 mod hangs;
 mod health_table;
 mod hosted;
