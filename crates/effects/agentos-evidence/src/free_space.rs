@@ -13,6 +13,8 @@ pub struct FreeSpace {
     pub free_bytes: Option<u64>,
     /// True if this user may write in the folder.
     pub writable: bool,
+    /// True if nobody may write there, because the file system is mounted read-only.
+    pub read_only: bool,
 }
 
 impl Store {
@@ -28,13 +30,15 @@ impl Store {
 #[cfg(unix)]
 fn ask_system(place: &Path) -> FreeSpace {
     use rustix::fs::{Access, access, statvfs};
+    let permitted = access(place, Access::WRITE_OK | Access::EXEC_OK);
     // `f_bavail` leaves out the blocks that are reserved for root (statvfs(3)). Creating a file in a folder needs the
     // permission to write and to search it, which is called execute.
     FreeSpace {
         free_bytes: statvfs(place)
             .ok()
             .map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
-        writable: access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok(),
+        writable: permitted.is_ok(),
+        read_only: permitted == Err(rustix::io::Errno::ROFS),
     }
 }
 
@@ -44,6 +48,7 @@ fn ask_system(place: &Path) -> FreeSpace {
     FreeSpace {
         free_bytes: None,
         writable: !read_only,
+        read_only: false,
     }
 }
 

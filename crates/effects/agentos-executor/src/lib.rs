@@ -23,6 +23,7 @@ mod file_state;
 mod filters;
 mod git_dir;
 mod history;
+mod hooks;
 mod identity;
 mod index;
 mod index_lock;

@@ -156,7 +156,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("evidence-blob-changed", &[7], "a blob does not match the hash in its record"),
     code("evidence-invalid-record", &[7], "a record cannot be expressed in the format of the tape"),
     code("evidence-not-durable", &[7], "evidence could not be written durably, so nothing was landed"),
-    code("evidence-not-writable", &[7], "the evidence folder is not writable"),
+    code("evidence-not-writable", &[8], "the evidence folder is not writable"),
     code("evidence-key", &[7], "a signing key for evidence cannot be read"),
     // The repository.
     code("not-a-repository", &[8], "the folder is not in a git repository"),

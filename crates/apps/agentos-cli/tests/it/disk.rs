@@ -133,14 +133,24 @@ fn a_read_only_place_is_told_and_nothing_is_half_done() {
         let cli = agentos().in_dir(repo.path());
         let at = repo.path().join(place);
         let before = state(&repo, repo.path());
-        let output = {
+        let (output, doctor) = {
             let Some(_mounted) = Mounted::read_only(&at) else {
                 return skip();
             };
+            let doctor = cli.run(&["doctor", "--offline", "--json"]).unwrap();
             let both = format!("{CHANGE}--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-b\n+B\n");
-            cli.run_with_input(&["apply", "-", "--json"], both.as_bytes())
-                .unwrap()
+            let output = cli.run_with_input(&["apply", "-", "--json"], both.as_bytes());
+            (output.unwrap(), doctor)
         };
+        if [".", ".git/agentos"].contains(&place) {
+            // The evidence is not broken: it is the repository that cannot be written.
+            let report = doctor.json().unwrap();
+            let checks = report["checks"].as_array().unwrap();
+            let wrong: Vec<_> = checks.iter().filter(|check| check["status"] == "wrong").collect();
+            let named = wrong.iter().map(|check| check["code"].as_str().unwrap());
+            assert_eq!(named.collect::<Vec<_>>(), ["read-only"], "{place}: {doctor}");
+            assert_eq!(doctor.code, Some(8), "{place}: {doctor}");
+        }
         assert_eq!(output.code, Some(8), "{place}: {output}");
         let json = output.json().unwrap();
         assert_eq!(json["code"], "read-only", "{place}: {output}");

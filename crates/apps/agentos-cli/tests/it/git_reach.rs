@@ -1,6 +1,6 @@
 //! Repositories that are not the usual ones, and files that a person is working on.
 
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, set_mode};
 
 use crate::support::{pipe_in, run_in, small_repo};
 
@@ -147,4 +147,42 @@ fn a_file_that_a_partial_clone_lacks_is_refused_with_the_command_that_fetches_it
     let undone = run_in(&repo, &["undo"]);
     assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!(repo.git(&["show", "HEAD:out/x.txt"]), "x");
+}
+
+#[test]
+fn the_doctor_names_the_hooks_that_a_landing_does_not_run() {
+    let repo = numbered();
+    let hook = repo.path().join(".git/hooks/pre-commit");
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    repo.write(".git/hooks/commit-msg.sample", "#!/bin/sh\n");
+    let found = || {
+        let report = run_in(&repo, &["doctor", "--offline", "--json"]).json().unwrap();
+        let checks = report["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["name"] == "hooks")
+    };
+    // git does not run a file that is not executable either.
+    assert_eq!(found(), None);
+    set_mode(&hook, 0o755);
+    let told = found().unwrap();
+    assert_eq!(
+        (&told["status"], &told["code"]),
+        (&"attention".into(), &"hooks-not-run".into())
+    );
+    assert!(
+        told["details"].as_str().unwrap().contains("`pre-commit`"),
+        "{told}"
+    );
+    let landed = pipe_in(&repo, &["apply", "-"], &diff(5, "line 5", "five"));
+    assert_eq!(landed.code, Some(0), "{landed}");
+    // The folder that the configuration names counts.
+    repo.git(&["config", "core.hooksPath", "own"]);
+    assert_eq!(found(), None);
+    repo.write("own/commit-msg", "#!/bin/sh\n");
+    set_mode(&repo.path().join("own/commit-msg"), 0o755);
+    assert!(
+        found().unwrap()["details"]
+            .as_str()
+            .unwrap()
+            .contains("`commit-msg`")
+    );
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns: these checks. Never: finishes a landing or writes a record.
 
+use std::io::ErrorKind;
+
 use agentos_api::{CheckStatus, DoctorCheck, NextStep};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
@@ -55,6 +57,7 @@ pub fn add_repository_checks(
     checks.push(check_branch(repo));
     checks.extend(check_identity(host, repo));
     // Opened a second time: reading the policy takes the repository as its own.
+    checks.extend(hooks(repo));
     checks.push(check_policy(host, repository::open(host)?));
     checks.extend(report_foreign_copies(repo));
     match Store::open(&repo.state_dir()) {
@@ -186,6 +189,24 @@ fn check_identity(host: &Host, repo: &Repository) -> Vec<DoctorCheck> {
     vec![who, signing]
 }
 
+/// Reports hooks that a landing does not run. `None` if there are none.
+fn hooks(repo: &Repository) -> Option<DoctorCheck> {
+    let names = repo.commit_hooks();
+    if names.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Some(DoctorCheck::attention(
+        "hooks",
+        "hooks-not-run",
+        format!(
+            "git runs {} for a commit; a landing runs no hook",
+            names.join(", ")
+        ),
+        "test a change with a check of the run, and run the hooks' own checks in CI or before you push",
+    ))
+}
+
 /// Checks that the rules can be read.
 fn check_policy(host: &Host, repo: Repository) -> DoctorCheck {
     let found = status::of_policy(host, repo);
@@ -213,14 +234,16 @@ fn check_writable(store: &Store, room: FreeSpace) -> DoctorCheck {
     if room.writable {
         return DoctorCheck::fine("evidence folder", format!("{place} can be written"));
     }
-    let error = EffectError::new(
-        Cause::Evidence,
-        "evidence-not-writable",
-        format!("`{place}` cannot be written, and nothing lands without evidence"),
-    );
+    // The evidence is not at fault: the repository is in a place that cannot be written.
+    let (code, kind) = match room.read_only {
+        true => ("read-only", ErrorKind::ReadOnlyFilesystem),
+        false => ("evidence-not-writable", ErrorKind::PermissionDenied),
+    };
+    let message = format!("`{place}` cannot be written, and nothing lands without evidence");
+    let error = EffectError::new(Cause::Repository, code, message);
     failed_check(
         "evidence folder",
-        &error.hint("give your user the right to write there"),
+        &error.hint(agentos_executor::advise_unwritable(kind)),
     )
 }
 

@@ -1,0 +1,44 @@
+//! Finds the hooks that git would run for a commit.
+//!
+//! Owns: their folder and names. Never: runs one: a landing commits without hooks, whatever the repository configures.
+
+use std::path::PathBuf;
+
+use crate::Repository;
+use crate::preflight::{is_executable, look_at};
+
+/// Hooks that `git commit` runs, in its order (githooks(5)).
+const COMMIT_HOOKS: [&str; 6] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "reference-transaction",
+    "post-commit",
+    "post-index-change",
+];
+
+impl Repository {
+    /// Lists the hooks of this repository that `git commit` would run, and a landing does not.
+    #[must_use]
+    pub fn commit_hooks(&self) -> Vec<&'static str> {
+        let folder = self.hooks_folder();
+        let is_active = |name: &&str| {
+            let found = look_at(&folder.join(name)).ok().flatten();
+            // git follows a link here. One that leads nowhere is no hook.
+            let found = found.and_then(|_| folder.join(name).metadata().ok());
+            // git skips a file that is not executable. Samples have the ending `.sample`.
+            found.is_some_and(|found| found.is_file() && is_executable(&found).unwrap_or(true))
+        };
+        COMMIT_HOOKS.into_iter().filter(is_active).collect()
+    }
+
+    /// Returns the folder from which git runs hooks. A relative `core.hooksPath` is relative to the working tree.
+    fn hooks_folder(&self) -> PathBuf {
+        let config = self.git.config().and_then(|mut config| config.snapshot());
+        let named = config.and_then(|config| config.get_path("core.hooksPath")).ok();
+        match named {
+            Some(named) => self.work_dir().unwrap_or_else(|| self.common_dir()).join(named),
+            None => self.common_dir().join("hooks"),
+        }
+    }
+}
