@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use agentos_durable::SyncError;
 
 pub use kinds::{Operation, Unsupported};
+pub use names::DirtyPath;
 pub use places::{advise_unwritable, unwritable_code};
 
 use names::{count_missing, quote_paths};
@@ -281,7 +282,7 @@ pub enum ExecError {
     SymlinkTraversal(String),
     /// Paths of the change have uncommitted work.
     #[error("uncommitted work is in the way: {}", quote_paths(.0))]
-    DirtyOverlap(Vec<String>),
+    DirtyOverlap(Vec<DirtyPath>),
     /// Paths of the change have uncommitted work that `git status` does not show, because a person set a flag for them.
     #[error(
         "uncommitted work is in the way, which git hides since `git update-index --skip-worktree`: {}",

@@ -59,14 +59,21 @@ pub(crate) fn read_state(
     place: &Path,
     entry: &JournalFile,
 ) -> Result<OnDisk, ExecError> {
-    let JournalFile { file, ends, .. } = entry;
+    let JournalFile { file, ends, work, .. } = entry;
     let exactly = |found: &Metadata, mode| {
         is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
     };
     let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
     let content = FileContent::at_path(place);
-    let is_new = |id: &str| is_checked_out(repository, &content, id, ends.after);
-    let is_old = |id: &str| is_base_content(repository, &content, id, ends.before);
+    // With a person's work in the file, only the exact bytes before and after count.
+    let is_new = |id: &str| match work {
+        Some(work) => content.is_content_of(&work.tree_new),
+        None => is_checked_out(repository, &content, id, ends.after),
+    };
+    let is_old = |id: &str| match work {
+        Some(work) => content.is_content_of(&work.tree_old),
+        None => is_base_content(repository, &content, id, ends.before),
+    };
     // A change of mode alone has the same content on both sides, and only the exact mode distinguishes them.
     if holds_file(place, file.new.as_ref(), &exactly, &is_new)? {
         return Ok(OnDisk::New);

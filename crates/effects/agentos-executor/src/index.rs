@@ -20,7 +20,7 @@ use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::mentions::{self, AttributeMentions};
 use crate::preflight::{FileContent, ancestor_folders, attributes_in, is_base_content};
-use crate::presence::{is_indexed_base, splice_folders};
+use crate::presence::{find_indexed, is_indexed_base, splice_folders};
 use crate::splice::{mode_bits, parse_oid};
 use crate::worktree::PlacedFiles;
 use crate::{ExecError, RepoError, Repository};
@@ -114,16 +114,21 @@ fn change_entries(
     let folders = splice_folders(repository, index, &below, &mut trees)?;
     let paths = || files.iter().map(|entry| entry.file.path.as_str());
     let mut new = Vec::with_capacity(files.len());
-    for JournalFile { file, presence, .. } in &files {
+    for JournalFile {
+        file, presence, work, ..
+    } in &files
+    {
         if let Some(id) = &file.new {
             let path = file.path.as_str();
+            let blob = work.as_ref().map_or(&id.oid, |work| &work.index_new);
             let stat = fs::symlink_metadata(root.join(path)).ok();
             let is_placed = |found: &Metadata| placed.get(path) == Some(&FileStamp::from_metadata(found));
-            let stat = stat.filter(|found| found.is_file() && is_placed(found));
+            // With a person's work, the file differs from its entry, and stat data would tell git that it does not.
+            let stat = stat.filter(|found| found.is_file() && is_placed(found) && work.is_none());
             new.push(NewEntry {
                 path,
                 mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),
-                id: id_bytes(parse_oid(&id.oid)?),
+                id: id_bytes(parse_oid(blob)?),
                 stat: stat.as_ref().map(stat_of).unwrap_or_default(),
                 skip_worktree: !presence.is_checked_out(),
             });
@@ -152,7 +157,7 @@ fn id_bytes(id: Oid) -> [u8; 20] {
     id.as_bytes().try_into().unwrap_or_default()
 }
 
-/// Returns whether the index was replaced already: no entry of the change equals the base any more. The working tree was
+/// Returns whether the index was replaced already: no entry of the change is as it was before the landing. The working tree was
 /// durable before, so whatever else it contains now is a user's work.
 ///
 /// # Errors
@@ -163,7 +168,14 @@ pub(crate) fn is_up_to_date(
     files: &[JournalFile],
 ) -> Result<bool, ExecError> {
     for entry in files {
-        if is_indexed_base(repository, index, &entry.file)? {
+        let is_old = match &entry.work {
+            None => is_indexed_base(repository, index, &entry.file)?,
+            Some(work) => {
+                let found = find_indexed(repository, index, entry.file.path.as_str())?;
+                found.is_some_and(|(id, _)| id == work.index_old)
+            }
+        };
+        if is_old {
             return Ok(false);
         }
     }

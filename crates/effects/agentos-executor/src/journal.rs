@@ -12,7 +12,9 @@ use agentos_landing::RepoPath;
 use serde::{Deserialize, Serialize};
 
 use crate::line_ends::FileLineEnds;
+use crate::own_work::KeptWork;
 use crate::presence::FilePresence;
+use crate::splice::parse_oid;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
 /// Journal of the landing that is under way.
@@ -51,6 +53,9 @@ pub(crate) struct JournalFile {
     /// Presence in the working tree. A file that a sparse checkout leaves out has no temporary name.
     #[serde(default, skip_serializing_if = "FilePresence::is_checked_out")]
     pub presence: FilePresence,
+    /// States of index and working tree with a person's uncommitted work. `None` if both had the base's content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<KeptWork>,
 }
 
 impl Journal {
@@ -84,6 +89,24 @@ pub(crate) fn boot_name() -> String {
 }
 
 impl JournalFile {
+    /// Reads the exact bytes that the working tree gets. `None` if the file is deleted.
+    ///
+    /// # Errors
+    /// When the object store does not have them.
+    pub fn read_staged(&self, repository: &Repository) -> Result<Option<Vec<u8>>, ExecError> {
+        let Some(new) = &self.file.new else {
+            return Ok(None);
+        };
+        let id = self.work.as_ref().map_or(&new.oid, |work| &work.tree_new);
+        let blob = repository.git.find_blob(parse_oid(id)?);
+        let blob = blob.map_err(ExecError::git("read a new file"))?;
+        Ok(Some(match &self.work {
+            // These are the bytes themselves.
+            Some(_) => blob.content().to_vec(),
+            None => self.ends.after.to_work_tree(blob.content()).into_owned(),
+        }))
+    }
+
     /// Returns whether the temporary name has the form of ours.
     fn is_sound(&self) -> bool {
         // Recovery removes files under this name. A journal that somebody else wrote must not choose which.

@@ -20,7 +20,8 @@ use crate::splice::{mode_bits, parse_oid};
 use crate::target::EMPTY_TREE;
 use crate::{
     Authorship, CommitSigner, ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
-    RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, pack,
+    RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, own_work,
+    pack,
 };
 
 /// Instructions for landing a change.
@@ -114,7 +115,7 @@ impl Repository {
             // Between the first check and the lock, another program may have switched branches.
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            checked = overlap::check_paths(self, &index.index, root, &files)?;
+            checked = overlap::check_paths(self, &index.index, root, change, &files)?;
             embedded::check_change(root, change)?;
         }
         self.reach("checked");
@@ -129,6 +130,7 @@ impl Repository {
         let before: Vec<_> = checked.iter().map(|file| file.ends).collect();
         prepared.ends = filters::check_files(self, &prepared, &before)?;
         prepared.presence = checked.iter().map(|file| file.presence).collect();
+        own_work::store_work(self, &checked, &mut prepared)?;
         let intent = intents.intent(&intent_of(plan, change, &prepared));
         let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
@@ -146,6 +148,7 @@ impl Repository {
         let made = disk::object_files(self.common_dir(), commit.as_slice());
         prepared.unsynced.extend(made);
         let mut receipt = receipt_of(plan, change, &prepared);
+        receipt.merged = own_work::list_merged(&checked, &prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
         self.publish_change(plan, change, &prepared, &mut receipt, held, intents)?;
@@ -163,19 +166,22 @@ impl Repository {
         let files = receipt_files(&base, change)?;
         self.check_target(&plan.target)?;
         self.check_no_links(&plan.target.refname)?;
-        let mut before = Vec::new();
+        let mut checked = Vec::new();
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
             self.check_head_is_free()?;
             let index = crate::index::read_index(&self.index_path())?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            let checked = overlap::check_paths(self, &index, root, &files)?;
-            before = checked.iter().map(|file| file.ends).collect();
+            checked = overlap::check_paths(self, &index, root, change, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
-        let prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
-        filters::check_files_in(&git, self, &prepared, &before)?;
-        Ok(receipt_of(plan, change, &prepared))
+        let before: Vec<_> = checked.iter().map(|file| file.ends).collect();
+        let mut prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
+        prepared.ends = filters::check_files_in(&git, self, &prepared, &before)?;
+        own_work::check_conversions(&checked, &prepared)?;
+        let mut receipt = receipt_of(plan, change, &prepared);
+        receipt.merged = own_work::list_merged(&checked, &prepared);
+        Ok(receipt)
     }
 
     /// Computes the tree that results from a change of another tree, with objects in memory only. Since nothing is written,
@@ -434,6 +440,7 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: &PreparedChange) -> Re
         signed: None,
         work_tree_updated: false,
         kept: Vec::new(),
+        merged: Vec::new(),
         recovered: None,
     }
 }

@@ -33,7 +33,6 @@ use crate::exchange::{move_to_free_name, spare_name};
 use crate::file_state::{OnDisk, are_one_file, read_state};
 use crate::journal::JournalFile;
 use crate::preflight::look_at;
-use crate::splice::parse_oid;
 use crate::worktree::safe_path;
 use crate::{ExecError, Repository};
 
@@ -128,16 +127,13 @@ impl LeftoverFile<'_> {
         let Ok(bytes) = read_regular_file(temp, LinkRule::Refused, u64::MAX - 1) else {
             return Ok(false);
         };
-        let Some(new) = &self.entry.file.new else {
+        Ok(match self.entry.read_staged(self.repository) {
+            Ok(Some(content)) => content.starts_with(&bytes),
             // The empty file by which staging tries whether files can be removed from a folder.
-            return Ok(bytes.is_empty());
-        };
-        // Objects are durable before anything is exchanged. So without the object nothing was exchanged, and the temporary
-        // name can only hold our own staged content.
-        let Ok(blob) = self.repository.git.find_blob(parse_oid(&new.oid)?) else {
-            return Ok(true);
-        };
-        let content = self.entry.ends.after.to_work_tree(blob.content());
-        Ok(content.starts_with(&bytes))
+            Ok(None) => bytes.is_empty(),
+            // Objects are durable before anything is exchanged. So without the object nothing was exchanged, and the temporary
+            // name can only hold our own staged content.
+            Err(_) => true,
+        })
     }
 }

@@ -35,6 +35,7 @@ mod measure;
 mod mentions;
 mod opinion;
 mod overlap;
+mod own_work;
 mod pack;
 mod preflight;
 mod prepare;
@@ -58,7 +59,9 @@ pub use base::GitBase;
 pub use commit_changes::{CommitChange, CommitFile};
 pub use config::ConfigEnv;
 pub use copy::{BaseCopy, ContentReader, CopyFolder, ShownFiles};
-pub use error::{ExecError, Operation, RepoError, Unsupported, advise_unwritable, unwritable_code};
+pub use error::{
+    DirtyPath, ExecError, Operation, RepoError, Unsupported, advise_unwritable, unwritable_code,
+};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
 pub use identity::{Authorship, Identity, IdentityEnv};

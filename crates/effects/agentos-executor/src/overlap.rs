@@ -1,4 +1,4 @@
-//! Refuses a change of paths with uncommitted work, so that no work of the user is lost.
+//! Refuses a change of paths with uncommitted work that it touches, so that no work of the user is lost.
 //!
 //! Owns: finding uncommitted work, links and conversions at or above a path of the change. Never: writes. Another program
 //! can still change a file between this look and the write: each file is looked at again directly before it is replaced, and
@@ -10,13 +10,15 @@ use std::path::Path;
 
 use agentos_durable::LinkRule;
 use agentos_index::IndexFile;
-use agentos_landing::FileMode;
+use agentos_landing::{Change, FileMode, FileState};
 use git2::{AttrCheckFlags, Index};
 
 use crate::conversion::{AttributeSource, FileConversion, NAMES};
+use crate::error::DirtyPath;
 use crate::filters::index_entry;
 use crate::line_ends::LineEnds;
 use crate::mentions::{AttributeMentions, is_odd, link_error};
+use crate::own_work::{BusyFile, OwnWork, WorkJoin};
 use crate::preflight::{
     FileContent, ancestor_folders, attributes_in, is_base_content, link_is, look_at, mode_fits,
 };
@@ -28,12 +30,14 @@ use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 const MAX_NAMED: usize = 50;
 
 /// State of a file of a change in the working tree, before the change.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct CheckedFile {
     /// Present conversion of its line ends.
     pub ends: LineEnds,
     /// Presence, which the landing keeps.
     pub presence: FilePresence,
+    /// Uncommitted work that does not touch the change, and what it becomes. `None` if there is none.
+    pub work: Option<OwnWork>,
 }
 
 /// Checks every path of a change in index and working tree, and returns the present state of each. The caller holds the lock
@@ -46,6 +50,7 @@ pub(crate) fn check_paths(
     repository: &Repository,
     index: &IndexFile,
     root: &Path,
+    change: &Change,
     files: &[ReceiptFile],
 ) -> Result<Vec<CheckedFile>, ExecError> {
     let deleted = files
@@ -77,30 +82,36 @@ pub(crate) fn check_paths(
     };
     let (mut dirty, mut hidden) = (BTreeSet::new(), BTreeSet::new());
     let mut checked = Vec::with_capacity(files.len());
-    for (file, presence) in files.iter().zip(presences) {
+    for ((file, presence), changed) in files.iter().zip(presences).zip(change.files()) {
         let ends = match &file.old {
             _ if presence == FilePresence::LeftOut => LineEnds::Kept,
             Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
             Some(_) | None => conversion.line_ends_of(file.path.as_str())?,
         };
-        checked.push(CheckedFile { ends, presence });
-        dirty.extend(look.find_staged(file)?);
-        let on_disk = look.list_on_disk(file, ends, presence)?;
-        match presence {
-            FilePresence::Marked => hidden.extend(on_disk),
-            FilePresence::CheckedOut | FilePresence::LeftOut => dirty.extend(on_disk),
-        }
+        let work = match look.find_work(file, ends, presence, changed.new.as_ref())? {
+            FoundWork::Nothing => None,
+            FoundWork::Apart(work) => Some(*work),
+            FoundWork::InTheWay(paths) => {
+                dirty.extend(paths);
+                None
+            }
+            FoundWork::Hidden(paths) => {
+                hidden.extend(paths);
+                None
+            }
+        };
+        checked.push(CheckedFile { ends, presence, work });
     }
     match (dirty.is_empty(), hidden.is_empty()) {
         (true, true) => Ok(checked),
         (true, false) => Err(ExecError::HiddenWork(first_paths(hidden))),
         (false, _) => Err(ExecError::DirtyOverlap(first_paths(
-            dirty.into_iter().chain(hidden),
+            dirty.into_iter().chain(hidden.into_iter().map(DirtyPath::from)),
         ))),
     }
 }
 
-fn first_paths(paths: impl IntoIterator<Item = String>) -> Vec<String> {
+fn first_paths<T>(paths: impl IntoIterator<Item = T>) -> Vec<T> {
     paths.into_iter().take(MAX_NAMED).collect()
 }
 
@@ -171,6 +182,17 @@ fn choose_query(
     Ok(AttributeQuery::Files(git, mentions))
 }
 
+/// Uncommitted work at a path of a change.
+enum FoundWork {
+    Nothing,
+    /// Work that the change does not touch.
+    Apart(Box<OwnWork>),
+    /// Work that the change would overwrite.
+    InTheWay(Vec<DirtyPath>),
+    /// Such work in a file whose edits `git status` does not show.
+    Hidden(Vec<String>),
+}
+
 /// Checks of one change.
 struct PathChecks<'a> {
     repository: &'a Repository,
@@ -180,6 +202,52 @@ struct PathChecks<'a> {
 }
 
 impl PathChecks<'_> {
+    /// Finds work at a path that is to have the content `new`.
+    ///
+    /// # Errors
+    /// When the path cannot be written safely, or cannot be read.
+    fn find_work(
+        &self,
+        file: &ReceiptFile,
+        ends: LineEnds,
+        presence: FilePresence,
+        new: Option<&FileState>,
+    ) -> Result<FoundWork, ExecError> {
+        let staged = self.find_staged(file)?;
+        let on_disk = self.list_on_disk(file, ends, presence)?;
+        if staged.is_none() && on_disk.is_empty() {
+            return Ok(FoundWork::Nothing);
+        }
+        let path = file.path.as_str();
+        if presence.is_checked_out() && on_disk.iter().all(|found| found == path) {
+            let busy = BusyFile {
+                repository: self.repository,
+                index: self.index,
+                root: self.root,
+                file,
+                ends,
+            };
+            match busy.join_change(new)? {
+                WorkJoin::Joined(work) => return Ok(FoundWork::Apart(Box::new(work))),
+                WorkJoin::Overlaps(lines) => {
+                    return Ok(FoundWork::InTheWay(vec![DirtyPath {
+                        path: path.to_owned(),
+                        lines: Some(lines),
+                    }]));
+                }
+                WorkJoin::Unfit => {}
+            }
+        }
+        Ok(match (presence, staged) {
+            (FilePresence::Marked, None) => FoundWork::Hidden(on_disk),
+            (_, staged) => {
+                let mut paths: BTreeSet<String> = on_disk.into_iter().collect();
+                paths.extend(staged);
+                FoundWork::InTheWay(paths.into_iter().map(DirtyPath::from).collect())
+            }
+        })
+    }
+
     /// Finds staged work: the entry in the index must equal the base. `None` if it does.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use agentos_landing::Change;
 use git2::{Oid, Tree};
 
 use crate::line_ends::FileLineEnds;
+use crate::own_work::KeptWork;
 use crate::presence::FilePresence;
 use crate::splice::{parse_oid, splice_tree};
 use crate::{ExecError, FailPoints, ReceiptFile, opinion};
@@ -27,6 +28,8 @@ pub(crate) struct PreparedChange {
     pub ends: Vec<FileLineEnds>,
     /// Presence of each file in the working tree. Empty if no working tree is written.
     pub presence: Vec<FilePresence>,
+    /// Blobs of each file with uncommitted work. Empty if no working tree is written.
+    pub work: Vec<Option<KeptWork>>,
 }
 
 /// Writes blobs and trees, which nothing refers to yet, and checks the result. The check writes its objects to `memory`.
@@ -69,5 +72,6 @@ pub(crate) fn prepare_change(
         unsynced: Vec::new(),
         ends: Vec::new(),
         presence: Vec::new(),
+        work: Vec::new(),
     })
 }

@@ -51,12 +51,14 @@ impl Repository {
             .iter()
             .copied()
             .chain(iter::repeat(FilePresence::default()));
-        let files = prepared.files.iter().zip(ends.zip(presence));
-        let files = files.map(|(file, (ends, presence))| JournalFile {
+        let work = prepared.work.iter().cloned().chain(iter::repeat(None));
+        let files = prepared.files.iter().zip(ends.zip(presence).zip(work));
+        let files = files.map(|(file, ((ends, presence), work))| JournalFile {
             file: file.clone(),
             temp: None,
             ends,
             presence,
+            work,
         });
         let mut journal = Journal {
             v: 1,
@@ -106,14 +108,14 @@ impl Repository {
         unsynced.extend(self.begin_journal(journal)?);
         self.reach("journal written");
         if let Some(root) = root {
-            let contents = change.files().iter().map(|file| file.new.as_ref());
-            let contents = contents.map(|state| state.map(|state| Cow::Borrowed(&*state.content)));
-            unsynced.extend(worktree::stage_files(
-                self,
-                root,
-                &journal.files,
-                contents.map(Ok),
-            )?);
+            let contents = change.files().iter().zip(&journal.files).map(|(file, entry)| {
+                if entry.work.is_some() {
+                    return Ok(entry.read_staged(self)?.map(Cow::Owned));
+                }
+                let state = file.new.as_ref();
+                Ok(state.map(|state| entry.ends.after.to_work_tree(&state.content)))
+            });
+            unsynced.extend(worktree::stage_files(self, root, &journal.files, contents)?);
             self.reach("staged");
         }
         let (durable, synced) = self.sync_together(unsynced, |sync| records.durable(sync));

@@ -104,6 +104,9 @@ pub struct Receipt {
     pub work_tree_updated: bool,
     /// Paths of the working tree that were left alone because somebody edited them while the change landed.
     pub kept: Vec<String>,
+    /// Paths with uncommitted work that the change does not touch: index and working tree have both. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
     /// Earlier landing that was interrupted, and that this one finished or rolled back first. Left out if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Recovered>,

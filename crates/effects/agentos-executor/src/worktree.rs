@@ -21,7 +21,6 @@ use crate::index;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::preflight::{ancestor_folders, look_at};
-use crate::splice::parse_oid;
 use crate::{ExecError, Repository};
 
 /// Chooses a temporary name for the new content of each file, in the innermost folder that exists already. For a deleted
@@ -56,7 +55,7 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file, from `contents` in the same order, under its temporary name. Returns the paths to be
+/// Writes the new bytes of each file, from `contents` in the same order, under its temporary name. Returns the paths to be
 /// synced. Each folder that a file will be deleted from is tried, so that one that cannot be written is noticed before the
 /// branch moves.
 ///
@@ -71,7 +70,7 @@ pub(crate) fn stage_files<'a>(
     let mut written = Vec::new();
     let mut tried = BTreeSet::new();
     for (entry, content) in files.iter().zip(contents) {
-        let JournalFile { file, temp, ends, .. } = entry;
+        let JournalFile { file, temp, .. } = entry;
         let Some(temp) = temp else {
             continue;
         };
@@ -89,27 +88,21 @@ pub(crate) fn stage_files<'a>(
         };
         let temp = safe_path(root, temp)?;
         let content = content.ok_or_else(|| ExecError::BaseDiffers(file.path.as_str().to_owned()))?;
-        let bytes = ends.after.to_work_tree(&content);
-        write_new(&temp, &bytes, new.mode).map_err(ExecError::write("write", &temp))?;
+        write_new(&temp, &content, new.mode).map_err(ExecError::write("write", &temp))?;
         written.push(temp);
         repository.reach("file staged");
     }
     Ok(written)
 }
 
-/// Reads the new content of files from the object store, one at a time. An item is `None` for a deleted file.
+/// Reads what the working tree gets from the object store, one at a time. An item is `None` for a deleted file.
 pub(crate) fn stored_contents<'a>(
     repository: &'a Repository,
     files: &'a [JournalFile],
 ) -> impl Iterator<Item = Result<Option<Cow<'a, [u8]>>, ExecError>> {
-    files.iter().map(|entry| {
-        let Some(new) = &entry.file.new else {
-            return Ok(None);
-        };
-        let blob = repository.git.find_blob(parse_oid(&new.oid)?);
-        let blob = blob.map_err(ExecError::git("read a new file"))?;
-        Ok(Some(Cow::Owned(blob.content().to_vec())))
-    })
+    files
+        .iter()
+        .map(|entry| Ok(entry.read_staged(repository)?.map(Cow::Owned)))
 }
 
 /// Result of writing working tree and index.
@@ -351,7 +344,7 @@ fn make_room(root: &Path, path: &str, folders: &mut BTreeSet<PathBuf>) -> Result
         match look_at(&folder)? {
             Some(found) if found.is_dir() => {}
             Some(found) if found.is_symlink() => return Err(ExecError::SymlinkTraversal(path.to_owned())),
-            Some(_) => return Err(ExecError::DirtyOverlap(vec![above.to_owned()])),
+            Some(_) => return Err(ExecError::DirtyOverlap(vec![above.to_owned().into()])),
             None => {
                 fs::create_dir(&folder).map_err(ExecError::write("make", &folder))?;
                 folders.extend(folder.parent().map(Path::to_owned));

@@ -48,6 +48,7 @@ mod result_facts;
 mod sequence;
 mod splice;
 mod text;
+mod three_way;
 mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
@@ -61,3 +62,4 @@ pub use path::{RepoPath, ShortName, fold_name};
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 pub use result_facts::{ListedName, ResultFacts};
+pub use three_way::{MergeConflict, merge_apart};

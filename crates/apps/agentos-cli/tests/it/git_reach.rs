@@ -150,6 +150,41 @@ fn a_file_that_a_partial_clone_lacks_is_refused_with_the_command_that_fetches_it
 }
 
 #[test]
+fn uncommitted_work_beside_a_change_stays_and_is_not_committed() {
+    let repo = numbered();
+    repo.write("n.txt", lines(&[(1, "staged")]));
+    repo.git(&["add", "n.txt"]);
+    repo.write("n.txt", lines(&[(1, "staged"), (9, "mine")]));
+    let landed = pipe_in(&repo, &["apply", "-"], &diff(5, "line 5", "five"));
+    assert_eq!(landed.code, Some(0), "{landed}");
+    let shown = |name: &str| repo.git(&["show", name]) + "\n";
+    assert_eq!(shown("HEAD:n.txt"), lines(&[(5, "five")]));
+    assert_eq!(shown(":n.txt"), lines(&[(1, "staged"), (5, "five")]));
+    let all = lines(&[(1, "staged"), (5, "five"), (9, "mine")]);
+    assert_eq!(repo.read("n.txt"), all.as_bytes());
+    assert_eq!(repo.status(), "MM n.txt");
+    let refused = pipe_in(&repo, &["apply", "-", "--json"], &diff(8, "line 8", "eight"));
+    assert_eq!(refused.json().unwrap()["code"], "dirty-overlap", "{refused}");
+    assert!(
+        refused.json().unwrap()["message"]
+            .as_str()
+            .unwrap()
+            .contains("`n.txt` (line 9)"),
+        "{refused}"
+    );
+    let undone = run_in(&repo, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(shown("HEAD:n.txt"), lines(&[]));
+    assert_eq!(shown(":n.txt"), lines(&[(1, "staged")]));
+    assert_eq!(
+        repo.read("n.txt"),
+        lines(&[(1, "staged"), (9, "mine")]).as_bytes()
+    );
+    assert_eq!(repo.status(), "MM n.txt");
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+}
+
+#[test]
 fn the_doctor_names_the_hooks_that_a_landing_does_not_run() {
     let repo = numbered();
     let hook = repo.path().join(".git/hooks/pre-commit");

@@ -23,6 +23,9 @@ const ADD: &str = "diff --git a/n/e/w.txt b/n/e/w.txt\nnew file mode 100644\n---
 const DELETE: &str = "diff --git a/d/gone.txt b/d/gone.txt\ndeleted file mode 100644\n--- a/d/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
 const RENAME: &str =
     "diff --git a/r.txt b/moved/r.txt\nsimilarity index 100%\nrename from r.txt\nrename to moved/r.txt\n";
+/// A change between a person's staged and unstaged edits of one file.
+const BESIDE: &str =
+    "diff --git a/both.txt b/both.txt\n--- a/both.txt\n+++ b/both.txt\n@@ -3 +3 @@\n-line 3\n+LINE 3\n";
 const MODE: &str = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +33,10 @@ pub enum Kind {
     Normal,
     Linked,
     Bare,
+    /// A sparse checkout without the folders of the deleted and the new file.
+    Sparse,
+    /// A branch without a commit.
+    Unborn,
 }
 
 #[derive(Debug)]
@@ -41,7 +48,7 @@ struct Scenario {
 
 /// A change of every kind.
 pub fn everything() -> String {
-    [MODIFY, ADD, DELETE, RENAME, MODE].concat()
+    [MODIFY, ADD, DELETE, RENAME, MODE, BESIDE].concat()
 }
 
 /// Shall every place be taken?
@@ -52,12 +59,13 @@ pub fn every() -> bool {
 fn scenarios() -> Vec<Scenario> {
     let all = everything();
     let mut found = Vec::new();
-    for diff in [MODIFY, ADD, DELETE, RENAME, MODE] {
+    for diff in [MODIFY, ADD, DELETE, RENAME, MODE, BESIDE] {
         found.push((Kind::Normal, diff.to_owned(), &[][..]));
     }
     // Nothing is staged: only so the intent is on the tape while the working tree has no temporary name.
     found.push((Kind::Normal, DELETE.to_owned(), &["--no-commit"]));
-    let targets: [(Kind, &[&[&str]]); 3] = [
+    found.push((Kind::Unborn, ADD.to_owned(), &[]));
+    let targets: [(Kind, &[&[&str]]); 4] = [
         (
             Kind::Normal,
             &[
@@ -67,6 +75,7 @@ fn scenarios() -> Vec<Scenario> {
                 &["--branch", "made/new"],
             ],
         ),
+        (Kind::Sparse, &[&[], &["--no-commit"]]),
         (Kind::Linked, &[&[], &["--no-commit"], &["--branch", "made/new"]]),
         (Kind::Bare, &[&["--branch", "main"], &["--branch", "made/new"]]),
     ];
@@ -98,11 +107,21 @@ impl Place {
         repo.write("run.sh", "#!/bin/sh\n");
         repo.write("notes.txt", "notes\n");
         repo.write("staged.txt", "before\n");
+        repo.write("both.txt", "line 1\nline 2\nline 3\nline 4\nline 5\n");
         repo.commit_all("first");
         repo.git(&["branch", "side"]);
         let outside = repo.outside().to_owned();
         let dir = match kind {
             Kind::Normal => repo.path().to_owned(),
+            Kind::Sparse => {
+                repo.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/d/", "!/n/"]);
+                repo.path().to_owned()
+            }
+            Kind::Unborn => {
+                repo.git(&["update-ref", "-d", "refs/heads/main"]);
+                repo.git(&["read-tree", "--empty"]);
+                repo.path().to_owned()
+            }
             Kind::Linked => {
                 let dir = outside.join("linked");
                 let text = dir.to_str().unwrap();
@@ -119,6 +138,10 @@ impl Place {
             agentos_testkit::repo::write_file(&dir.join("notes.txt"), "notes\nnot committed\n");
             agentos_testkit::repo::write_file(&dir.join("staged.txt"), "staged\n");
             repo.git_in(&dir, &["add", "staged.txt"]);
+            let both = |first: &str, last: &str| format!("{first}\nline 2\nline 3\nline 4\n{last}\n");
+            agentos_testkit::repo::write_file(&dir.join("both.txt"), both("staged", "line 5"));
+            repo.git_in(&dir, &["add", "both.txt"]);
+            agentos_testkit::repo::write_file(&dir.join("both.txt"), both("staged", "mine"));
             agentos_testkit::repo::write_file(&dir.join("mine/own.txt"), "mine\n");
         }
         let cli = agentos().in_dir(&dir);

@@ -63,7 +63,9 @@ impl ExecError {
             Self::Repo(error) => error.next_steps(),
             Self::Blocked { why, .. } => why.next_steps(),
             Self::DirtyOverlap(paths) => vec![
-                NextStep::ClearWork { paths: paths.clone() },
+                NextStep::ClearWork {
+                    paths: paths.iter().map(|dirty| dirty.path.clone()).collect(),
+                },
                 branch(BranchChoice::Other),
             ],
             Self::HiddenWork(paths) => {

@@ -80,7 +80,8 @@ impl Repository {
 fn last_contents(landed: &[Receipt]) -> LastContent<'_> {
     let mut contents = LastContent::new();
     for receipt in landed.iter().filter(|receipt| receipt.work_tree_updated) {
-        let kept: BTreeSet<&str> = receipt.kept.iter().map(String::as_str).collect();
+        let others = receipt.kept.iter().chain(&receipt.merged);
+        let kept: BTreeSet<&str> = others.map(String::as_str).collect();
         for file in &receipt.files {
             let path = file.path.as_str();
             if kept.contains(path) {

@@ -23,6 +23,8 @@ mod leftovers;
 #[cfg(test)]
 mod line_ends;
 mod measure;
+#[cfg(test)]
+mod own_work;
 mod races;
 #[cfg(test)]
 mod read;
