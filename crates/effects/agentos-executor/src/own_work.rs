@@ -53,7 +53,7 @@ const LARGEST: u64 = 4 << 20;
 pub(crate) struct OwnWork {
     /// Bytes of the file in the working tree.
     pub tree_old: Vec<u8>,
-    /// Its bytes after the landing.
+    /// Bytes of that file after the landing.
     pub tree_new: Vec<u8>,
     /// Blob in the index.
     pub index_old: String,
@@ -76,7 +76,7 @@ pub(crate) enum WorkJoin {
     Joined(OwnWork),
     /// Both edit these lines of the person's version, or nothing is between their edits.
     Overlaps((usize, usize)),
-    /// Not a pair of text files that are joined.
+    /// Content or mode rules out a merge: binary, too large, deleted, or with another mode.
     Unfit,
 }
 

@@ -1,4 +1,4 @@
-//! Tells which files of a change the working tree has, and which a sparse checkout leaves out of it.
+//! Decides which files of a change the working tree has, and which a sparse checkout leaves out of it.
 //!
 //! Owns: the decision for each path, made as git makes it, and looking up a path in an index that has whole folders as
 //! entries. Never: writes.

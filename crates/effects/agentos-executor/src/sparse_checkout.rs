@@ -40,7 +40,7 @@ struct PathPattern {
 /// Part of a pattern.
 #[derive(Debug)]
 enum Token {
-    /// One byte out of a set.
+    /// Matches one byte out of a set.
     One(Box<[bool; 256]>),
     /// `*`: any bytes but `/`.
     Star,
