@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
 use crate::parse::{HeaderName, ParsedAnswer, SkippedPathPlace, parse};
 use crate::readings::{has_entities, has_raw_marks, other_readings, undo_escaping};
@@ -207,7 +208,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
         return refuse(report, refusal.clone());
     }
     let mut budget = WorkBudget::for_bytes(answer.len());
-    let outcome = sequence::plan_sequence(answer, &parsed, base, options, &mut budget)?;
+    let outcome = sequence::plan_sequence(answer, &parsed, &BaseCache::new(base), options, &mut budget)?;
     report.notes = parsed.notes;
     report.files = outcome.reports;
     // The states exist only if every part landed, or enough of them for a partial landing.

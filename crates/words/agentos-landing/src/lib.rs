@@ -22,6 +22,7 @@
 
 mod applied;
 mod base;
+mod base_cache;
 mod budget;
 mod canonical;
 mod change;

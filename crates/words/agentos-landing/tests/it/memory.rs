@@ -2,6 +2,7 @@
 //!
 //! Owns: the test double of `Base`. Never: walks a disk.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub struct Memory {
     pub tree: Tree,
     blobs: BTreeMap<String, Arc<[u8]>>,
     dirs: BTreeSet<String>,
+    /// Number of contents that were read.
+    pub reads: Cell<usize>,
 }
 
 pub fn blob_id(content: &[u8]) -> String {
@@ -90,6 +93,7 @@ impl Base for Memory {
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        self.reads.set(self.reads.get() + 1);
         self.blobs
             .get(id)
             .cloned()

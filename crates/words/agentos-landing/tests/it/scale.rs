@@ -308,3 +308,15 @@ fn a_heading_far_above_many_hunks_lands() {
         .collect();
     assert!(after["lock.yaml"].1.as_ref() == wanted.as_bytes());
 }
+
+/// Blocks of one file are parts of their own. If each read the file, memory would grow with blocks times file.
+#[test]
+fn a_file_of_many_blocks_is_read_once() {
+    let text: String = (0..400).map(|at| format!("line {at}\n")).collect();
+    let block =
+        |at: usize| format!("f\n<<<<<<< SEARCH\nline {at}\n=======\nchanged {at}\n>>>>>>> REPLACE\n\n");
+    let blocks: String = (0..400).step_by(4).map(block).collect();
+    let base = Memory::of(&[("f", text.as_bytes())]);
+    land(blocks.as_bytes(), &base, &LandOptions::default()).expect("it lands");
+    assert_eq!(base.reads.get(), 1);
+}
