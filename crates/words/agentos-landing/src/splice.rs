@@ -210,8 +210,9 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         }
     }
 
-    /// Returns the file's own bytes for an added line that equals an old line of the hunk, as when a line is moved.
-    /// Returns `None` if there is no such line, or if the hunk's blanks are those of the file.
+    /// Returns the file's own bytes for an added line that equals a removed line of the hunk, as when a line is moved.
+    /// Returns `None` if there is no such line, or if the hunk's blanks are those of the file. A context line is no
+    /// source: the author writes an equal line a second time, and what is written is the author's.
     fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
         match self.place.level {
             MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent => return None,
@@ -220,7 +221,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let old = self.hunk.lines.iter().filter(|old| old.is_old());
         let mut same = old
             .zip(self.lines.get(self.place.start..)?)
-            .filter(|(old, _)| old.text == line.text)
+            .filter(|(old, _)| old.mark == LineMark::Remove && old.text == line.text)
             .map(|(_, here)| here.text);
         let first = same.next()?;
         // If the file has the line in two spellings, none of them is the right one for certain.

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod applied;
 #[cfg(test)]
+mod authors;
+#[cfg(test)]
 mod contradicted;
 #[cfg(test)]
 mod damage;
