@@ -261,17 +261,18 @@ fn edited_content(
     budget: &mut WorkBudget,
     report: &mut FileReport,
 ) -> Result<Arc<[u8]>, StopReason> {
-    let hunks = distinct_hunks(parts, report);
+    let all: Vec<&Hunk<'_>> = parts.iter().flat_map(|(edit, _)| edit.hunks()).collect();
+    let hunks = distinct_hunks(&all);
     if hunks.is_empty() {
         return Ok(Arc::clone(&old.content));
     }
     let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
-    let all = || split_lines(&old.content).iter().map(|line| line.text).collect();
+    let texts = || split_lines(&old.content).iter().map(|line| line.text).collect();
     for hunk in &hunks {
-        elided::check_added_lines(hunk, |text| there.get_or_init(all).contains(text))?;
+        elided::check_added_lines(hunk, |text| there.get_or_init(texts).contains(text))?;
         if !hunk.marked {
             elided::check_lone_comments(&hunk.lines, &report.path, |text| {
-                there.get_or_init(all).contains(text)
+                there.get_or_init(texts).contains(text)
             })?;
         }
     }
@@ -288,10 +289,14 @@ fn edited_content(
     // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
     // directly, a hunk could fit a line that was moved or changed since.
     if let Some(seen) = merge::content_seen(parts, old, base, options)? {
+        if hunks.len() < all.len() {
+            report.repairs.push(duplicate_repair());
+        }
         return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
     }
     let mut target = TargetFile::new(&old.content);
     let settled = placement::place_hunks(&mut target, &hunks, budget)?;
+    let settled = place_repeated(&mut target, (&all, &hunks), settled, budget, report)?;
     // Each retry reads the hunks in another way and is used only if they all land then: repeated hunks once, hunks
     // with `...` in pieces, and hunks without blank lines at their edges.
     let settled = match settled.splices {
@@ -306,28 +311,96 @@ fn edited_content(
         None if options.partial && !settled.part.is_empty() => settled.part,
         None => return Err(file_refusal(report).into()),
     };
-    Ok(Arc::from(crate::splice::join_splices(&target.lines, &splices)))
+    let content = crate::splice::join_splices(&target.lines, &splices);
+    check_named_result(parts, &content, report)?;
+    Ok(Arc::from(content))
 }
 
-/// Returns the hunks of all parts. Hunks with the same text and the same stated line count once.
-fn distinct_hunks<'e, 'a>(
-    parts: &[(&'e FileEdit<'a>, &ResolvedPart)],
-    report: &mut FileReport,
-) -> Vec<&'e Hunk<'a>> {
+/// Refuses a result that is not the one that the `index` line names, if that line names the base: whoever wrote both
+/// ids made the change with git, and something was lost since. A change whose hunks all are where and how they say is
+/// landed all the same: people edit patches by hand.
+fn check_named_result(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
+    content: &[u8],
+    report: &FileReport,
+) -> Result<(), StopReason> {
+    let landed = |hunk: &HunkReport| hunk.status == HunkStatus::Landed;
+    let ([(edit, resolved)], true) = (parts, report.hunks.iter().all(landed)) else {
+        return Ok(());
+    };
+    let as_written = report.repairs.is_empty()
+        && report
+            .hunks
+            .iter()
+            .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated) && hunk.repairs.is_empty());
+    let Some((_, new)) = edit
+        .extended
+        .index
+        .as_ref()
+        .filter(|_| names_base(edit, resolved))
+    else {
+        return Ok(());
+    };
+    if as_written || new.len() < TELLING || blob_id(content).starts_with(new.as_str()) {
+        return Ok(());
+    }
+    let message = format!(
+        "the result in `{}` is not the one that the `index` line names",
+        report.path
+    );
+    Err(Refusal::new(RefusalCode::Ambiguous, message)
+        .at(&report.path)
+        .hint("give the diff as git wrote it, or without its `index` line")
+        .into())
+}
+
+/// Returns the hunks without those that repeat the text and the stated line of another one.
+fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> {
     let mut seen = HashSet::new();
-    let all = parts.iter().flat_map(|(edit, _)| edit.hunks());
-    let mut before = 0;
-    let kept: Vec<&Hunk<'_>> = all
-        .inspect(|_| before += 1)
+    all.iter()
+        .copied()
         .filter(|hunk| {
             let start = hunk.stated.old_start;
             start.is_none() || seen.insert((start, hunk_texts(hunk)))
         })
-        .collect();
-    if kept.len() < before {
-        report.repairs.push(duplicate_repair());
+        .collect()
+}
+
+/// Decides whether hunks with the same text and the same stated line are one hunk, written twice, or several that lost
+/// their lines. `settled` has them once. If they also land all, at other places, nothing shows what is meant.
+fn place_repeated(
+    target: &mut TargetFile<'_>,
+    (all, once): (&[&Hunk<'_>], &[&Hunk<'_>]),
+    settled: PlacedHunks,
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Result<PlacedHunks, StopReason> {
+    if all.len() == once.len() {
+        return Ok(settled);
     }
-    kept
+    let as_stated = settled
+        .reports
+        .iter()
+        .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated));
+    if !as_stated {
+        let each = placement::place_hunks(target, all, budget)?;
+        match (&each.splices, &settled.splices) {
+            (Some(_), None) => return Ok(each),
+            (Some(_), Some(_)) => {
+                let message = format!(
+                    "a hunk of `{}` is repeated, and fits as often as it is written",
+                    report.path
+                );
+                return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                    .at(&report.path)
+                    .hint("state the line of each hunk, or leave the repeated one out")
+                    .into());
+            }
+            (None, _) => {}
+        }
+    }
+    report.repairs.push(duplicate_repair());
+    Ok(settled)
 }
 
 /// Places repeated hunks once if they cannot be placed twice. Without a stated line, a repeated hunk may be meant for
@@ -342,7 +415,8 @@ fn place_once(
     let mut kept: Vec<&Hunk<'_>> = Vec::new();
     let mut seen = HashSet::new();
     for hunk in hunks {
-        if seen.insert(hunk_texts(hunk)) {
+        // Different stated lines mean different places, so nothing is repeated.
+        if seen.insert((hunk.stated.old_start, hunk_texts(hunk))) {
             kept.push(hunk);
         }
     }

@@ -36,3 +36,47 @@ fn an_added_line_does_not_take_the_spelling_of_a_context_line() {
     assert_eq!(result(kept, file), "new\nsay \u{201c}a\u{201d}\nmore\nend\n");
 }
 
+#[test]
+fn hunks_that_state_different_lines_are_all_landed_or_none() {
+    let hunk = |line: usize| format!("@@ -{line} +{line} @@\n-x = 1\n+x = 2\n");
+    let diff = |lines: &[usize]| {
+        let hunks: String = lines.iter().map(|line| hunk(*line)).collect();
+        format!("--- a/f\n+++ b/f\n{hunks}")
+    };
+    let cases = [
+        (&[1, 3][..], "x = 1\na\nx = 1\n", "x = 2\na\nx = 2\n"),
+        // One of them was changed since, so the other lines are of another state.
+        (&[1, 3], "x = 0\na\nx = 1\n", "ambiguous"),
+        (&[1, 3], "a\nx = 1\na\nb\n", "ambiguous"),
+        // Written twice.
+        (&[3, 3], "x = 0\na\nx = 1\n", "x = 0\na\nx = 2\n"),
+        // All state line 1: there are as many places as hunks, and none is at that line.
+        (&[1, 1], "a\nx = 1\na\nx = 1\n", "a\nx = 2\na\nx = 2\n"),
+        (&[1, 1], "a\nx = 1\na\n", "a\nx = 2\na\n"),
+        (&[1, 1], "a\nx = 1\na\nx = 1\nx = 1\n", "ambiguous"),
+    ];
+    for (lines, file, expected) in cases {
+        assert_eq!(result(&diff(lines), file), expected, "{lines:?}\n{file}");
+    }
+}
+
+#[test]
+fn an_index_line_that_names_the_base_must_name_the_result() {
+    let (old, new) = ("a\n  b\nc\nd\n", "a\n  B\nc\nd\n");
+    let id = |content: &str| blob_id(content.as_bytes()).split_at(7).0.to_owned();
+    let diff = |new: &str, hunk: &str| {
+        format!(
+            "diff --git a/f b/f\nindex {}..{} 100644\n--- a/f\n+++ b/f\n{hunk}",
+            id(old),
+            id(new)
+        )
+    };
+    let exact = "@@ -1,4 +1,4 @@\n a\n-  b\n+  B\n c\n d\n";
+    let moved = "@@ -7,4 +7,4 @@\n a\n-  b\n+  B\n c\n d\n";
+    assert_eq!(result(&diff(new, exact), old), new);
+    assert_eq!(result(&diff(new, moved), old), new);
+    assert_eq!(result(&diff("another\n", moved), old), "ambiguous");
+    // Edited by hand: every hunk is where and how it says.
+    assert_eq!(result(&diff("another\n", exact), old), new);
+}
+
