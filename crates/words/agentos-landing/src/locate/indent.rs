@@ -119,22 +119,17 @@ fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     (all && !extra.is_empty()).then(|| IndentShift::Shallower(extra.to_vec()))
 }
 
-/// Finds the tab width at which tabs on one side equal the spaces on the other.
+/// Finds the tab width at which tabs on one side equal the spaces on the other. The rule must make the file's exact
+/// indentation of every line: in a file that mixes tabs and spaces, an added line has no certain one.
 fn tab_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     // The widths in use, commonest first.
-    let width = [4, 2, 8, 3, 1].into_iter().find(|width| {
-        pairs
-            .iter()
-            .all(|(hunk, file)| count_columns(hunk, *width) == count_columns(file, *width))
-    })?;
-    let to_tabs = pairs
-        .iter()
-        .any(|(hunk, file)| hunk != file && file.contains(&b'\t'));
-    Some(if to_tabs {
-        IndentShift::ToTabs(width)
-    } else {
-        IndentShift::ToSpaces(width)
-    })
+    let widths = [4, 2, 8, 3, 1].into_iter();
+    let mut rules = widths.flat_map(|width| [IndentShift::ToTabs(width), IndentShift::ToSpaces(width)]);
+    let makes = |rule: &IndentShift, hunk: &[u8], file: &[u8]| {
+        let line = rule.apply_to(&[hunk, b"x"].concat());
+        line.is_some_and(|line| line.strip_suffix(b"x") == Some(file))
+    };
+    rules.find(|rule| pairs.iter().all(|(hunk, file)| makes(rule, hunk, file)))
 }
 
 fn count_columns(indent: &[u8], width: usize) -> usize {

@@ -80,3 +80,16 @@ fn an_index_line_that_names_the_base_must_name_the_result() {
     assert_eq!(result(&diff("another\n", exact), old), new);
 }
 
+#[test]
+fn tabs_are_restored_only_where_one_rule_makes_every_line() {
+    let tabs = "f() {\n\tone();\n\t\ttwo();\n}\n";
+    let mixed = "f() {\n\tone();\n        two();\n}\n";
+    let spaces =
+        "--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n f() {\n     one();\n         two();\n+    three();\n }\n";
+    assert_eq!(
+        result(spaces, tabs),
+        "f() {\n\tone();\n\t\ttwo();\n\tthree();\n}\n"
+    );
+    assert_eq!(result(spaces, mixed), "does-not-apply");
+}
+
