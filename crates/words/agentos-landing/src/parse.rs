@@ -138,14 +138,29 @@ fn number_parts(parsed: &mut ParsedAnswer<'_>) {
     }
 }
 
-/// Removes byte order marks before headers and titles. Texts that were concatenated have such marks inside.
+/// Removes byte order marks before headers and titles. Texts that were concatenated have such marks inside. In a fence
+/// or an edit block only the header of a diff cannot be a line of a file, so any other mark there is the file's own.
 fn strip_inner_marks(lines: &mut [TextLine<'_>]) {
-    const STARTS: [&[u8]; 7] = [b"diff --git ", b"--- ", b"*** ", b"#", b"`", b"<<<<<", b"**"];
+    const HEADERS: [&[u8]; 3] = [b"diff --git ", b"--- ", b"*** "];
+    const TITLES: [&[u8]; 4] = [b"#", b"`", b"<<<<<", b"**"];
+    let mut fence: Option<CodeFence<'_>> = None;
+    let mut in_block = false;
     for line in lines {
-        if let Some(text) = line.text.strip_prefix(BOM)
-            && STARTS.iter().any(|start| text.starts_with(start))
-        {
-            line.text = text;
+        if let Some(text) = line.text.strip_prefix(BOM) {
+            let begins = |starts: &[&[u8]]| starts.iter().any(|start| text.starts_with(start));
+            if begins(&HEADERS) || (fence.is_none() && !in_block && begins(&TITLES)) {
+                line.text = text;
+            }
+        }
+        match fence {
+            Some(open) if closes_fence(&open, line.text) => fence = None,
+            Some(_) => {}
+            None => fence = parse_fence(line.text),
+        }
+        if line.text.starts_with(b"<<<<<") {
+            in_block = true;
+        } else if line.text.starts_with(b">>>>>") {
+            in_block = false;
         }
     }
 }

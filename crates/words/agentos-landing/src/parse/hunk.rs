@@ -62,8 +62,12 @@ fn parse_range(text: &[u8]) -> (Option<u64>, Option<u64>) {
     (start, count)
 }
 
+/// Parses a number of a header. Returns `None` if it is none, or if no file has so many lines: JSON readers lose the
+/// digits of numbers above 2^53, so that a report could not be recorded.
 fn parse_number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    const MOST: u64 = 1 << 53;
+    let number: u64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    (number < MOST).then_some(number)
 }
 
 /// Line of a body, by its meaning.

@@ -93,3 +93,21 @@ fn tabs_are_restored_only_where_one_rule_makes_every_line() {
     assert_eq!(result(spaces, mixed), "does-not-apply");
 }
 
+#[test]
+fn a_byte_order_mark_in_a_block_is_the_files() {
+    let whole = "`g.md`\n```\n\u{feff}# Title\ntext\n```\n";
+    let base = Memory::of(&[("f", b"one\n")]);
+    let landed = land(whole.as_bytes(), &base, &LandOptions::default()).ok();
+    let content = landed.and_then(|landed| Some(base.after(&landed.change).get("g.md")?.1.to_vec()));
+    assert_eq!(content.as_deref(), Some("\u{feff}# Title\ntext\n".as_bytes()));
+    let block = "f\n<<<<<<< SEARCH\n\u{feff}# one\ntwo\n=======\n\u{feff}# one\n2\n>>>>>>> REPLACE\n";
+    assert_eq!(result(block, "\u{feff}# one\ntwo\n"), "\u{feff}# one\n2\n");
+}
+
+#[test]
+fn a_number_that_no_file_reaches_is_no_number() {
+    let diff = |line: &str| format!("--- a/f\n+++ b/f\n@@ -{line},3 +{line},3 @@\n a\n-b\n+c\n d\n");
+    for line in ["9007199254740993", "18446744073709551615", "99999999999999999999"] {
+        assert_eq!(result(&diff(line), "a\nb\nd\n"), "a\nc\nd\n", "{line}");
+    }
+}
