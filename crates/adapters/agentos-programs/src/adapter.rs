@@ -24,8 +24,9 @@ use crate::difference::{CopyDifference, CopyView, compare_trees};
 use crate::handed::{OutputReporter, ProgramInputs};
 use crate::health;
 use crate::lines::NoAnswer;
+use crate::outlets::{open_outlets, word_refused_hosts};
 use crate::program::TaskInput;
-use crate::quote::last_line;
+use crate::quote::{guess_lack, last_line};
 use crate::refusals::LastRun;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
@@ -167,8 +168,12 @@ impl AgentCore {
             inputs: &inputs,
         };
         let produced = self.produce_answer(call, &mut elapsed);
-        let (found, finish) =
-            produced.map_err(|error| inputs.secrets.hide_in(error.into_tool_error(elapsed)))?;
+        let (found, finish) = produced.map_err(|error| {
+            let error = self
+                .last
+                .explain_failure(&self.program, error.into_tool_error(elapsed));
+            inputs.secrets.hide_in(error)
+        })?;
         Ok(ToolOutput {
             text: found.text,
             finish,
@@ -254,7 +259,7 @@ impl AgentCore {
             .launch_spec_in_copy(&self.places, &scratch, lower, task, &prompt)?;
         order.readable.extend(borrowed);
         inputs.write_files(&scratch.home())?;
-        let outlets = open_outlets(&self.program, &scratch)?;
+        let outlets = open_outlets(&self.program, &scratch, &inputs.secrets, call.channel)?;
         let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
@@ -264,7 +269,7 @@ impl AgentCore {
             TaskInput::Acp => self.run_with_prompt(&scratch, &order, &prompt, caps, call),
         };
         // Before the `?`: refused system calls matter most for a run that failed.
-        self.last.record_run(&scratch);
+        self.last.record_run(&scratch, &outlets);
         let done = done?;
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         // Checked before the difference is read: without a layer, the copy may not be the only place that was written to.
@@ -277,7 +282,7 @@ impl AgentCore {
         if inputs.secrets.are_added_by(&found.text) {
             return Err(AgentError::Secret(self.program.name.clone()));
         }
-        found.notes.extend(refused_hosts(&outlets));
+        found.notes.extend(word_refused_hosts(&outlets.list_refused()));
         found.notes.extend(unheld);
         Ok((found, finish))
     }
@@ -298,7 +303,7 @@ impl AgentCore {
         let tail = reporter.finish_report();
         Ok(FinishedProgram {
             ended: ended?,
-            last: last_line(&tail),
+            tail,
             said: Ok(FinishReason::Stop),
         })
     }
@@ -334,7 +339,7 @@ impl AgentCore {
         let tail = reporter.finish_report();
         Ok(FinishedProgram {
             ended: ended?,
-            last: last_line(&tail),
+            tail,
             said: client.finish_turn(),
         })
     }
@@ -350,7 +355,8 @@ impl AgentCore {
             Ok(_) | Err(NoAnswer::Broken(_)) if done.ended.code != 0 => Err(AgentError::Failed {
                 program,
                 code: done.ended.code,
-                said: done.last,
+                said: last_line(&done.tail),
+                lack: guess_lack(&done.tail, done.ended.code),
             }),
             Err(NoAnswer::Broken(how)) => Err(AgentError::Acp { program, how }),
             Ok(finish) => Ok(finish),
@@ -370,44 +376,9 @@ struct AgentCall<'a> {
 /// End of a program's process, with what it reported about it.
 struct FinishedProgram {
     ended: FinishedRun,
-    /// Last line of its output that is not part of a protocol message.
-    last: String,
+    /// End of its output, without protocol messages.
+    tail: Vec<u8>,
     said: Result<FinishReason, NoAnswer>,
-}
-
-#[cfg(target_os = "linux")]
-pub(crate) type OpenOutlets = Vec<agentos_sandbox::NetworkOutlet>;
-/// Placeholder: network outlets exist on Linux only.
-#[cfg(not(target_os = "linux"))]
-pub(crate) type OpenOutlets = Vec<()>;
-
-/// Opens the sockets through which a program reaches its server and hosts. They close when the value is dropped.
-#[cfg(target_os = "linux")]
-pub(crate) fn open_outlets(program: &Program, scratch: &RunFolders) -> Result<OpenOutlets, AgentError> {
-    let ways = program.network_outlets(scratch).into_iter();
-    let open = |(forward, way): (agentos_sandbox::PortForward, agentos_sandbox::OutletRoute)| {
-        agentos_sandbox::NetworkOutlet::open(&forward.socket, scratch.keeper(), way).map_err(AgentError::from)
-    };
-    ways.map(open).collect()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn open_outlets(_program: &Program, _scratch: &RunFolders) -> Result<OpenOutlets, AgentError> {
-    Ok(Vec::new())
-}
-
-/// Words a note for each host that a program tried to reach and was refused.
-#[cfg(target_os = "linux")]
-pub(crate) fn refused_hosts(outlets: &OpenOutlets) -> Vec<String> {
-    let names = outlets.iter().flat_map(agentos_sandbox::NetworkOutlet::refused);
-    names
-        .map(|name| format!("the tool tried to reach `{name}` and was refused, because its profile does not list that host"))
-        .collect()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn refused_hosts(_outlets: &OpenOutlets) -> Vec<String> {
-    Vec::new()
 }
 
 /// Words the prompt: the task, and why the previous attempt did not land.

@@ -10,12 +10,19 @@ use agentos_api::{NextStep, list_causes};
 use agentos_sandbox::SandboxError;
 use agentos_tool::{ErrorCategory, HealthStatus, ToolAdvice, ToolError, ToolFailure};
 
+use crate::quote::ProgramLack;
+
 /// Reason why a program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The program is not installed.
-    #[error("program `{0}` not found on the search path")]
-    NoProgram(String),
+    #[error("program `{program}` not found on the search path")]
+    NoProgram {
+        /// Name of the program.
+        program: String,
+        /// Command that installs it. `None` if none is known.
+        install_command: Option<String>,
+    },
     /// The executor could not make the copy.
     #[error("the tool's copy of the repository cannot be made: {0}")]
     Copy(String),
@@ -34,6 +41,8 @@ pub enum AgentError {
         code: u8,
         /// Last line that it wrote; untrusted.
         said: String,
+        /// What it probably lacked. `None` if its output does not say.
+        lack: Option<ProgramLack>,
     },
     /// The program reported that it has no answer.
     #[error("`{program}` gave no answer: {why}")]
@@ -89,6 +98,14 @@ pub enum AgentError {
     TooDeep(usize),
 }
 
+/// Words how a missing program is installed.
+pub(crate) fn install_hint(command: Option<&str>) -> String {
+    match command {
+        Some(command) => format!("install it with `{command}`, and make sure that its folder is in `PATH`"),
+        None => "install it, or name it by its absolute path".to_owned(),
+    }
+}
+
 /// Formats the quoted last line as the end of a message. Empty if there is none.
 fn quote_suffix(said: &str) -> String {
     if said.is_empty() {
@@ -124,7 +141,7 @@ impl AgentError {
             health,
             message: self.to_string(),
             causes: list_causes(&self),
-            advice: ToolAdvice::new(fix.map(str::to_owned), next),
+            advice: ToolAdvice::new(fix, next),
             endpoint: None,
             latency_ms,
         }
@@ -132,7 +149,7 @@ impl AgentError {
 
     fn code(&self) -> &'static str {
         match self {
-            Self::NoProgram(_) => "no-program",
+            Self::NoProgram { .. } => "no-program",
             Self::Copy(_) | Self::Unreadable { .. } => "copy",
             Self::Sandbox(SandboxError::OutOfTime(_)) => "out-of-time",
             Self::Sandbox(SandboxError::TooMuchOutput(_) | SandboxError::TooMuchDisk(_))
@@ -160,7 +177,7 @@ impl AgentError {
 
     fn error_category(&self) -> ErrorCategory {
         match self {
-            Self::NoProgram(_)
+            Self::NoProgram { .. }
             | Self::NotIgnored(_)
             | Self::OfGit(_)
             | Self::Sandbox(
@@ -190,9 +207,11 @@ impl AgentError {
     }
 
     /// Returns what to do about the error: a sentence, steps, or nothing if the cause is a matter of the program itself.
-    fn suggest_advice(&self) -> (Option<&'static str>, Vec<NextStep>) {
-        match self {
-            Self::NoProgram(_) => (Some("install it, or name it by its absolute path"), Vec::new()),
+    fn suggest_advice(&self) -> (Option<String>, Vec<NextStep>) {
+        let (fix, next) = match self {
+            Self::NoProgram { install_command, .. } => {
+                return (Some(install_hint(install_command.as_deref())), Vec::new());
+            }
             Self::Sandbox(error) => (error.hint(), error.next_steps()),
             Self::NotIgnored(_) => (
                 Some("share folders that `.gitignore` names; all others are in the copy"),
@@ -207,7 +226,16 @@ impl AgentError {
                 Vec::new(),
             ),
             // The sandbox may hide a folder that the program needs, and only the program's own output says which.
-            Self::Failed { .. } => (None, vec![NextStep::AllowReading, NextStep::ShowTranscript]),
+            Self::Failed { lack, .. } => {
+                let remedy = lack.as_ref().map(|lack| match lack {
+                    ProgramLack::File => NextStep::AllowReading,
+                    ProgramLack::Network => NextStep::AllowHosts { hosts: Vec::new() },
+                });
+                (
+                    None,
+                    remedy.into_iter().chain([NextStep::ShowTranscript]).collect(),
+                )
+            }
             Self::Protocol { .. } => (None, vec![NextStep::CheckProtocol]),
             Self::Said { .. }
             | Self::Acp { .. }
@@ -217,6 +245,7 @@ impl AgentError {
             | Self::TooLarge(_)
             | Self::TooMany(_)
             | Self::TooDeep(_) => (None, Vec::new()),
-        }
+        };
+        (fix.map(str::to_owned), next)
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentos_sandbox::OutputStream;
 use agentos_tool::{Progress, SecretForms, SecretStream, ToolError};
@@ -29,7 +30,7 @@ pub(crate) struct ProgramInputs {
     /// Paths below the home, with the files' contents.
     files: Vec<(PathBuf, Vec<u8>)>,
     /// Values that must not appear in the program's output.
-    pub(crate) secrets: SecretValues,
+    pub(crate) secrets: Arc<SecretValues>,
 }
 
 impl ProgramInputs {
@@ -56,9 +57,12 @@ impl ProgramInputs {
         for (_, bytes) in &sign_in {
             collect_from_sign_in(bytes, &mut values);
         }
+        let own = program.settings_files.iter();
+        let own = own.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
         Ok(Self {
-            files: settings.into_iter().chain(sign_in).collect(),
-            secrets: SecretValues::new(&values),
+            // The profile's own files come last, so that they replace a copy of the user's.
+            files: settings.into_iter().chain(sign_in).chain(own).collect(),
+            secrets: Arc::new(SecretValues::new(&values)),
         })
     }
 

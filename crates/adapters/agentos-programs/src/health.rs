@@ -10,6 +10,7 @@ use agentos_sandbox::{LaunchSpec, RunCaps, Sandbox, SandboxProbe, StopHandle, To
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
 use crate::background::{ProgressChannel, start_work};
+use crate::error::install_hint;
 use crate::quote::last_line;
 use crate::{Places, Program};
 
@@ -34,7 +35,7 @@ pub(crate) fn check_program<'a>(
             now,
         )
         .with_detail("no-program")
-        .with_fix("install it, and make sure that its folder is in `PATH`");
+        .with_fix(install_hint(program.install_command.as_deref()));
         return Box::pin(std::future::ready(health));
     };
     // Programs of users and agents are never started unconfined, not even to print a version.
@@ -91,15 +92,32 @@ fn check_installed(
         Some(false) => health(HealthStatus::NotConfigured, format!("{named}; not signed in"))
             .with_detail("not-signed-in")
             .with_category(ErrorCategory::Auth)
-            .with_fix(format!("sign in with `{}`", program.name))
-            .suggest_steps([NextStep::SetKey {
-                provider: Some(program.provider.clone()),
-                in_file: false,
-            }]),
+            .with_optional_fix(sign_in_hint(program))
+            .suggest_steps(sign_in_steps(program)),
         // Whether the sign-in is still valid shows only in a request, and a check makes none.
         Some(true) => health(HealthStatus::Connected, format!("{named}; signed in")),
         None => health(HealthStatus::Connected, named),
     }
+}
+
+/// Words how a person signs in with the program itself. `None` if it has no sign-in of its own.
+fn sign_in_hint(program: &Program) -> Option<String> {
+    let command = program.sign_in_command.as_deref();
+    let has_files = program.sign_in.as_ref().is_some_and(|files| !files.is_empty());
+    let command = command.or_else(|| has_files.then_some(program.name.as_str()));
+    command.map(|command| format!("sign in with `{command}`"))
+}
+
+/// Lists the other ways to make the program usable: a key, and a server of the user's own.
+fn sign_in_steps(program: &Program) -> Vec<NextStep> {
+    let mut steps = vec![NextStep::SetKey {
+        provider: Some(program.provider.clone()),
+        in_file: false,
+    }];
+    if program.takes_base_url {
+        steps.push(NextStep::UseOwnServer);
+    }
+    steps
 }
 
 /// Returns the version line that a program prints. `None` if its profile has no arguments for that, or it lies in the copy.

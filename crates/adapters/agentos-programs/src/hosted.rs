@@ -21,6 +21,7 @@ use crate::adapter::{check_layers, describe_confinement};
 use crate::background::ProgressChannel;
 use crate::calling::{CallResult, call_on_thread};
 use crate::lines::LineSplitter;
+use crate::outlets::OpenOutlets;
 use crate::quote::last_line;
 use crate::refusals::LastRun;
 
@@ -237,13 +238,14 @@ impl HostedCore {
             stop,
             &mut seen,
         );
-        self.last.record_run(&scratch);
+        self.last.record_run(&scratch, &OpenOutlets::default());
         let ended = ended?;
         check_layers(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {
             program: self.provider.clone(),
             code: ended.code,
             said: last_line(&errors),
+            lack: None,
         })
     }
 

@@ -17,6 +17,7 @@ mod handed;
 mod health;
 mod hosted;
 mod lines;
+mod outlets;
 #[expect(
     clippy::disallowed_methods,
     reason = "it looks for programs in the user's own folders"

@@ -40,6 +40,14 @@ pub struct Program {
     pub own_files: Vec<String>,
     /// Sign-in files. The program is signed in if one of them exists or it has a key. `None` if it needs no sign-in.
     pub sign_in: Option<Vec<PathBuf>>,
+    /// Command with which a person signs in. `None` if it has none, or none is known.
+    pub sign_in_command: Option<String>,
+    /// Command with which a person installs it. `None` if none is known.
+    pub install_command: Option<String>,
+    /// True if it can be pointed at a server of the user's own.
+    pub takes_base_url: bool,
+    /// Settings files that are written into its own home: path below the home, and content.
+    pub settings_files: Vec<(PathBuf, String)>,
     /// Additional files and folders that the program may read.
     pub readable: Vec<PathBuf>,
     /// Ignored folders of the working tree that are shown read-only in the copy: their path, and their name in the copy.
@@ -48,6 +56,8 @@ pub struct Program {
     pub server: Option<(String, u16)>,
     /// Hosts and ports that the program may reach through a proxy.
     pub hosts: Vec<(String, u16)>,
+    /// True if the user named the one server that it may reach, so that the hosts of its profile do not apply.
+    pub has_own_server: bool,
     /// Location of the model: this machine or the cloud.
     pub mode: ExecutionMode,
     /// How the program receives its task.
@@ -83,10 +93,15 @@ impl Program {
             home_files: Vec::new(),
             own_files: Vec::new(),
             sign_in: None,
+            sign_in_command: None,
+            install_command: None,
+            takes_base_url: false,
+            settings_files: Vec::new(),
             readable: Vec::new(),
             shared: Vec::new(),
             server: None,
             hosts: Vec::new(),
+            has_own_server: false,
             mode: ExecutionMode::Local,
             task_input: TaskInput::Words,
         }
@@ -143,9 +158,10 @@ impl Program {
         base: &Path,
         cwd: PathBuf,
     ) -> Result<LaunchSpec, AgentError> {
-        let found = places
-            .find(&self.name)
-            .ok_or_else(|| AgentError::NoProgram(self.name.clone()))?;
+        let found = places.find(&self.name).ok_or_else(|| AgentError::NoProgram {
+            program: self.name.clone(),
+            install_command: self.install_command.clone(),
+        })?;
         // Resolved before the path is joined to the copy: for a program inside the copy, no installation needs to be shown.
         let readable = places.readable(&found);
         let program = if found.is_absolute() {
@@ -180,7 +196,7 @@ impl Program {
             };
             outlets.push((forward, OutletRoute::Address(host.clone(), *port)));
         }
-        if !self.hosts.is_empty() {
+        if self.has_proxy() {
             let forward = PortForward {
                 address: Ipv4Addr::LOCALHOST.into(),
                 port: PROXY,
@@ -189,6 +205,14 @@ impl Program {
             outlets.push((forward, OutletRoute::Proxy(self.hosts.clone())));
         }
         outlets
+    }
+
+    /// Returns true if the program gets a proxy.
+    ///
+    /// A program that has a server on its loopback gets one that refuses every host: agents retry for minutes when a
+    /// connection fails, and only a refused `CONNECT` names the host that they wait for.
+    fn has_proxy(&self) -> bool {
+        !self.hosts.is_empty() || self.server.is_some()
     }
 
     /// Returns true if there is a key or a sign-in file. `None` if the program needs no sign-in.
@@ -254,7 +278,7 @@ impl Program {
             all.push(("RUSTUP_HOME".to_owned(), text(&rustup)));
         }
         // No standard fixes the spelling of these names: some programs read only one of them.
-        if !self.hosts.is_empty() {
+        if self.has_proxy() {
             let proxy = format!("http://127.0.0.1:{PROXY}");
             for name in ["HTTPS_PROXY", "https_proxy"] {
                 all.push((name.to_owned(), proxy.clone()));

@@ -1,11 +1,19 @@
-//! Facts about the last run of a tool besides its answer: refused system calls and active limits.
+//! Facts about the last run of a tool besides its answer: refused system calls, refused hosts and active limits.
 //!
-//! Owns: keeping them from the end of a run until the engine reads them. Never: judges a tool by them.
+//! Owns: keeping them from the end of a run until they are read, and adding the refused hosts to a failure. Never: judges a
+//! tool by them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use agentos_api::NextStep;
 use agentos_sandbox::RunFolders;
-use agentos_tool::RefusedCall;
+use agentos_tool::{RefusedCall, ToolError};
+
+use crate::Program;
+use crate::outlets::OpenOutlets;
+
+/// Maximum number of refused hosts that a message names.
+const MOST_HOSTS: usize = 3;
 
 /// Facts about the last run; empty before it.
 #[derive(Debug, Default)]
@@ -15,11 +23,12 @@ pub(crate) struct LastRun(Mutex<RunFacts>);
 struct RunFacts {
     refused: Option<Vec<RefusedCall>>,
     run_limits: Vec<String>,
+    refused_hosts: Vec<String>,
 }
 
 impl LastRun {
-    /// Reads the facts that a finished run left in its folder.
-    pub(crate) fn record_run(&self, scratch: &RunFolders) {
+    /// Reads the facts that a finished run left in its folder and its outlets.
+    pub(crate) fn record_run(&self, scratch: &RunFolders, outlets: &OpenOutlets) {
         let refused = scratch.refused().map(|all| {
             let calls = all.into_iter().map(|refused| RefusedCall {
                 call: refused.call,
@@ -31,7 +40,41 @@ impl LastRun {
         *self.lock_facts() = RunFacts {
             refused,
             run_limits: limits.iter().map(|limit| limit.as_str().to_owned()).collect(),
+            refused_hosts: outlets.list_refused(),
         };
+    }
+
+    /// Adds the hosts that the program was refused to the failure of its run. They are often its cause, and they are not in
+    /// its last line.
+    pub(crate) fn explain_failure(&self, program: &Program, mut error: ToolError) -> ToolError {
+        let hosts = self.lock_facts().refused_hosts.clone();
+        if hosts.is_empty() {
+            return error;
+        }
+        let named: Vec<String> = hosts
+            .iter()
+            .take(MOST_HOSTS)
+            .map(|host| format!("`{host}`"))
+            .collect();
+        let named = if hosts.len() > named.len() {
+            format!("{} and {} more", named.join(", "), hosts.len() - named.len())
+        } else {
+            named.join(", ")
+        };
+        let reach = if program.has_own_server {
+            "the only host that it may reach is the server that you named"
+        } else {
+            "its profile does not list it"
+        };
+        error.message = format!("{}; it tried to reach {named}, but {reach}", error.message);
+        error
+            .advice
+            .next
+            .retain(|step| !matches!(step, NextStep::AllowHosts { .. }));
+        if !program.has_own_server {
+            error.advice.next.insert(0, NextStep::AllowHosts { hosts });
+        }
+        error
     }
 
     /// Returns the system calls that the tool tried and was refused. `None` if the kernel does not report them, or nothing ran.

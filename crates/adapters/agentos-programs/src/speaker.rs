@@ -13,13 +13,14 @@ use agentos_tool::{
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
-use crate::adapter::{check_layers, describe_confinement, missing_layers_note, open_outlets, refused_hosts};
+use crate::adapter::{check_layers, describe_confinement, missing_layers_note};
 use crate::background::ProgressChannel;
 use crate::calling::{CallResult, call_if_confined};
 use crate::handed::{OutputReporter, ProgramInputs};
 use crate::health;
 use crate::lines::{AnswerReader, NoAnswer, ToolAnswer};
-use crate::quote::last_line;
+use crate::outlets::{open_outlets, word_refused_hosts};
+use crate::quote::{guess_lack, last_line};
 use crate::refusals::LastRun;
 use crate::{AgentError, Places, Program};
 
@@ -103,7 +104,12 @@ impl SpeakerCore {
         let inputs = ProgramInputs::read_inputs(&self.program, &self.places)
             .map_err(|error| error.into_tool_error(elapsed))?;
         let answer = self.run_program(task, &inputs, (stop, channel), &mut elapsed);
-        answer.map_err(|error| inputs.secrets.hide_in(error.into_tool_error(elapsed)))
+        answer.map_err(|error| {
+            let error = self
+                .last
+                .explain_failure(&self.program, error.into_tool_error(elapsed));
+            inputs.secrets.hide_in(error)
+        })
     }
 
     fn run_program(
@@ -121,7 +127,7 @@ impl SpeakerCore {
             .program
             .launch_spec(&self.places, &scratch, &home, home.clone())?;
         inputs.write_files(&home)?;
-        let ways = open_outlets(&self.program, &scratch)?;
+        let ways = open_outlets(&self.program, &scratch, secrets, channel)?;
         let caps = RunCaps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
@@ -142,7 +148,7 @@ impl SpeakerCore {
         );
         let errors = reporter.finish_report();
         // Before the `?`: refused system calls matter most for a run that failed.
-        self.last.record_run(&scratch);
+        self.last.record_run(&scratch, &ways);
         let ended = ended?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         check_layers(&ended.report)?;
@@ -164,7 +170,7 @@ impl SpeakerCore {
             endpoint: None,
             usage: answer.usage,
             latency_ms: *elapsed,
-            warnings: refused_hosts(&ways)
+            warnings: word_refused_hosts(&ways.list_refused())
                 .iter()
                 .map(|note| secrets.hide(note))
                 .chain(missing_layers_note(&ended.report))
@@ -210,6 +216,7 @@ impl SpeakerCore {
                 program: program(),
                 code,
                 said: last_line(errors),
+                lack: guess_lack(errors, code),
             }),
             Err(NoAnswer::Broken(how)) => Err(AgentError::Protocol {
                 program: program(),

@@ -14,7 +14,7 @@ pub struct ProgramFile {
     /// Name on the search path, or absolute path.
     pub command: String,
     /// Arguments. `{task}` is replaced by the task's text, an argument `{files}` by the paths of the task's files, an argument
-    /// `{model}` by `model_args`.
+    /// `{model}` by `model_args`, an argument `{base_url}` by `base_url_args`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// Arguments that select a model, used if one is set; `{model}` is replaced by its name.
@@ -36,6 +36,21 @@ pub struct ProgramFile {
     /// `{base_url}` is replaced by the address as the program sees it, and `{model}` by the model's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub base_url_env: BTreeMap<String, String>,
+    /// Arguments that select a server, used if there is a `base_url`. `{base_url}` and `{model}` are replaced as in
+    /// `base_url_env`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_url_args: Vec<String>,
+    /// Arguments that select a model if there is a `base_url`. Default: `model_args`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_url_model_args: Vec<String>,
+    /// Settings files in the program's own home if there is a `base_url`: path below the home, and content. `{base_url}` and
+    /// `{model}` are replaced as in `base_url_env`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub base_url_files: BTreeMap<String, String>,
+    /// True if the program appends the API's version to the address. A `/v1` or `/v1beta` at the end of `base_url` is then
+    /// left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base_url_without_version: bool,
     /// Settings and sign-in files below the user's home. The program gets copies in a home of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub home_files: Vec<String>,
@@ -46,9 +61,34 @@ pub struct ProgramFile {
     /// Sign-in files. The program is signed in if one of them exists, or it gets a key in `key_variable`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sign_in: Vec<String>,
+    /// Command with which a person signs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_in_command: Option<String>,
+    /// Command with which a person installs the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub install_command: Option<String>,
     /// Addresses as `host:port` that the program may reach, through a proxy. It has no other network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+}
+
+impl ProgramFile {
+    /// Returns true if the profile says how the program is pointed at a server of the user's own.
+    #[must_use]
+    pub fn takes_base_url(&self) -> bool {
+        self.base_url_variable.is_some()
+            || !self.base_url_env.is_empty()
+            || !self.base_url_args.is_empty()
+            || !self.base_url_files.is_empty()
+    }
+
+    /// Returns true if the settings for a server of the user's own contain the model's name, so that there must be one.
+    #[must_use]
+    pub fn own_server_needs_model(&self) -> bool {
+        let values = self.base_url_env.values().chain(&self.base_url_args);
+        let mut values = values.chain(self.base_url_files.values());
+        values.any(|value| value.contains("{model}"))
+    }
 }
 
 /// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
@@ -70,6 +110,21 @@ pub(crate) fn find_fault(program: &ProgramFile) -> Option<(&'static str, String)
             "program.env",
             format!("`{name}` is not a valid name of a variable"),
         ));
+    }
+    let commands = [
+        ("program.sign_in_command", &program.sign_in_command),
+        ("program.install_command", &program.install_command),
+    ];
+    for (field, command) in commands {
+        // The command is shown to a person, in one line.
+        let fits = |text: &String| (1..=200).contains(&text.trim().len()) && no_control(text);
+        if command.as_ref().is_some_and(|text| !fits(text)) {
+            return Some((field, "must be one line of 1 to 200 characters".to_owned()));
+        }
+    }
+    if let Some(place) = program.base_url_files.keys().find(|place| !is_below(place)) {
+        let must = format!("`{place}` is no path below the home folder");
+        return Some(("program.base_url_files", must));
     }
     let mut places = program.home_files.iter().chain(&program.sign_in);
     if let Some(place) = places.find(|place| !is_below(place)) {
@@ -131,13 +186,22 @@ mod tests {
         };
         assert_eq!(find_fault(&good()), None);
         type Change = fn(&mut ProgramFile);
-        let cases: [(&str, Change); 9] = [
+        let cases: [(&str, Change); 12] = [
             ("program.command", |p| p.command = " ".to_owned()),
             ("program.command", |p| p.command = "bin/x".to_owned()),
             ("program.env", |p| p.key_variable = Some("A=B".to_owned())),
             ("program.home_files", |p| p.home_files = vec!["../x".to_owned()]),
             ("program.home_files", |p| {
                 p.sign_in = vec!["/etc/shadow".to_owned()]
+            }),
+            ("program.base_url_files", |p| {
+                p.base_url_files = [("../x".to_owned(), String::new())].into()
+            }),
+            ("program.install_command", |p| {
+                p.install_command = Some("npm i\nrm".to_owned())
+            }),
+            ("program.sign_in_command", |p| {
+                p.sign_in_command = Some(" ".to_owned())
             }),
             ("program.own_files", |p| p.own_files = vec!["*".to_owned()]),
             ("program.own_files", |p| p.own_files = vec!["src/x".to_owned()]),

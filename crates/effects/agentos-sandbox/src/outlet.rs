@@ -37,7 +37,32 @@ pub struct NetworkOutlet {
     /// Second descriptor of the socket that the thread accepts on.
     listener: UnixListener,
     closed: Arc<AtomicBool>,
-    refused: Arc<Mutex<BTreeSet<String>>>,
+    refused: Arc<RefusedHosts>,
+}
+
+/// Names that a tool requested and was refused.
+struct RefusedHosts {
+    names: Mutex<BTreeSet<String>>,
+    report: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for RefusedHosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RefusedHosts").field(&self.names).finish()
+    }
+}
+
+impl RefusedHosts {
+    /// Keeps a name and reports it, unless it is known or there are too many.
+    fn note_refusal(&self, name: String) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() >= MOST_REFUSED || !names.insert(name.clone()) {
+            return;
+        }
+        // Released first: the report runs code of the caller.
+        drop(names);
+        (self.report)(&name);
+    }
 }
 
 impl NetworkOutlet {
@@ -47,7 +72,21 @@ impl NetworkOutlet {
     /// # Errors
     /// If the socket cannot be created.
     pub fn open(socket: &Path, keeper: Option<u32>, way: OutletRoute) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, way, None)
+        Self::serve_socket(socket, keeper, way, None, Box::new(|_| ()))
+    }
+
+    /// Opens the socket as [`NetworkOutlet::open`] does. `report` gets each name that the tool is refused, once and at
+    /// once, as the tool wrote it; untrusted.
+    ///
+    /// # Errors
+    /// If the socket cannot be created.
+    pub fn open_with_report(
+        socket: &Path,
+        keeper: Option<u32>,
+        way: OutletRoute,
+        report: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, SandboxError> {
+        Self::serve_socket(socket, keeper, way, None, Box::new(report))
     }
 
     /// Opens the socket. The first connection is joined to `first`, later ones follow `way`.
@@ -60,7 +99,7 @@ impl NetworkOutlet {
         way: OutletRoute,
         first: TcpStream,
     ) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, way, Some(first))
+        Self::serve_socket(socket, keeper, way, Some(first), Box::new(|_| ()))
     }
 
     fn serve_socket(
@@ -68,6 +107,7 @@ impl NetworkOutlet {
         keeper: Option<u32>,
         way: OutletRoute,
         mut first: Option<TcpStream>,
+        report: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         let opening = "open the socket for the tool's connections";
@@ -80,7 +120,10 @@ impl NetworkOutlet {
         let outlet = Self {
             listener: waking,
             closed: Arc::default(),
-            refused: Arc::default(),
+            refused: Arc::new(RefusedHosts {
+                names: Mutex::default(),
+                report,
+            }),
         };
         let (closed, refused) = (Arc::clone(&outlet.closed), Arc::clone(&outlet.refused));
         let serve = move || {
@@ -100,8 +143,8 @@ impl NetworkOutlet {
     /// Returns the names that the tool requested and was refused, as it wrote them; untrusted.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.iter().cloned().collect()
+        let names = self.refused.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.iter().cloned().collect()
     }
 }
 
@@ -146,12 +189,7 @@ impl SocketPlace {
     }
 }
 
-fn serve_one(
-    mut tool: UnixStream,
-    way: &OutletRoute,
-    first: Option<TcpStream>,
-    refused: &Mutex<BTreeSet<String>>,
-) {
+fn serve_one(mut tool: UnixStream, way: &OutletRoute, first: Option<TcpStream>, refused: &RefusedHosts) {
     let allowed = match way {
         OutletRoute::Address(host, port) => {
             if let Some(server) = first.or_else(|| connect_host(host, *port, PATIENCE).ok()) {
@@ -167,7 +205,7 @@ fn serve_one(
     };
     let is_allowed = |(host, port): &&(String, u16)| wanted.eq_ignore_ascii_case(&format!("{host}:{port}"));
     let Some((host, port)) = allowed.iter().find(is_allowed) else {
-        note_refusal(refused, wanted);
+        refused.note_refusal(wanted);
         let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
         return;
     };
@@ -176,19 +214,11 @@ fn serve_one(
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
     };
-    let report = |name| note_refusal(refused, name);
+    let report = |name| refused.note_refusal(name);
     let begun = tool.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
     if begun.is_ok() {
         let watched = WatchedTunnel::new((&tool, &server), (host, *port), early, &report);
         copy_both_ways(&watched, &server);
-    }
-}
-
-/// Keeps a name that the tool requested and was refused, unless there are too many.
-fn note_refusal(refused: &Mutex<BTreeSet<String>>, name: String) {
-    let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-    if refused.len() < MOST_REFUSED {
-        refused.insert(name);
     }
 }
 
@@ -363,7 +393,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("x.sock");
         let way = OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]);
-        let outlet = NetworkOutlet::open(&socket, None, way).unwrap();
+        let (told, heard) = mpsc::channel();
+        let report = move |name: &str| told.send(name.to_owned()).unwrap_or_default();
+        let outlet = NetworkOutlet::open_with_report(&socket, None, way, report).unwrap();
         let answer = exchange(
             &socket,
             &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
@@ -376,7 +408,11 @@ mod tests {
         let answer = exchange(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
         assert!(exchange(&socket, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        exchange(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert_eq!(outlet.refused(), ["evil.example:443"]);
+        drop(outlet);
+        // Reported once, however often the tool tries.
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["evil.example:443"]);
     }
 
     #[test]

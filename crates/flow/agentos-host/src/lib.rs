@@ -36,6 +36,7 @@ mod paths;
 mod policy;
 mod probe;
 mod profile_file;
+mod profile_values;
 mod programs;
 mod provider_kind;
 mod providers;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use agentos_api::{NextStep, Notice, RunOption};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_net::HttpUrl;
-use agentos_profile::{AdapterKind, ProgramFile, ResolvedProfile, split_address};
+use agentos_profile::{AdapterKind, ResolvedProfile, split_address};
 use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
@@ -22,14 +21,11 @@ use crate::tools::{KeySent, Tool};
 use crate::{keys, paths, tool_notices};
 
 mod copies;
+mod own_server;
 
 pub(crate) use copies::ExecutorCopies;
 use copies::NoCopies;
-
-/// Placeholder for the model in a profile's arguments, and for `model_args` among them.
-const MODEL: &str = "{model}";
-/// Placeholder for the server's address, as the program sees it, in a profile's variables.
-const BASE_URL: &str = "{base_url}";
+use own_server::{OwnServer, reach_own_server};
 
 /// Default time limit of a program, in seconds.
 const TIMEOUT: u64 = 600;
@@ -238,7 +234,15 @@ fn program_from_profile(
         .ok_or_else(|| usage_error("the profile names no program"))?;
     let usable = keys::find_usable_key(host, resolved);
     let mut program = Program::new(&profile.provider, &file.command, &[]);
-    program.args = fill_arguments(file, profile.model.as_deref());
+    let inside = match &profile.base_url {
+        Some(url) => Some(reach_own_server(&mut program, resolved, file, &url.to_string())?),
+        None => None,
+    };
+    let filled = OwnServer {
+        base_url: inside.as_deref(),
+        model: profile.model.as_deref(),
+    };
+    program.args = filled.list_arguments(file);
     program.version_args.clone_from(&file.version_args);
     program.model.clone_from(&profile.model);
     if profile.adapter == AdapterKind::Acp {
@@ -249,7 +253,10 @@ fn program_from_profile(
     program.mode = profile.execution_mode();
     let needs_sign_in = !file.sign_in.is_empty() || file.key_variable.is_some();
     let mut key = usable.key.clone();
-    match &profile.base_url {
+    program.sign_in_command.clone_from(&file.sign_in_command);
+    program.install_command.clone_from(&file.install_command);
+    program.takes_base_url = file.takes_base_url();
+    match &inside {
         None => {
             program.home_files = file.home_files.iter().map(PathBuf::from).collect();
             let files = || file.sign_in.iter().map(PathBuf::from).collect();
@@ -258,18 +265,18 @@ fn program_from_profile(
             program.hosts = hosts.map(|(host, port)| (host.to_owned(), port)).collect();
         }
         // A server of the user's own: the program gets none of the vendor's sign-in files, and reaches no other host.
-        Some(url) => {
-            let inside = allow_server(&mut program, &url.to_string())?;
-            let model = profile.model.as_deref().unwrap_or_default();
-            let filled = |value: &String| value.replace(BASE_URL, &inside).replace(MODEL, model);
-            let told = file.base_url_env.iter();
-            program
-                .env
-                .extend(told.map(|(name, value)| (name.clone(), filled(value))));
+        Some(inside) => {
+            let values = file.base_url_env.iter();
+            let values = values.map(|(name, value)| (name.clone(), filled.fill(value)));
+            program.env.extend(values);
             let variable = file.base_url_variable.iter();
             program
                 .env
                 .extend(variable.map(|name| (name.clone(), inside.clone())));
+            let files = file.base_url_files.iter();
+            program.settings_files = files
+                .map(|(path, text)| (path.into(), filled.fill(text)))
+                .collect();
             // The programs do not start without a key, and local servers accept any.
             key = key.or_else(|| Some(Secret::new("none")));
         }
@@ -285,37 +292,6 @@ fn program_from_profile(
         }),
     };
     Ok((program, settings))
-}
-
-/// Gives a program access to one server, and returns the server's address as the program sees it.
-fn allow_server(program: &mut Program, text: &str) -> Result<String, EffectError> {
-    let wrong = |_| usage_error(format!("`{text}` is not the address of a server"));
-    let url = HttpUrl::parse(text).map_err(wrong)?;
-    let (host, port) = (url.host(), url.port());
-    // The server's certificate fits only its own name, so the program keeps it and connects through the proxy.
-    if url.is_tls() {
-        program.hosts = vec![(host.to_owned(), port)];
-        return Ok(text.to_owned());
-    }
-    // Without TLS, the program talks to a port of its own loopback, which leads to the server.
-    // A URL writes an IPv6 address in brackets (RFC 3986), a socket address has none.
-    program.server = Some((host.trim_matches(['[', ']']).to_owned(), port));
-    let (_, place) = text.split_once("://").unwrap_or_default();
-    let path = place.split_once('/').map(|(_, path)| format!("/{path}"));
-    Ok(format!("http://127.0.0.1:{port}{}", path.unwrap_or_default()))
-}
-
-/// Returns a program's arguments, with the model in its place. Without a model, they are left out.
-fn fill_arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
-    let mut all = Vec::new();
-    for arg in &file.args {
-        if arg != MODEL {
-            all.push(arg.clone());
-        } else if let Some(model) = model {
-            all.extend(file.model_args.iter().map(|arg| arg.replace(MODEL, model)));
-        }
-    }
-    all
 }
 
 /// The settings of a profile besides its program.

@@ -5,18 +5,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport, ShownValue};
+use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport};
 use agentos_engine::ports::EffectError;
-use agentos_profile::{ResolvedProfile, env_names, parse_profile};
+use agentos_profile::{env_names, parse_profile};
 use agentos_tool::{ExecutionMode, Secret};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::options::{KeyStore, ProviderOverrides};
+use crate::profile_values::describe_profile;
 use crate::tool_notices::ignored_program;
 use crate::tools::{Tools, bad_profile};
 use crate::{files, key_checks, keys};
@@ -218,51 +218,4 @@ fn describe_provider(host: &Host, tools: &Tools, provider: &str) -> Listed {
         Err(error) => listed.problem = Some(error.message),
     }
     listed
-}
-
-fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> ProfileReport {
-    let profile = &resolved.profile;
-    let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
-    let mut values = BTreeMap::new();
-    for (field, origin) in &resolved.origins {
-        let value = match *field {
-            "name" => profile.name.clone().into(),
-            "adapter" => serde_json::to_value(profile.adapter).unwrap_or_default(),
-            "base_url" => profile.base_url.as_ref().map(ToString::to_string).into(),
-            "api_key_ref" => profile.api_key_ref.clone().into(),
-            "requires_key" => profile.requires_key.into(),
-            "model" => profile.model.clone().into(),
-            "mode" => serde_json::to_value(profile.mode).unwrap_or_default(),
-            "edit_format" => profile.edit_format.as_str().into(),
-            "constrain" => profile.constrain.as_str().into(),
-            "limit_field" => serde_json::to_value(profile.limit_field).unwrap_or_default(),
-            "organization" => profile.organization.clone().into(),
-            "http" => serde_json::to_value(&profile.http).unwrap_or_default(),
-            "price.input" => profile.price.input.into(),
-            "price.cached" => profile.price.cached.into(),
-            "price.output" => profile.price.output.into(),
-            "timeout_seconds" => profile.timeout_seconds.into(),
-            "params.temperature" => profile.params.temperature.into(),
-            "params.top_p" => profile.params.top_p.into(),
-            "params.max_tokens" => profile.params.max_tokens.into(),
-            "params.seed" => profile.params.seed.into(),
-            "params.stop" => profile.params.stop.clone().into(),
-            other => match other.strip_prefix("capabilities.") {
-                Some(ability) => capabilities.get(ability).cloned().unwrap_or_default(),
-                None => Value::Null,
-            },
-        };
-        values.insert(
-            (*field).to_owned(),
-            ShownValue {
-                value,
-                origin: origin.to_string(),
-            },
-        );
-    }
-    ProfileReport {
-        version: 1,
-        provider: provider.to_owned(),
-        values,
-    }
 }

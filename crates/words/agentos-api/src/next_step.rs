@@ -132,8 +132,16 @@ pub enum NextStep {
     },
     /// Check which providers can be used now, and what the others need.
     CheckHealth,
-    /// Let a program read more files of this machine. By default it runs in a copy, without the home folder and without network.
+    /// Let a program read more files of this machine. By default it runs in a copy, without the home folder.
     AllowReading,
+    /// Let a program reach more hosts. By default it reaches only those that its profile lists.
+    AllowHosts {
+        /// Hosts that it tried to reach, as `host:port`; untrusted. Empty if they are not known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hosts: Vec<String>,
+    },
+    /// Point an agent at a server of the user's own.
+    UseOwnServer,
     /// Test whether a program speaks the tool protocol.
     CheckProtocol,
     /// Run without an option.

@@ -197,6 +197,13 @@ impl ToolHealth {
         self
     }
 
+    /// Sets the remedy if there is one.
+    #[must_use]
+    pub fn with_optional_fix(mut self, fix: Option<String>) -> Self {
+        self.fix = fix.or(self.fix);
+        self
+    }
+
     /// Adds alternative remedies.
     #[must_use]
     pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {

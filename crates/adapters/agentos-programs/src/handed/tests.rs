@@ -23,7 +23,11 @@ fn known(look: fn(&[u8], &mut Vec<Vec<u8>>), file: &str) -> Vec<String> {
 fn a_secret_is_hidden_in_the_causes_of_an_error_too() {
     let error = ToolError {
         causes: vec![format!("it said {KEY}")],
-        ..AgentError::NoProgram(KEY.to_owned()).into_tool_error(0)
+        ..AgentError::NoProgram {
+            program: KEY.to_owned(),
+            install_command: None,
+        }
+        .into_tool_error(0)
     };
     let hidden = secrets(&[KEY]).hide_in(error);
     assert_eq!(

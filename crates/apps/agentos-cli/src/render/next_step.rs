@@ -144,8 +144,10 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::NameProgram { provider } => word_program(provider).into(),
         NextStep::CheckHealth => "`agentos tool health` shows what each provider needs".into(),
         NextStep::AllowReading => {
-            "let it read the files that it needs with `--read PATH`: it runs in a copy, without your home folder and without network".into()
+            "let it read the files that it needs with `--read PATH`: it runs in a copy, without your home folder".into()
         }
+        NextStep::AllowHosts { hosts } => word_hosts(hosts).into(),
+        NextStep::UseOwnServer => "use a server of your own with `--base-url URL --model NAME`".into(),
         NextStep::CheckProtocol => {
             "`agentos tool conform -- COMMAND` checks each rule of the protocol".into()
         }
@@ -159,6 +161,15 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
         NextStep::NameUndone => "name another run with `agentos undo RUN`".into(),
         NextStep::UndoRun => "undo the last landed run with `agentos undo`".into(),
+    }
+}
+
+/// Words where a program's hosts are listed. The hosts themselves are untrusted, and the failure's message names them.
+fn word_hosts(hosts: &[String]) -> &'static str {
+    if hosts.is_empty() {
+        "it has no network except the hosts that its own profile lists in `program.hosts`"
+    } else {
+        "if it needs them, list them in `program.hosts` of your profile, as `host:port`"
     }
 }
 
