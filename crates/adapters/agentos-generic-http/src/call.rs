@@ -62,7 +62,7 @@ impl Server {
             progress.progress(Progress::Note(note.clone()));
         }
         // The reason of each retry becomes a warning of the answer, so that a slow call can be explained afterwards.
-        let mut retried = 0;
+        let (mut retried, mut failures) = (0, Vec::new());
         loop {
             let broken = match self
                 .send_once(ask.wire.as_ref(), &request, deadline, progress)
@@ -73,18 +73,24 @@ impl Server {
             };
             let may = !broken.begun && retried < settings.retries;
             let wait = retry_pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
-            let again = match wait {
-                Some(wait) => deadline.pause_within(wait).await,
-                None => false,
-            };
             let error = self.run_error(&broken.fault, deadline);
-            if !again {
-                return Err(error);
-            }
+            // A pause longer than the time that is left could only end in a timeout.
+            let Some(wait) = wait.filter(|wait| *wait < deadline.remaining()) else {
+                return Err(name_retries(error, &failures));
+            };
             retried += 1;
-            let note = format!("sent again after an error: {}", error.message);
-            progress.progress(Progress::Note(note.clone()));
-            warnings.push(note);
+            // Before the pause: a wait of a minute without a word looks like a program that hangs.
+            progress.progress(Progress::Note(format!(
+                "{}; sending again in {} s ({retried} of {})",
+                error.message,
+                wait.as_secs_f64(),
+                settings.retries
+            )));
+            if !deadline.pause_within(wait).await {
+                return Err(name_retries(error, &failures));
+            }
+            warnings.push(format!("sent again after an error: {}", error.message));
+            failures.push(error.message);
         }
     }
 
@@ -167,6 +173,19 @@ impl Server {
             warnings,
         }
     }
+}
+
+/// Adds the failures of earlier requests to the failure of the last one, which may hide the true reason.
+fn name_retries(mut error: ToolError, failures: &[String]) -> ToolError {
+    if failures.is_empty() {
+        return error;
+    }
+    let others = failures.iter().enumerate();
+    let others = others.filter(|(_, failure)| **failure != error.message);
+    let named = others.map(|(at, failure)| format!("request {}: {failure}", at + 1));
+    error.causes.extend(named);
+    error.message = format!("{} (sent {} times)", error.message, failures.len() + 1);
+    error
 }
 
 /// Returns true for the requested name itself, a dated snapshot of it (`gpt-5` and `gpt-5-2026-03-05`), and a name that

@@ -74,7 +74,7 @@ pub trait ToolCaller: Adapter {
 impl<S: Service> ToolCaller for HttpAdapter<S> {
     fn offer_tool(&self, timeout_seconds: u64) -> BoxFuture<'_, Result<Option<OfferSeen>, ToolError>> {
         Box::pin(async move {
-            let deadline = Server::run_deadline(timeout_seconds);
+            let deadline = self.server().run_deadline(timeout_seconds);
             let task = tiny_task(OfferedTool::FRUIT.instruction, timeout_seconds, MOST_TOKENS);
             let ask = self.prepare_task(&task, &deadline).await?;
             let seen = self.server().send_offer(&ask, &task, &deadline).await;

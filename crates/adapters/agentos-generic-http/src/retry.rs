@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use crate::{Fault, Reason};
 
-/// Maximum pause. A server that asks for a longer one is reported to the user instead.
-const LONGEST: Duration = Duration::from_secs(20);
-/// Pause before the first retry; it doubles with each retry.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Maximum pause. A server that asks for a longer one is reported to the user instead. Vendors count requests and tokens by
+/// the minute, so a pause of a little more than one is worth waiting for.
+const LONGEST: Duration = Duration::from_secs(90);
+/// Pause before the first retry; it doubles with each retry: 1, 2 and 4 s.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the pause before the next retry. `None` if a retry would fail again.
 pub(crate) fn retry_pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
@@ -32,7 +33,6 @@ pub(crate) fn retry_pause(fault: &Fault, is_loopback: bool, retried: u32) -> Opt
     } else {
         return None;
     };
-    // A longer wait looks like a program that hangs, and it would use up the deadline of the run.
     (pause <= LONGEST).then_some(pause)
 }
 
@@ -42,24 +42,25 @@ mod tests {
 
     #[test]
     fn only_what_passes_by_itself_is_asked_again() {
-        let second = Some(Duration::from_secs(1));
-        let half = Some(Duration::from_millis(500));
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let (second, two) = (seconds(1), seconds(2));
         let cases = [
-            (Reason::Refused, None, false, 0, half),
-            (Reason::Refused, None, false, 1, second),
-            (Reason::Refused, None, false, 2, Some(Duration::from_secs(2))),
+            (Reason::Refused, None, false, 0, second),
+            (Reason::Refused, None, false, 1, two),
+            (Reason::Refused, None, false, 2, seconds(4)),
             (Reason::Refused, None, true, 0, None),
             (Reason::RateLimited, None, false, 0, None),
             (Reason::RateLimited, second, false, 0, second),
-            (Reason::RateLimited, Some(Duration::from_secs(21)), false, 0, None),
-            (Reason::Overloaded, None, true, 0, half),
-            (Reason::Conflict, None, false, 0, half),
-            (Reason::Timeout, None, false, 1, second),
+            (Reason::RateLimited, seconds(60), false, 0, seconds(60)),
+            (Reason::RateLimited, seconds(91), false, 0, None),
+            (Reason::Overloaded, None, true, 0, second),
+            (Reason::Conflict, None, false, 0, second),
+            (Reason::Timeout, None, false, 1, two),
             (Reason::ServerError, second, true, 1, second),
             (Reason::Unauthorized, second, false, 0, None),
             (Reason::Quota, second, false, 0, None),
-            (Reason::Closed, None, false, 0, half),
-            (Reason::Closed, None, true, 1, second),
+            (Reason::Closed, None, false, 0, second),
+            (Reason::Closed, None, true, 1, two),
             (Reason::ReadTimeout, None, false, 0, None),
             (Reason::BrokenStream, None, false, 0, None),
             (Reason::BrokenAnswer, None, false, 0, None),

@@ -6,7 +6,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request};
+use agentos_api::{NextStep, RunLimit};
+use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request, TimeLimits};
 use agentos_tool::{
     Endpoint, HealthStatus, SecretForms, Timestamp, ToolAdvice, ToolError, ToolFailure, ToolHealth,
 };
@@ -233,7 +234,16 @@ impl Server {
             health: seen_by_probe.then(|| reason.status()),
             message: wording.describe_reason(reason, self.clean_message(fault).as_deref()),
             causes: self.clean_causes(fault),
-            advice: ToolAdvice::new(wording.suggest_fix(reason), wording.next_steps(reason)),
+            advice: match fault.limit {
+                // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
+                Some(limit) => ToolAdvice::new(
+                    wording
+                        .suggest_fix(reason)
+                        .filter(|_| limit == RunLimit::ConnectTime),
+                    vec![NextStep::RaiseLimit { limit }],
+                ),
+                None => ToolAdvice::new(wording.suggest_fix(reason), wording.next_steps(reason)),
+            },
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }
@@ -245,10 +255,14 @@ impl Server {
         format!("give fewer or smaller files, or {how}")
     }
 
-    /// Starts the deadline of a run.
+    /// Starts the deadline of a run that takes at most so many seconds in all.
     #[must_use]
-    pub fn run_deadline(seconds: u64) -> Deadline {
-        Deadline::after(Duration::from_secs(seconds))
+    pub fn run_deadline(&self, seconds: u64) -> Deadline {
+        Deadline::with_limits(TimeLimits {
+            first_byte: self.settings.first_byte_timeout,
+            idle: self.settings.idle_timeout,
+            total: Duration::from_secs(seconds),
+        })
     }
 
     /// Returns the guard through which every text from the server must pass.

@@ -193,7 +193,7 @@ impl<S: Service> Adapter for HttpAdapter<S> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             // One deadline for preparation, request and retries together: the user's limit is for the whole answer.
-            let deadline = Server::run_deadline(task.limits.timeout_seconds);
+            let deadline = self.server.run_deadline(task.limits.timeout_seconds);
             self.run_task(task, progress, &deadline).await
         })
     }

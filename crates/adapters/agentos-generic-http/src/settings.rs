@@ -31,6 +31,10 @@ pub struct ServerSettings {
     pub diff_quality: DiffQuality,
     /// Timeout of one health check.
     pub probe_timeout: Duration,
+    /// Time from sending a task to the first byte of its answer.
+    pub first_byte_timeout: Duration,
+    /// Time between two pieces of an answer.
+    pub idle_timeout: Duration,
     /// Maximum number of retries.
     pub retries: u32,
     /// Maximum tokens of an answer if the task sets no limit of its own.
@@ -64,7 +68,10 @@ impl ServerSettings {
             diff_quality: DiffQuality::Medium,
             // Enough for the documents of a probe: a busy llama.cpp or Ollama still answers them at once.
             probe_timeout: Duration::from_secs(5),
-            retries: 2,
+            // A laptop reads a prompt of 16,000 tokens at some 50 a second.
+            first_byte_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(300),
+            retries: 3,
             max_tokens: None,
             temperature: None,
             top_p: None,

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use agentos_net::{NetError, Response};
+use agentos_api::RunLimit;
+use agentos_net::{ExceededLimit, NetError, Response};
 use serde_json::Value;
 
 use crate::Reason;
@@ -26,6 +27,8 @@ pub struct Fault {
     pub retry_after: Option<Duration>,
     /// Models that the server listed, if the fault is about the model.
     pub models: Vec<String>,
+    /// Limit of ours that was exceeded. `None` for every other fault.
+    pub limit: Option<RunLimit>,
 }
 
 impl From<Reason> for Fault {
@@ -36,6 +39,7 @@ impl From<Reason> for Fault {
             causes: Vec::new(),
             retry_after: None,
             models: Vec::new(),
+            limit: None,
         }
     }
 }
@@ -44,6 +48,12 @@ impl From<NetError> for Fault {
     fn from(error: NetError) -> Self {
         Self {
             causes: error.causes().to_vec(),
+            limit: error.exceeded_limit().map(|limit| match limit {
+                ExceededLimit::Connect(_) => RunLimit::ConnectTime,
+                ExceededLimit::FirstByte(_) => RunLimit::FirstByteTime,
+                ExceededLimit::Idle(_) => RunLimit::IdleTime,
+                ExceededLimit::Total(_) => RunLimit::TotalTime,
+            }),
             ..Self::from(Reason::from(&error)).with_message(&error.to_string())
         }
     }

@@ -120,9 +120,11 @@ impl ServerWording<'_> {
             Reason::TlsCertificate => {
                 "use a certificate that this machine trusts, or add its authority to the system".to_owned()
             }
-            Reason::ReadTimeout | Reason::Timeout => {
-                "try again, or set a longer timeout in the profile".to_owned()
+            // A health check has a limit of its own, which no setting makes longer.
+            Reason::ReadTimeout => {
+                "see if the server is busy or hangs; start it again if it hangs".to_owned()
             }
+            Reason::Timeout => "try again, or raise the server's own time limit".to_owned(),
             Reason::Closed | Reason::ServerError | Reason::BrokenStream | Reason::BrokenAnswer => {
                 "look at the server's log, then try again".to_owned()
             }

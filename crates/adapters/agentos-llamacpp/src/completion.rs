@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 /// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
 /// stop.
-pub(crate) const DEFAULT_LIMIT: u64 = 2048;
+pub(crate) const DEFAULT_LIMIT: u64 = 4096;
 
 /// Stop words for a plain prompt, after which a model would continue with a conversation that it invents. With the chat template
 /// none is needed, because the model's end-of-turn token ends the answer.

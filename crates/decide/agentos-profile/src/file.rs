@@ -38,10 +38,14 @@ pub struct ProfileFile {
     /// Protocol of the adapter, if it has several. Default: the adapter's usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Timeout of a complete answer in seconds: 1 to 86400.
+    /// Seconds of silence after which a call ends, 1 to 86400: the default of `timeouts.first_byte_seconds` and
+    /// `timeouts.idle_seconds` in the same file. For a program it is the time limit of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub timeout_seconds: Option<u64>,
+    /// Time limits, one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<TimeoutsFile>,
     /// Edit format that the model is asked to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_format: Option<EditFormat>,
@@ -69,6 +73,28 @@ pub struct ProfileFile {
     /// Declared abilities of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<CapabilitiesFile>,
+}
+
+/// Time limits in seconds, each 1 to 86400.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimeoutsFile {
+    /// Time for the name lookup, the connection and the TLS handshake. Default: 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86400))]
+    pub connect_seconds: Option<u64>,
+    /// Time from sending the task to the first byte of the answer, in which the server reads the prompt. Default: 600.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86400))]
+    pub first_byte_seconds: Option<u64>,
+    /// Time between two pieces of the answer. Default: 300.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86400))]
+    pub idle_seconds: Option<u64>,
+    /// Time for the whole call. Default: 7200 for a server, 1800 for a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86400))]
+    pub total_seconds: Option<u64>,
 }
 
 /// Wire format that a profile describes.
@@ -333,6 +359,7 @@ fn in_words(message: &str) -> String {
         ("expected struct HttpFile", "expected an object"),
         ("expected struct ProgramFile", "expected an object"),
         ("expected struct PriceFile", "expected an object"),
+        ("expected struct TimeoutsFile", "expected an object"),
         ("expected a sequence", "expected a list"),
     ];
     words

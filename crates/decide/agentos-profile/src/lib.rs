@@ -16,15 +16,16 @@ mod program;
 mod resolve;
 mod stack;
 mod template;
+mod timeouts;
 
 pub use builtin::builtin_profiles;
 pub use environment::{EnvNames, env_names};
 pub use error::ProfileError;
 pub use file::{
     AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile,
-    nearest_word, parse_profile,
+    TimeoutsFile, nearest_word, parse_profile,
 };
 pub use models::{KnownModel, known_model, known_models, nearest_model};
-pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile};
+pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
 pub use program::{ProgramFile, split_address};
 pub use resolve::{ProfileFlags, ProfileLayers, resolve_profile};

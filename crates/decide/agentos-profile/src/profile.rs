@@ -56,6 +56,19 @@ pub struct Params {
     pub stop: Vec<String>,
 }
 
+/// Time limits of a call, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// Time for connecting to the server.
+    pub connect_seconds: u64,
+    /// Time from sending the task to the first byte of the answer.
+    pub first_byte_seconds: u64,
+    /// Time between two pieces of the answer.
+    pub idle_seconds: u64,
+    /// Time for the whole call.
+    pub total_seconds: u64,
+}
+
 /// Complete profile of a provider. It contains no key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -89,8 +102,8 @@ pub struct Profile {
     pub program: Option<ProgramFile>,
     /// Prices of tokens.
     pub price: PriceFile,
-    /// Timeout of a complete answer in seconds.
-    pub timeout_seconds: u64,
+    /// Time limits of a call.
+    pub timeouts: Timeouts,
     /// Sampling parameters.
     pub params: Params,
     /// Declared abilities, and the location of the model.

@@ -9,9 +9,10 @@ use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret};
 use crate::abilities::collect_abilities;
 use crate::key::{always_wants_key, collect_keys};
 use crate::stack::{LayerStack, LayeredValue, check_value, note_origin};
+use crate::timeouts::pick_timeouts;
 use crate::{
     AdapterKind, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError, ProfileFile,
-    ProgramFile, ResolvedProfile, program, template,
+    ProgramFile, ResolvedProfile, TimeoutsFile, program, template,
 };
 
 /// Values from the command line.
@@ -23,6 +24,8 @@ pub struct ProfileFlags {
     pub model: Option<String>,
     /// `--timeout`, in seconds.
     pub timeout_seconds: Option<u64>,
+    /// `--connect-timeout`, `--first-byte-timeout`, `--idle-timeout` and `--total-timeout`.
+    pub timeouts: TimeoutsFile,
     /// Key from `--api-key` or standard input.
     pub api_key: Option<Secret>,
     /// `--send-key`: allows sending a key to an address that it was not stored for.
@@ -60,6 +63,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     // Compatible and local servers often need no key, so only the vendors' own hosts require one by default.
     let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
+    let adapter_kind = adapter.value;
     let profile = Profile {
         provider: provider.to_owned(),
         name: note_origin(&mut origins, "name", pick_name(provider, &stack)?),
@@ -79,7 +83,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
         price: pick_price(&stack, &mut origins)?,
-        timeout_seconds: note_origin(&mut origins, "timeout_seconds", pick_timeout(&stack)?),
+        timeouts: pick_timeouts(&stack, adapter_kind, &mut origins)?,
         params: pick_params(&stack, &mut origins)?,
     };
     Ok(ResolvedProfile {
@@ -269,18 +273,6 @@ fn pick_key_ref(provider: &str, stack: &LayerStack) -> Result<LayeredValue<Strin
     let must = "must be 1 to 128 letters, digits, `.`, `-` and `_`";
     check_value(Some(&name), "api_key_ref", |text| plain_name(text), must)?;
     Ok(name)
-}
-
-fn pick_timeout(stack: &LayerStack) -> Result<LayeredValue<u64>, ProfileError> {
-    let seconds = stack.pick_or(|file| file.timeout_seconds, 60);
-    check_value(
-        Some(&seconds),
-        "timeout_seconds",
-        // 0 would end every call at once; a day is more than any call takes.
-        |n| (1..=86_400).contains(n),
-        "must be 1 to 86400",
-    )?;
-    Ok(seconds)
 }
 
 fn pick_base_url(stack: &LayerStack) -> Result<Option<LayeredValue<BaseUrl>>, ProfileError> {

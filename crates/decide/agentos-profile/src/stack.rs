@@ -101,6 +101,7 @@ fn above_files(provider: &str, layers: &ProfileLayers) -> Vec<(Origin, ProfileFi
         base_url: layers.flags.base_url.clone(),
         model: layers.flags.model.clone(),
         timeout_seconds: layers.flags.timeout_seconds,
+        timeouts: Some(layers.flags.timeouts),
         ..ProfileFile::default()
     };
     let names = env_names(provider);

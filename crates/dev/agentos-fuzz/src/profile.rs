@@ -88,11 +88,14 @@ fn check_error(error: &ProfileError) {
 
 fn check_ranges(resolved: &ResolvedProfile) {
     let profile = &resolved.profile;
-    assert!(
-        (1..=86_400).contains(&profile.timeout_seconds),
-        "{}",
-        profile.timeout_seconds
-    );
+    let timeouts = profile.timeouts;
+    let seconds = [
+        timeouts.connect_seconds,
+        timeouts.first_byte_seconds,
+        timeouts.idle_seconds,
+        timeouts.total_seconds,
+    ];
+    assert!(seconds.iter().all(|n| (1..=86_400).contains(n)), "{timeouts:?}");
     let within =
         |value: Option<f64>, from: f64, to: f64| value.is_none_or(|value| (from..=to).contains(&value));
     let params = &profile.params;

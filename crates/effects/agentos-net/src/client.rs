@@ -3,7 +3,7 @@
 //! Owns: `reqwest`, no type of which is visible outside. Never: follows, retries, caches or decompresses.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use agentos_tool::{Endpoint, Secret};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::date;
 use crate::resolve::Resolver;
-use crate::{Deadline, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
+use crate::{Deadline, ExceededLimit, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
 mod peek;
 #[cfg(test)]
@@ -50,7 +50,7 @@ pub enum Names {
 impl Default for NetConfig {
     fn default() -> Self {
         Self {
-            connect_timeout: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(10),
             user_agent: concat!("agentos/", env!("CARGO_PKG_VERSION")).to_owned(),
             max_body_bytes: 16 << 20,
             max_event_bytes: 4 << 20,
@@ -187,22 +187,44 @@ impl HttpClient {
     pub async fn open(&self, request: &Request, deadline: &Deadline) -> Result<Answer, NetError> {
         let endpoint = request.url.endpoint();
         let ready = self.prepare(request)?;
+        let sent_at = Instant::now();
         let sent = deadline
-            .run_within(ready.send())
+            .await_first_byte(sent_at, ready.send())
             .await
-            .ok_or_else(|| NetError::out_of_time(&endpoint, deadline.limit()))?;
+            .map_err(|limit| NetError::out_of_time(&endpoint, limit))?;
         match sent {
-            Ok(inner) => Ok(Answer::new(inner, endpoint, *deadline, Arc::clone(&self.config))),
-            Err(error) => {
-                let error = NetError::from_http(&error, &endpoint);
-                // A server that speaks TLS answers plain HTTP with bytes that look like a broken answer. Only then is
-                // a second connection worth its time, to give the user the right reason.
-                let maybe_tls = error.kind() == NetErrorKind::NotHttp && !request.url.is_tls();
-                if maybe_tls && peek::speaks_tls(&request.url, deadline).await {
-                    return Err(NetError::from_kind(NetErrorKind::Tls, &endpoint));
-                }
-                Err(error)
+            Ok(inner) => Ok(Answer {
+                inner,
+                endpoint,
+                sent_at,
+                deadline: *deadline,
+                config: Arc::clone(&self.config),
+                received: 0,
+            }),
+            Err(error) => Err(self
+                .explain(NetError::from_http(&error, &endpoint), request, deadline)
+                .await),
+        }
+    }
+
+    /// Finds the true reason behind an error that has several. A second connection, without the key, is worth its time only
+    /// then.
+    async fn explain(&self, error: NetError, request: &Request, deadline: &Deadline) -> NetError {
+        let endpoint = request.url.endpoint();
+        match (error.kind(), request.url.is_tls()) {
+            // A server that speaks TLS answers plain HTTP with bytes that look like a broken answer.
+            (NetErrorKind::NotHttp, false) if peek::speaks_tls(&request.url, deadline).await => {
+                NetError::from_kind(NetErrorKind::Tls, &endpoint)
             }
+            // A server that speaks plain HTTP takes the connection and waits for the end of a head that never comes, so the
+            // handshake runs into the limit on connecting.
+            (NetErrorKind::ConnectTimeout, true) if peek::speaks_http(&request.url, deadline).await => {
+                NetError::plain_http(&endpoint)
+            }
+            (NetErrorKind::ConnectTimeout, _) => {
+                NetError::out_of_time(&endpoint, ExceededLimit::Connect(self.config.connect_timeout))
+            }
+            _ => error,
         }
     }
 
@@ -282,22 +304,13 @@ fn headers_of(request: &Request) -> Option<HeaderMap> {
 pub struct Answer {
     inner: reqwest::Response,
     endpoint: Endpoint,
+    sent_at: Instant,
     deadline: Deadline,
     config: Arc<NetConfig>,
     received: usize,
 }
 
 impl Answer {
-    fn new(inner: reqwest::Response, endpoint: Endpoint, deadline: Deadline, config: Arc<NetConfig>) -> Self {
-        Self {
-            inner,
-            endpoint,
-            deadline,
-            config,
-            received: 0,
-        }
-    }
-
     /// Returns the status code.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -371,11 +384,16 @@ impl Answer {
     }
 
     async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, NetError> {
-        let next = self
-            .deadline
-            .run_within(self.inner.chunk())
-            .await
-            .ok_or_else(|| NetError::out_of_time(&self.endpoint, self.deadline.limit()))?
+        let (deadline, sent_at, begun) = (self.deadline, self.sent_at, self.received > 0);
+        let work = self.inner.chunk();
+        let next = if begun {
+            deadline.await_next_bytes(work).await
+        } else {
+            // Some servers send the head at once and read the prompt afterwards.
+            deadline.await_first_byte(sent_at, work).await
+        };
+        let next = next
+            .map_err(|limit| NetError::out_of_time(&self.endpoint, limit))?
             .map_err(|error| NetError::from_http(&error, &self.endpoint))?;
         // Counted as it arrives: a server that sends without end must not fill the memory.
         self.received += next.as_ref().map_or(0, |bytes| bytes.len());

@@ -1,37 +1,68 @@
-//! One time limit for a whole call, however many requests it takes.
+//! The time limits of a call: for its first byte, for silence between two bytes, and for the whole of it.
+//!
+//! A model streams for as long as its answer is long, and a slow machine is no fault. So the limit that ends a call early is on
+//! silence; the limit on the whole call, however many requests it takes, only stops a stream that never ends.
 //!
 //! Owns: the monotonic clock. Never: reads the time of day.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+/// Time limits of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLimits {
+    /// Time from sending a request to the first byte of its answer's body. A server reads the whole prompt in it.
+    pub first_byte: Duration,
+    /// Time between two pieces of an answer.
+    pub idle: Duration,
+    /// Time for the whole call.
+    pub total: Duration,
+}
+
+/// Limit that a call exceeded, with its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExceededLimit {
+    /// The connection was not established in this time.
+    Connect(Duration),
+    /// No first byte came in this time.
+    FirstByte(Duration),
+    /// Nothing came for this time, after the answer had begun.
+    Idle(Duration),
+    /// The whole call took longer than this.
+    Total(Duration),
+}
+
 /// Time by which a call has to be done, and the time when it began.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     began: Instant,
-    limit: Duration,
+    limits: TimeLimits,
 }
 
 impl Deadline {
-    /// Creates a deadline that begins now and ends after `limit`.
+    /// Creates a deadline that begins now and ends after `limit`, with no other limit.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
-        Self {
-            began: Instant::now(),
-            limit,
-        }
+        Self::with_limits(TimeLimits {
+            first_byte: limit,
+            idle: limit,
+            total: limit,
+        })
     }
 
-    /// Returns the limit that this deadline was created with.
+    /// Creates a deadline that begins now.
     #[must_use]
-    pub fn limit(&self) -> Duration {
-        self.limit
+    pub fn with_limits(limits: TimeLimits) -> Self {
+        Self {
+            began: Instant::now(),
+            limits,
+        }
     }
 
     /// Returns the time that is left, which is zero after the deadline.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.limit.saturating_sub(self.began.elapsed())
+        self.limits.total.saturating_sub(self.began.elapsed())
     }
 
     /// Returns the milliseconds since the beginning.
@@ -50,9 +81,45 @@ impl Deadline {
         true
     }
 
-    /// Returns the result of `work`. `None` if the time ran out first; `work` is dropped then.
-    pub(crate) async fn run_within<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    /// Returns the result of `work`, which waits for the first byte of an answer to a request sent at `sent`.
+    ///
+    /// # Errors
+    /// The exceeded limit if the time ran out first; `work` is dropped then.
+    pub(crate) async fn await_first_byte<T>(
+        &self,
+        sent: Instant,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ExceededLimit> {
+        let limit = self.limits.first_byte;
+        let left = limit.saturating_sub(sent.elapsed());
+        self.run_within(left, ExceededLimit::FirstByte(limit), work).await
+    }
+
+    /// Returns the result of `work`, which waits for the next piece of an answer that has begun.
+    ///
+    /// # Errors
+    /// The exceeded limit if the time ran out first; `work` is dropped then.
+    pub(crate) async fn await_next_bytes<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ExceededLimit> {
+        let limit = self.limits.idle;
+        self.run_within(limit, ExceededLimit::Idle(limit), work).await
+    }
+
+    async fn run_within<T>(
+        &self,
+        silence: Duration,
+        limit: ExceededLimit,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ExceededLimit> {
         // The rest of the whole call, and not a new limit for each step: many slow steps must not add up to more.
-        tokio::time::timeout(self.remaining(), work).await.ok()
+        let left = self.remaining();
+        let (time, limit) = if silence < left {
+            (silence, limit)
+        } else {
+            (left, ExceededLimit::Total(self.limits.total))
+        };
+        tokio::time::timeout(time, work).await.map_err(|_| limit)
     }
 }

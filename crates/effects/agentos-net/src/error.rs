@@ -9,6 +9,7 @@ use std::time::Duration;
 use agentos_api::list_causes;
 use agentos_tool::Endpoint;
 
+use crate::ExceededLimit;
 use crate::resolve::UnknownHost;
 
 /// Kind of failure of a call.
@@ -48,6 +49,7 @@ pub struct NetError {
     endpoint: Option<Endpoint>,
     message: String,
     causes: Vec<String>,
+    limit: Option<ExceededLimit>,
 }
 
 impl NetError {
@@ -57,6 +59,7 @@ impl NetError {
             endpoint,
             message: message.to_owned(),
             causes: Vec::new(),
+            limit: None,
         }
     }
 
@@ -76,6 +79,12 @@ impl NetError {
     #[must_use]
     pub fn causes(&self) -> &[String] {
         &self.causes
+    }
+
+    /// Returns the time limit that was exceeded. `None` for every other failure.
+    #[must_use]
+    pub fn exceeded_limit(&self) -> Option<ExceededLimit> {
+        self.limit
     }
 
     pub(crate) fn from_kind(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
@@ -104,14 +113,55 @@ impl NetError {
             endpoint: Some(endpoint.clone()),
             message,
             causes: Vec::new(),
+            limit: None,
         }
     }
 
-    pub(crate) fn out_of_time(endpoint: &Endpoint, limit: Duration) -> Self {
-        let mut error = Self::from_kind(NetErrorKind::ReadTimeout, endpoint);
-        let seconds = limit.as_secs_f64();
-        error.message = format!("`{endpoint}` did not answer completely within {seconds} s");
-        error
+    pub(crate) fn out_of_time(endpoint: &Endpoint, limit: ExceededLimit) -> Self {
+        let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+        let (kind, message) = match limit {
+            ExceededLimit::Connect(time) => (
+                NetErrorKind::ConnectTimeout,
+                format!(
+                    "no connection to `{endpoint}` within {} (limit on connecting)",
+                    seconds(time)
+                ),
+            ),
+            ExceededLimit::FirstByte(time) => (
+                NetErrorKind::ReadTimeout,
+                format!(
+                    "`{endpoint}` sent no answer within {} (limit on the first byte)",
+                    seconds(time)
+                ),
+            ),
+            ExceededLimit::Idle(time) => (
+                NetErrorKind::ReadTimeout,
+                format!(
+                    "`{endpoint}` sent nothing for {} in the middle of its answer (limit on silence)",
+                    seconds(time)
+                ),
+            ),
+            ExceededLimit::Total(time) => (
+                NetErrorKind::ReadTimeout,
+                format!(
+                    "`{endpoint}` did not answer completely within {} (limit on the whole call)",
+                    seconds(time)
+                ),
+            ),
+        };
+        Self {
+            message,
+            limit: Some(limit),
+            ..Self::from_kind(kind, endpoint)
+        }
+    }
+
+    /// Creates the error for a server that was asked in TLS and speaks plain HTTP.
+    pub(crate) fn plain_http(endpoint: &Endpoint) -> Self {
+        Self {
+            message: format!("the TLS handshake with `{endpoint}` failed: the server speaks plain HTTP"),
+            ..Self::from_kind(NetErrorKind::Tls, endpoint)
+        }
     }
 
     /// Creates the error for a clock that is set before 1970: every certificate is valid only later.

@@ -16,7 +16,7 @@ mod sse;
 
 pub use address::HttpUrl;
 pub use client::{Answer, Auth, Events, HttpClient, Method, Names, NetConfig, Request, Response};
-pub use deadline::Deadline;
+pub use deadline::{Deadline, ExceededLimit, TimeLimits};
 pub use error::{NetError, NetErrorKind};
 pub use lines::LineParser;
 pub use redact::redact_keys;

@@ -25,8 +25,6 @@ use crate::{programs, runtime};
 
 /// The hidden verb, which reads a job from standard input. It is not for people.
 const VERB: &str = "__tool";
-/// Longest wait for the first connection, the same as in the adapters themselves.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Variables that name a user's own certificate authorities, for servers with a certificate of their own.
 const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
@@ -81,7 +79,7 @@ pub fn confine_adapter(caller: &Host, mut tool: Tool, session: &Session) -> Resu
         folder: session.open_copies()?.path().to_owned(),
         host: url.host().to_owned(),
         port: url.port(),
-        patience: PATIENCE,
+        patience: Duration::from_secs(hosting.profile.timeouts.connect_seconds),
         job: Box::new(move |task, found| write_job(&hosting, task, found)),
     };
     tool.adapter = Box::new(Hosted::new(tool.adapter, program_host, sandbox, held));

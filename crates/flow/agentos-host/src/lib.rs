@@ -85,7 +85,9 @@ pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
-pub use agentos_profile::{AdapterKind, KnownModel, known_model, known_models, nearest_model, nearest_word};
+pub use agentos_profile::{
+    AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_model, nearest_word,
+};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use clock::{before_now, new_run, now};

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use agentos_executor::TargetSpec;
+use agentos_profile::TimeoutsFile;
 use agentos_tool::EditFormat;
 
 use crate::provider_kind::ProviderKind;
@@ -94,8 +95,10 @@ pub struct ProviderOverrides {
     pub send_key: bool,
     /// Model to use.
     pub model: Option<String>,
-    /// Seconds for one answer.
+    /// Seconds of silence of a server, or of the whole run of a program.
     pub timeout_seconds: Option<u64>,
+    /// Time limits, one by one.
+    pub timeouts: TimeoutsFile,
 }
 
 /// A program as the tool, and how it is confined.

@@ -284,7 +284,7 @@ fn program_from_profile(
     program.key = file.key_variable.clone().zip(key);
     let settings = ProgramSettings {
         model: profile.model.clone(),
-        timeout_seconds: profile.timeout_seconds,
+        timeout_seconds: profile.timeouts.total_seconds,
         notices: tool_notices::collect_notices(resolved, &usable),
         key: usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),

@@ -39,6 +39,7 @@ impl Hosting {
     pub fn make_adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
         let config = NetConfig {
             names,
+            connect_timeout: Duration::from_secs(self.profile.timeouts.connect_seconds),
             ..NetConfig::default()
         };
         let http = HttpClient::new(config)
@@ -141,7 +142,10 @@ fn server_settings(
             .context_window
             .or_else(|| known_window(profile)),
         // A health check must end soon, however long an answer may take.
-        probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
+        // A health check generates nothing, so a server that needs longer hangs, whatever a task may take.
+        probe_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds.min(5)),
+        first_byte_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds),
+        idle_timeout: Duration::from_secs(profile.timeouts.idle_seconds),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
     }
 }

@@ -221,7 +221,8 @@ fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool
 fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, EffectError> {
     let tools = Tools::read(host, Some(session.work_dir()))?;
     let choice = &spec.provider;
-    let timeout_seconds = choice.overrides.timeout_seconds;
+    let overrides = &choice.overrides;
+    let timeout_seconds = overrides.timeouts.total_seconds.or(overrides.timeout_seconds);
     let flags = ProgramOptions {
         // A check is a program too: it may be given files even if the tool is a server, which may not.
         for_check: spec.check.is_some(),

@@ -189,6 +189,14 @@ pub enum RunLimit {
     CheckTime,
     /// Time limit of the tool.
     ToolTime,
+    /// Time limit of connecting to a server.
+    ConnectTime,
+    /// Time limit of the first byte of a server's answer.
+    FirstByteTime,
+    /// Time limit of silence in the middle of a server's answer.
+    IdleTime,
+    /// Time limit of a server's whole answer.
+    TotalTime,
     /// Maximum number of tokens in an answer.
     OutputTokens,
     /// Maximum number of attempts.

@@ -65,9 +65,8 @@ fn a_cause_is_cleaned_of_the_key_like_every_word_of_a_server() {
         causes: vec![format!("connect error with {KEY}"), "refused".to_owned()],
         ..Fault::from(Reason::Refused)
     };
-    let error = adapter
-        .server()
-        .run_error(&fault, &crate::Server::run_deadline(5));
+    let server = adapter.server();
+    let error = server.run_error(&fault, &server.run_deadline(5));
     assert_eq!(error.causes, ["connect error with ***", "refused"]);
 }
 
@@ -177,7 +176,8 @@ async fn what_was_asked_again_is_told_while_it_happens() {
     let adapter = make(Some(&server.url()), None);
     adapter.run(&task(Duration::from_secs(20)), &seen).await.unwrap();
     let at = format!("127.0.0.1:{}", server.port());
-    let note =
-        format!("note: sent again after an error: `{at}` accepts the key, but limits the rate of requests");
+    let note = format!(
+        "note: `{at}` accepts the key, but limits the rate of requests; sending again in 0 s (1 of 3)"
+    );
     assert_eq!(*seen.0.lock().unwrap(), [note, "text: ok".to_owned()]);
 }

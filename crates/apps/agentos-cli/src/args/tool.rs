@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use agentos_host::{AdapterKind, KeyStore, ProviderChoice, ProviderOverrides, Recording};
+use agentos_host::{AdapterKind, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::land::{EditFormatArg, ProgramFlags};
@@ -41,9 +41,21 @@ pub struct OverrideFlags {
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Time limit for one answer in seconds; a health check of a server takes at most 5
+    /// End the call after so many seconds of silence; for a program, so many seconds in all. A health check takes at most 5
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
+    /// Time limit for connecting to the server
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub connect_timeout: Option<u64>,
+    /// Time limit for the first byte of the answer, before which the server reads the prompt
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub first_byte_timeout: Option<u64>,
+    /// Time limit for silence in the middle of the answer
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub idle_timeout: Option<u64>,
+    /// Time limit for the whole answer
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub total_timeout: Option<u64>,
 }
 
 /// Verbs of `tool`.
@@ -305,6 +317,12 @@ impl From<&OverrideFlags> for ProviderOverrides {
             send_key: flags.send_key,
             model: flags.model.clone(),
             timeout_seconds: flags.timeout,
+            timeouts: TimeoutsFile {
+                connect_seconds: flags.connect_timeout,
+                first_byte_seconds: flags.first_byte_timeout,
+                idle_seconds: flags.idle_timeout,
+                total_seconds: flags.total_timeout,
+            },
         }
     }
 }

@@ -200,6 +200,18 @@ fn word_limit(limit: RunLimit) -> &'static str {
     match limit {
         RunLimit::CheckTime => "allow the check more time with `--check-timeout SECONDS`",
         RunLimit::ToolTime => "allow more time with `--timeout SECONDS`",
+        RunLimit::ConnectTime => {
+            "allow more with `--connect-timeout SECONDS`, or `timeouts.connect_seconds` in the profile"
+        }
+        RunLimit::FirstByteTime => {
+            "allow more with `--first-byte-timeout SECONDS`, or `timeouts.first_byte_seconds` in the profile"
+        }
+        RunLimit::IdleTime => {
+            "allow more with `--idle-timeout SECONDS`, or `timeouts.idle_seconds` in the profile"
+        }
+        RunLimit::TotalTime => {
+            "allow more with `--total-timeout SECONDS`, or `timeouts.total_seconds` in the profile"
+        }
         RunLimit::OutputTokens => "raise the limit with `--max-output-tokens N`",
         RunLimit::Attempts => "allow more attempts with `--attempts N`",
     }

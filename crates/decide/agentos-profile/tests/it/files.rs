@@ -81,7 +81,6 @@ fn the_local_profiles_hold_the_values_of_the_system_they_come_from() {
       "base_url": "http://localhost:1234/v1",
       "api_key_ref": "local.lmstudio.api_key",
       "model": "local-model",
-      "timeout_seconds": 30,
       "capabilities": {
         "execution_mode": "local",
         "supports_diff": true,
@@ -94,10 +93,8 @@ fn the_local_profiles_hold_the_values_of_the_system_they_come_from() {
       "name": "llamacpp-local",
       "base_url": "http://localhost:8080",
       "mode": "llamacpp_completion",
-      "timeout_seconds": 30,
       "params": {
-        "temperature": 0.2,
-        "max_tokens": 256
+        "temperature": 0.2
       }
     }
     "#);
@@ -148,7 +145,7 @@ fn mistakes_name_the_place_and_what_was_meant() {
     x.json:1:0: EOF while parsing a value [-]
     x.json:1:2: invalid length 0, expected an object with 19 elements [-]
     x.json:3:1: missing field `provider` [-]
-    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [did you mean `model`?]
+    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [did you mean `model`?]
     x.json:1:27: unknown field `api_key`: a profile must not contain a key [-] [SetKey { provider: None, in_file: false }]
     x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `acp`, `tool` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected `llamacpp_completion` or `openai_compatible` [-]

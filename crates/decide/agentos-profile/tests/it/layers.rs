@@ -67,7 +67,7 @@ fn the_built_in_profiles_resolve_by_themselves() {
     );
     assert_eq!(
         (llamacpp.params.temperature, llamacpp.params.max_tokens),
-        (Some(0.2), Some(256))
+        (Some(0.2), None)
     );
     assert_eq!((llamacpp.model, llamacpp.requires_key), (None, false));
     assert_eq!(llamacpp.api_key_ref, "llamacpp.api_key");
@@ -117,7 +117,10 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
     params.max_tokens: project file
     params.temperature: user file
     requires_key: derived
-    timeout_seconds: user file
+    timeouts.connect_seconds: derived
+    timeouts.first_byte_seconds: user file
+    timeouts.idle_seconds: user file
+    timeouts.total_seconds: derived
     ");
 }
 

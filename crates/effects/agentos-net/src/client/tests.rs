@@ -7,7 +7,7 @@ use agentos_tool::Secret;
 use serde_json::json;
 
 use super::*;
-use crate::HttpUrl;
+use crate::{HttpUrl, TimeLimits};
 
 const KEY: &str = "sk-local-0123456789abcdef";
 
@@ -117,6 +117,72 @@ async fn the_whole_answer_has_to_come_in_time() {
             "{name}"
         );
     }
+}
+
+#[tokio::test]
+async fn silence_ends_a_call_and_a_stream_that_flows_does_not() {
+    let (short, long) = (Duration::from_millis(100), Duration::from_secs(60));
+    let first_byte = |limit| TimeLimits {
+        first_byte: limit,
+        idle: long,
+        total: long,
+    };
+    let idle = |idle, total| TimeLimits {
+        first_byte: long,
+        idle,
+        total,
+    };
+    let mut begun = head(200, &[], None);
+    begun.push(b'x');
+    let cases = [
+        (
+            Reply::Hang(Vec::new()),
+            first_byte(short),
+            ExceededLimit::FirstByte(short),
+        ),
+        (
+            Reply::Hang(head(200, &[], None)),
+            first_byte(short),
+            ExceededLimit::FirstByte(short),
+        ),
+        (
+            Reply::Hang(begun.clone()),
+            idle(short, long),
+            ExceededLimit::Idle(short),
+        ),
+        // One byte every 10 ms: no silence, so only the limit on the whole call ends it.
+        (
+            Reply::Drip(begun),
+            idle(Duration::from_secs(5), short),
+            ExceededLimit::Total(short),
+        ),
+    ];
+    for (reply, limits, exceeded) in cases {
+        let server = raw(reply);
+        let error = client()
+            .send(&get(&server.url()), &Deadline::with_limits(limits))
+            .await
+            .unwrap_err();
+        assert_eq!(error.exceeded_limit(), Some(exceeded), "{error}");
+        assert_eq!(error.kind(), NetErrorKind::ReadTimeout);
+    }
+}
+
+#[tokio::test]
+async fn tls_at_a_server_that_waits_in_plain_http_is_named() {
+    // It reads until the end of a head, which a TLS handshake does not contain, and answers everything else.
+    let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
+    let config = NetConfig {
+        connect_timeout: Duration::from_millis(300),
+        ..NetConfig::default()
+    };
+    let url = server.url().replacen("http:", "https:", 1);
+    let error = HttpClient::new(config)
+        .unwrap()
+        .send(&get(&url), &deadline())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Tls, "{error}");
 }
 
 #[tokio::test]

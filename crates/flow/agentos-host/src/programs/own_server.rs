@@ -91,7 +91,7 @@ pub(super) fn reach_own_server(
 }
 
 /// Gives a program access to one server, and returns the server's address as the program sees it.
-fn allow_server(program: &mut Program, text: &str) -> Result<String, EffectError> {
+pub(super) fn allow_server(program: &mut Program, text: &str) -> Result<String, EffectError> {
     let wrong = |_| usage_error(format!("`{text}` is not the address of a server"));
     let url = HttpUrl::parse(text).map_err(wrong)?;
     let (host, port) = (url.host(), url.port());

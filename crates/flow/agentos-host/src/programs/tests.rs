@@ -1,5 +1,6 @@
 //! Where the address of a server leads a program.
 
+use super::own_server::allow_server;
 use super::*;
 
 #[test]
