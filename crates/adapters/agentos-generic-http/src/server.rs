@@ -188,7 +188,7 @@ impl Server {
         let at = self.display_address(endpoint);
         let wording = self.message_wording(&at);
         let said = self.clean_message(fault);
-        let details = wording.describe_reason(fault.reason, said.as_deref());
+        let details = wording.describe_reason(fault.reason, said.as_deref()) + &self.name_models(fault);
         let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
@@ -232,7 +232,8 @@ impl Server {
             category: reason.category(),
             detail: reason.as_str().to_owned(),
             health: seen_by_probe.then(|| reason.status()),
-            message: wording.describe_reason(reason, self.clean_message(fault).as_deref()),
+            message: wording.describe_reason(reason, self.clean_message(fault).as_deref())
+                + &self.name_models(fault),
             causes: self.clean_causes(fault),
             advice: match fault.limit {
                 // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
@@ -270,6 +271,27 @@ impl Server {
         let key = self.settings.key.as_ref();
         let forms = self.forms.get_or_init(|| prepare_forms(key));
         KeyGuard::new(key, forms.as_ref())
+    }
+
+    /// Words the models that a person can name, as the end of a message. Empty unless one is to be named.
+    fn name_models(&self, fault: &Fault) -> String {
+        /// Maximum number of models in a message: gateways list hundreds.
+        const MOST_NAMES: usize = 12;
+        let asks_for_one = matches!(
+            fault.reason,
+            Reason::MissingModel | Reason::UnknownModel | Reason::LoadingOff
+        );
+        if !asks_for_one || fault.models.is_empty() {
+            return String::new();
+        }
+        let names = fault.models.iter().take(MOST_NAMES);
+        let names = names.map(|name| format!("`{}`", self.key_guard().clean_name(name.clone())));
+        let mut words = format!("; its models: {}", names.collect::<Vec<_>>().join(", "));
+        let others = fault.models.len().saturating_sub(MOST_NAMES);
+        if others > 0 {
+            words.push_str(&format!(" and {others} more"));
+        }
+        words
     }
 
     fn clean_message(&self, fault: &Fault) -> Option<String> {

@@ -91,6 +91,22 @@ async fn loaded_context(call: ServerCall<'_>, root: &HttpUrl) -> Option<u64> {
     props.context_window
 }
 
+/// Words a note if the server has another model than the named one. `None` if it has that model, or does not say.
+///
+/// A server with one model ignores the name in a request, so nothing else would show the mistake.
+async fn other_model(call: ServerCall<'_>, root: &HttpUrl) -> Option<String> {
+    let wanted = call.wanted_model()?;
+    let list = call.get(root.join("v1/models")).await.ok()?;
+    let list = ModelList::read(&list).ok()?;
+    let fault = list.choose_model(Some(wanted)).err()?;
+    let [only] = fault.models.as_slice() else {
+        return None;
+    };
+    (fault.reason == Reason::UnknownModel).then(|| {
+        format!("the server has no model `{wanted}`: it answers with `{only}`, whatever name is requested")
+    })
+}
+
 /// Lets the server count the tokens of a prompt. `None` if the prompt certainly fits, or the server does not say.
 async fn count_tokens(
     call: ServerCall<'_>,
@@ -194,8 +210,9 @@ impl Service for LlamaCppService {
                     PreparedTask::new(root.join("completion"), Arc::new(wire), model)
                 }
             };
+            let other = other_model(call, &root).await;
             Ok(PreparedTask {
-                notes: note.into_iter().collect(),
+                notes: note.into_iter().chain(other).collect(),
                 context_window,
                 prompt_tokens,
                 ..ask

@@ -32,10 +32,14 @@ impl LmStudioService {
         }
         let list = call.get(root.join("v1/models")).await?;
         let list = ModelList::read(&list)?;
-        // `/v1/models` does not say which model is loaded. Without a name, the first chat model is taken.
+        // `/v1/models` does not say which model is loaded. Without a name, only one chat model leaves no choice.
         let ids = list.model_ids();
-        let first = ids.iter().find(|id| !id.contains("embed")).map(String::as_str);
-        list.choose_model(wanted.or(first))
+        let chat: Vec<&String> = ids.iter().filter(|id| !id.contains("embed")).collect();
+        let only = match chat.as_slice() {
+            [only] => Some(only.as_str()),
+            _ => None,
+        };
+        list.choose_model(wanted.or(only))
     }
 }
 

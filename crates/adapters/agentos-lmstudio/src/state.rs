@@ -56,21 +56,30 @@ impl ModelState {
         }
     }
 
-    /// Chooses the model that would answer: the named one, else the first loaded one, else the first of the list.
+    /// Chooses the model that would answer: the named one, else the only loaded one. A request for a model that is not loaded makes
+    /// LM Studio load it, so a model that nobody named is never requested unless it is in memory already.
     ///
     /// # Errors
-    /// [`Reason::UnknownModel`] if the named model is not in the list.
+    /// [`Reason::UnknownModel`] if the named model is not in the list, [`Reason::MissingModel`] if several are loaded, and
+    /// [`Reason::LoadingOff`] if none is.
     pub fn choose_model(&self, wanted: Option<&str>) -> Result<ProbeFindings, Fault> {
         let names: Vec<String> = self.models.iter().map(|model| model.name.clone()).collect();
+        let fault = |reason: Reason| Fault::from(reason).with_models(names.clone());
         let model = match wanted {
-            Some(wanted) => self.models.iter().find(|model| model.answers_to(wanted)),
-            None => self
-                .models
-                .iter()
-                .find(|model| model.loaded)
-                .or_else(|| self.models.first()),
+            Some(wanted) => {
+                let mut all = self.models.iter();
+                let found = all.find(|model| model.answers_to(wanted));
+                found.ok_or_else(|| fault(Reason::UnknownModel))?
+            }
+            None => {
+                let loaded: Vec<&LocalModel> = self.models.iter().filter(|model| model.loaded).collect();
+                match loaded.as_slice() {
+                    [only] => *only,
+                    [] => return Err(fault(Reason::LoadingOff)),
+                    _ => return Err(fault(Reason::MissingModel)),
+                }
+            }
         };
-        let model = model.ok_or_else(|| Fault::from(Reason::UnknownModel).with_models(names.clone()))?;
         Ok(ProbeFindings {
             model: Some(wanted.unwrap_or(&model.name).to_owned()),
             models: names,
@@ -117,6 +126,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_model_is_loaded_or_chosen_that_nobody_named() {
+        let llm = |key: &str, loaded: &[&str]| {
+            let instances: Vec<_> = loaded.iter().map(|id| json!({"id": id})).collect();
+            json!({"type": "llm", "key": key, "loaded_instances": instances})
+        };
+        for (models, reason) in [
+            (vec![llm("a", &[]), llm("b", &[])], Reason::LoadingOff),
+            (vec![llm("a", &[])], Reason::LoadingOff),
+            (vec![llm("a", &["a"]), llm("b", &["b"])], Reason::MissingModel),
+        ] {
+            let names: Vec<String> = models
+                .iter()
+                .map(|model| model["key"].as_str().unwrap().to_owned())
+                .collect();
+            let state = ModelState::read_v1(&json!({"models": models})).unwrap();
+            let fault = state.choose_model(None).unwrap_err();
+            assert_eq!((fault.reason, fault.models), (reason, names));
+            assert!(state.choose_model(Some("a")).is_ok());
+        }
+    }
 
     #[test]
     fn the_loaded_model_answers_when_none_is_named() {

@@ -17,7 +17,7 @@ use crate::{EvidenceError, Record, RecordKind, Store};
 pub struct ProviderStats {
     /// Provider; `patch` for an answer that a person supplied.
     pub provider: String,
-    /// Configured model. Left out if none was configured.
+    /// Model that answered; the configured one if none did. Left out if neither is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Number of runs that began.
@@ -75,6 +75,9 @@ impl Store {
                 (stats.provider, stats.model) = key;
                 stats.runs += 1;
             }
+            if let (Some(key), Some(model)) = (open.get_mut(&record.run), answering_model(&record)) {
+                move_run(&mut found, key, model);
+            }
             if let Some(stats) = open.get(&record.run).and_then(|key| found.get_mut(key)) {
                 stats.add_record(&record);
             }
@@ -91,6 +94,34 @@ impl Store {
         }
         Ok(all)
     }
+}
+
+/// Returns the model that a call's result names. `None` if the record is another, or names none.
+fn answering_model(record: &Record) -> Option<&str> {
+    let model = record.body.pointer("/result/model_id")?.as_str()?;
+    (record.kind == RecordKind::ToolResult).then_some(model)
+}
+
+/// Counts a run under the model that answered. A configured name such as `local-model` may stand for any of a server's models,
+/// and a server with one model ignores the name.
+fn move_run(
+    found: &mut BTreeMap<(String, Option<String>), ProviderStats>,
+    key: &mut (String, Option<String>),
+    model: &str,
+) {
+    if key.1.as_deref() == Some(model) {
+        return;
+    }
+    if let Some(stats) = found.get_mut(key) {
+        stats.runs = stats.runs.saturating_sub(1);
+        if stats.runs == 0 && stats.calls == 0 {
+            found.remove(key);
+        }
+    }
+    key.1 = Some(model.to_owned());
+    let stats = found.entry(key.clone()).or_default();
+    (stats.provider, stats.model) = key.clone();
+    stats.runs += 1;
 }
 
 /// Returns a part of a whole, rounded to thousandths. `None` if the whole is 0.

@@ -9,13 +9,13 @@ use std::task::Poll;
 use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
-use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, ToolHealth};
+use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, ToolError, ToolHealth};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::SystemClock;
 use crate::host::Host;
-use crate::keys::{self, Keyring};
+use crate::keys;
 use crate::options::ProviderOverrides;
 use crate::probe::{self, Probe};
 use crate::profile_file::save_edit_format;
@@ -140,7 +140,8 @@ async fn check_with_probes(
         .zip(&ready)
         .map(|(health, tool)| with_key_remarks(health, tool))
         .collect();
-    let found = name_key_store(host, found);
+    let mut found = found;
+    keys::name_key_store(host, found.iter_mut().flat_map(|tool| &mut tool.next));
     let answered = found.iter().zip(&ready);
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
@@ -160,6 +161,13 @@ async fn check_with_probes(
             Box::pin(tool_calls::probe_tool_calls(tool))
         });
         calls = await_all(offers.collect()).await;
+    }
+    // The servers' documents may be right and their answers not: what a probe saw is stronger.
+    for tool in &mut found {
+        let mut own = probes.iter().filter(|probe| probe.provider == tool.provider);
+        if let Some(failure) = own.find_map(|probe| probe.failure.as_ref()) {
+            add_failure(tool, failure);
+        }
     }
     if spec.saves {
         for probe in &mut probes {
@@ -191,23 +199,9 @@ pub(crate) fn check_providers(
     let found = runtime::block_on(probe_all(kinds, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
-    Ok(name_key_store(host, found.collect()))
-}
-
-/// Changes proposals to store a key: without a keyring, they name the file store.
-fn name_key_store(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
-    let is_proposal = |step: &NextStep| matches!(step, NextStep::SetKey { .. });
-    let is_proposed = found.iter().any(|tool| tool.next.iter().any(is_proposal));
-    // A keyring can take seconds to answer, so it is asked only if a proposal depends on it.
-    if !is_proposed || keys::probe_keyring(host) != Keyring::None {
-        return found;
-    }
-    for step in found.iter_mut().flat_map(|tool| &mut tool.next) {
-        if let NextStep::SetKey { in_file, .. } = step {
-            *in_file = true;
-        }
-    }
-    found
+    let mut found: Vec<ToolHealth> = found.collect();
+    keys::name_key_store(host, found.iter_mut().flat_map(|tool| &mut tool.next));
+    Ok(found)
 }
 
 /// Reads the known tools, with the repository's profiles if there is one.
@@ -260,6 +254,15 @@ async fn probe_all(kinds: &[ProviderKind], ready: &[Result<Tool, EffectError>]) 
 
 /// Adds to a refused key that it came from an environment variable: a stored key would have no effect.
 fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
+    let hosting = tool.as_ref().ok().and_then(|tool| tool.hosting.as_ref());
+    // A store that could not be read may contain the key. A server that wants none would otherwise hide that.
+    if let (true, Some(obstacle)) = (
+        health.is_connected(),
+        hosting.and_then(|hosting| hosting.key_obstacle.as_ref()),
+    ) {
+        health.details = format!("{}; {}", health.details, obstacle.why);
+        health.next.extend(obstacle.next.iter().cloned());
+    }
     let key = tool.as_ref().ok().and_then(|tool| tool.key.as_ref());
     let variable = key.and_then(|key| key.variable.as_ref());
     if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
@@ -269,6 +272,19 @@ fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) ->
         health.next = vec![NextStep::SetKeyVariable { variable }];
     }
     health
+}
+
+/// Changes a connected tool's health to that of a probe's failed call, if the answer did not follow the wire.
+fn add_failure(tool: &mut ToolHealth, failure: &ToolError) {
+    if failure.health != Some(HealthStatus::SchemaMismatch) {
+        return;
+    }
+    tool.status = HealthStatus::SchemaMismatch;
+    tool.error_category = Some(failure.category);
+    tool.detail = Some(failure.detail.clone());
+    tool.details = format!("it answers health checks, but not a task: {}", failure.message);
+    tool.fix.clone_from(&failure.advice.fix);
+    tool.next.clone_from(&failure.advice.next);
 }
 
 /// Makes the health of a provider whose tool cannot be made.

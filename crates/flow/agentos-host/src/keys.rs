@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use agentos_api::KeyStatus;
+use agentos_api::{KeyStatus, NextStep};
 use agentos_credentials::{CredentialError, FileStore, KeyLookup, KeyringStore, SecretStore, find_key};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -186,6 +186,23 @@ pub fn probe_keyring(host: &Host) -> Keyring {
         Ok(_) => Keyring::Usable,
         Err(problem) if is_no_keyring(&problem) => Keyring::None,
         Err(problem) => Keyring::Failed(problem.to_string()),
+    }
+}
+
+/// Changes proposals to store a key: without a keyring, they name the file store.
+pub fn name_key_store<'a>(host: &Host, steps: impl Iterator<Item = &'a mut NextStep>) {
+    let mut proposals: Vec<&mut bool> = steps
+        .filter_map(|step| match step {
+            NextStep::SetKey { in_file, .. } => Some(in_file),
+            _ => None,
+        })
+        .collect();
+    // A keyring can take seconds to answer, so it is asked only if a proposal depends on it.
+    if proposals.is_empty() || probe_keyring(host) != Keyring::None {
+        return;
+    }
+    for in_file in &mut proposals {
+        **in_file = true;
     }
 }
 

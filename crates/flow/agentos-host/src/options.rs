@@ -75,6 +75,11 @@ impl ProviderChoice {
             ..Self::default()
         }
     }
+
+    /// Returns why the answer is not a model's. `None` if it is one's.
+    pub(crate) fn describe_mock(&self) -> Option<String> {
+        (self.provider == ProviderKind::Replay).then(|| "a recorded answer".to_owned())
+    }
 }
 
 /// A recorded answer.

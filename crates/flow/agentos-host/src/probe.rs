@@ -10,7 +10,7 @@ use agentos_landing::{
     LandedChange, Rung, land,
 };
 use agentos_tool::{
-    ContextFile, EditFormat, FinishReason, NoProgress, TaskLimits, ToolOutput, ToolTask, Usage,
+    ContextFile, EditFormat, FinishReason, NoProgress, TaskLimits, ToolError, ToolOutput, ToolTask, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,6 +39,9 @@ pub struct Probe {
     pub best: Option<EditFormat>,
     /// The profile file in which the best format was saved. `None` if it was not.
     pub saved: Option<String>,
+    /// The failure of a call that gave no answer, which ended the probe. `None` if every call was answered.
+    #[serde(skip)]
+    pub(crate) failure: Option<ToolError>,
 }
 
 /// The result of one generation in one edit format.
@@ -70,7 +73,7 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
         EditFormat::JsonEdits,
         EditFormat::WholeFile,
     ];
-    let mut formats = Vec::new();
+    let (mut formats, mut failure) = (Vec::new(), None);
     for edit_format in all {
         if tool
             .constrain
@@ -80,12 +83,17 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
         {
             continue;
         }
-        let found = probe_format(tool, edit_format).await;
-        let gave_answer = found.is_ok();
-        formats.push(found.unwrap_or_else(|failed| failed));
-        // A call that failed would probably fail again, and each call may cost money.
-        if !gave_answer {
-            break;
+        match probe_format(tool, edit_format).await {
+            Ok(found) => formats.push(found),
+            // A call that failed would probably fail again, and each call may cost money.
+            Err(error) => {
+                formats.push(FormatProbe {
+                    latency_ms: error.latency_ms,
+                    ..without_result(edit_format, error.message.clone())
+                });
+                failure = Some(error);
+                break;
+            }
         }
     }
     // Among formats that work equally well, the one with fewer tokens is better: answers in it cost less.
@@ -106,11 +114,15 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
             .map(|found| found.edit_format),
         formats,
         saved: None,
+        failure,
     }
 }
 
-/// Makes one generation. The error is the result of a call that gave no answer.
-async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, FormatProbe> {
+/// Makes one generation.
+///
+/// # Errors
+/// If the call gave no answer.
+async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, ToolError> {
     let task = ToolTask {
         task_id: new_run(),
         instruction: INSTRUCTION.to_owned(),
@@ -129,17 +141,10 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
         attempt: 1,
         feedback: None,
     };
-    match tool.adapter.run(&task, &NoProgress).await {
-        Ok(output) => {
-            let mut found = judge_output(edit_format, &output);
-            found.cost_micro_usd = output.usage.and_then(|usage| tool.price.cost(&usage));
-            Ok(found)
-        }
-        Err(error) => Err(FormatProbe {
-            latency_ms: error.latency_ms,
-            ..without_result(edit_format, error.message)
-        }),
-    }
+    let output = tool.adapter.run(&task, &NoProgress).await?;
+    let mut found = judge_output(edit_format, &output);
+    found.cost_micro_usd = output.usage.and_then(|usage| tool.price.cost(&usage));
+    Ok(found)
 }
 
 /// Places the answer and compares the change with the requested one.

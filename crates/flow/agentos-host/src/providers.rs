@@ -120,6 +120,12 @@ impl Host {
         if key.is_empty() {
             return Err(usage_error("the key is empty").hint("pipe it in, or type it when asked"));
         }
+        // White space around a pasted key is removed before. Inside, it means that something else was pasted with the key, and
+        // a header can carry visible ASCII only (RFC 9110, section 5.5).
+        if let Some(fault) = find_key_fault(key.expose()) {
+            return Err(usage_error(format!("the key contains {fault}"))
+                .hint("copy the key alone, without a line break or other text"));
+        }
         keys::store_key(self, store, &name, key)?;
         Ok(match store {
             KeyStore::Keyring => "the system's keyring".to_owned(),
@@ -176,6 +182,17 @@ pub fn key_variables(provider: &str) -> Vec<String> {
     env_names(provider).api_key
 }
 
+/// Returns what no key contains and this one does, in words. `None` if it looks like a key.
+fn find_key_fault(key: &str) -> Option<&'static str> {
+    key.chars().find_map(|letter| match letter {
+        '\r' | '\n' => Some("a line break"),
+        letter if letter.is_whitespace() => Some("white space"),
+        letter if letter.is_control() => Some("a control character"),
+        letter if !letter.is_ascii() => Some("a character that is not ASCII"),
+        _ => None,
+    })
+}
+
 /// Returns the name under which a provider's key is stored.
 fn key_name(host: &Host, tools: &Tools, provider: &str) -> Result<String, EffectError> {
     tools.require_known(provider)?;
@@ -218,4 +235,22 @@ fn describe_provider(host: &Host, tools: &Tools, provider: &str) -> Listed {
         Err(error) => listed.problem = Some(error.message),
     }
     listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_key_fault;
+
+    #[test]
+    fn a_key_is_one_word_of_visible_letters() {
+        for (key, fault) in [
+            ("sk-abc_123.~/+=", None),
+            ("a b\nc", Some("white space")),
+            ("a\nb", Some("a line break")),
+            ("a\u{7}b", Some("a control character")),
+            ("schlüssel", Some("a character that is not ASCII")),
+        ] {
+            assert_eq!(find_key_fault(key), fault, "{key:?}");
+        }
+    }
 }

@@ -26,7 +26,7 @@ use crate::provider_kind::ProviderKind;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
-use crate::{hosted, paths, programs};
+use crate::{hosted, keys, paths, programs};
 
 /// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
@@ -119,7 +119,9 @@ pub(crate) async fn run_task(
         ..make_request(run, spec, &tool, &task, &files)?
     };
     events.send_event(RunEvent::Began(Activity::AskingTool));
-    let outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
+    let mut outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
+    // The same proposal as in a health check, which works on this machine.
+    keys::name_key_store(host, outcome.next.iter_mut());
     Ok(name_empty_difference(outcome, &tool).into())
 }
 
@@ -280,7 +282,7 @@ fn make_request<'a>(
         partial: false,
         attempts: 1,
         price: tool.price,
-        mock: None,
+        mock: spec.provider.describe_mock(),
         answers_once: false,
         check: None,
     })

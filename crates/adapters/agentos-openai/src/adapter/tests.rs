@@ -379,7 +379,7 @@ async fn health_reads_well() {
       "status": "model_missing",
       "error_category": "model",
       "detail": "unknown-model",
-      "details": "model `gpt-5.4` is not among the models of `127.0.0.1:PORT`",
+      "details": "model `gpt-5.4` is not among the models of `127.0.0.1:PORT`; its models: `gpt-5.4-mini`",
       "fix": "load a model on the server",
       "next": [
         {

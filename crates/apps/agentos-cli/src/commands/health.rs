@@ -17,11 +17,20 @@ use crate::terminal::working::WorkDisplay;
 pub fn check_health(app: &App, args: &HealthArgs) -> Done {
     let over = &args.over;
     // With several providers, `--base-url` and `--send-key` would send the keys of all of them to one address.
-    let overrides =
-        over.base_url.is_some() || over.model.is_some() || over.timeout.is_some() || over.send_key;
+    let timeouts = [
+        over.timeout,
+        over.connect_timeout,
+        over.first_byte_timeout,
+        over.idle_timeout,
+        over.total_timeout,
+    ];
+    let overrides = over.base_url.is_some()
+        || over.model.is_some()
+        || over.send_key
+        || timeouts.iter().any(Option::is_some);
     if overrides && args.providers.len() != 1 {
         return Err(usage_error(
-            "`--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`",
+            "`--base-url`, `--send-key`, `--model` and time limits need exactly one `--provider`",
         )
         .hint("for example `agentos tool health -p ollama --base-url http://localhost:8080`"));
     }
@@ -64,7 +73,7 @@ fn show_health(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
             .write_json(seen)
             .map_err(|error| output_failed(&error))?;
     } else {
-        let text = render::health::format_health(&seen.tools)
+        let text = format_tools(spec, seen)
             + &render::health::format_probes(&seen.probes)
             + &render::health::format_tool_calls(&seen.tool_calls);
         app.printer
@@ -76,6 +85,15 @@ fn show_health(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
     } else {
         Exit::ToolUnavailable
     })
+}
+
+/// Formats every named provider, or an overview of all.
+fn format_tools(spec: &HealthSpec, seen: &HealthReport) -> String {
+    if spec.providers.is_empty() {
+        render::health::format_overview(&seen.tools)
+    } else {
+        render::health::format_health(&seen.tools)
+    }
 }
 
 /// Repeats the check. On a terminal, redraws the table in place.
@@ -96,7 +114,7 @@ fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Du
             let text = format!(
                 "{time}, every {} s; stop with Ctrl-C\n\n{}",
                 pause.as_secs(),
-                render::health::format_health(&seen.tools)
+                format_tools(spec, &seen)
             );
             // Text of earlier commands is removed once; after that, the table overwrites itself.
             let begin = if first { CLEAR } else { "" };

@@ -9,6 +9,31 @@ use crate::printer::{paint, style};
 use agentos_host::Probe;
 use agentos_host::{ToolCallProbe, Verdict};
 
+/// States of a provider that nobody began to set up: nothing listens at its usual address, or there is no program or key.
+const NOT_SET_UP: [&str; 5] = ["missing-key", "missing-url", "no-program", "refused", "dns"];
+
+/// Returns the providers that can be used now, then those that need a step, then the names of the others in one line.
+pub fn format_overview(tools: &[ToolHealth]) -> String {
+    let is_set_up = |tool: &&ToolHealth| {
+        let detail = tool.detail.as_deref().unwrap_or_default();
+        tool.is_connected() || !NOT_SET_UP.contains(&detail)
+    };
+    let (mut shown, others): (Vec<ToolHealth>, Vec<ToolHealth>) =
+        tools.iter().cloned().partition(|tool| is_set_up(&tool));
+    // Stable, so that the order stays alphabetical within each group.
+    shown.sort_by_key(|tool| !tool.is_connected());
+    let mut out = format_health(&shown);
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|tool| escape::line(&tool.provider)).collect();
+        let label = paint(style::DIM, "not set up:");
+        out.push_str(&format!(
+            "{label} {}; `agentos tool health -p NAME` says what one needs\n",
+            names.join(", ")
+        ));
+    }
+    out
+}
+
 /// Returns a block of lines for each tool.
 pub fn format_health(tools: &[ToolHealth]) -> String {
     let name_width = tools
