@@ -99,6 +99,7 @@ async fn other_model(call: ServerCall<'_>, root: &HttpUrl) -> Option<String> {
     let list = call.get(root.join("v1/models")).await.ok()?;
     let list = ModelList::read(&list).ok()?;
     let fault = list.choose_model(Some(wanted)).err()?;
+    // A router has several models, and refuses an unknown name itself.
     let [only] = fault.models.as_slice() else {
         return None;
     };

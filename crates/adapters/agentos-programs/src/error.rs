@@ -41,7 +41,7 @@ pub enum AgentError {
         code: u8,
         /// Last line that it wrote; untrusted.
         said: String,
-        /// What it probably lacked. `None` if its output does not say.
+        /// Thing that it probably lacked. `None` if its output does not say.
         lack: Option<ProgramLack>,
     },
     /// The program reported that it has no answer.
@@ -101,6 +101,7 @@ pub enum AgentError {
 /// Words how a missing program is installed.
 pub(crate) fn install_hint(command: Option<&str>) -> String {
     match command {
+        // Installers such as npm put programs into a folder that a fresh shell does not have in its search path.
         Some(command) => format!("install it with `{command}`, and make sure that its folder is in `PATH`"),
         None => "install it, or name it by its absolute path".to_owned(),
     }

@@ -110,6 +110,7 @@ fn sign_in_hint(program: &Program) -> Option<String> {
 
 /// Lists the other ways to make the program usable: a key, and a server of the user's own.
 fn sign_in_steps(program: &Program) -> Vec<NextStep> {
+    // The key first: it works for every agent, also on a machine without a browser to sign in with.
     let mut steps = vec![NextStep::SetKey {
         provider: Some(program.provider.clone()),
         in_file: false,

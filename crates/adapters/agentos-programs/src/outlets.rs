@@ -47,6 +47,7 @@ pub(crate) fn open_outlets(
     let open = |(forward, way): (agentos_sandbox::PortForward, agentos_sandbox::OutletRoute)| {
         let (secrets, channel) = (std::sync::Arc::clone(secrets), channel.clone());
         let report = move |host: &str| {
+            // A program may write its key as a host's name, and this note goes to the screen.
             let note = secrets.hide(&word_refused_host(host));
             channel.report_progress(agentos_tool::Progress::Note(note));
         };

@@ -278,6 +278,7 @@ impl Program {
             all.push(("RUSTUP_HOME".to_owned(), text(&rustup)));
         }
         // No standard fixes the spelling of these names: some programs read only one of them.
+        // Node's own `fetch` reads none of these variables: a program that relies on it alone sees no network at all.
         if self.has_proxy() {
             let proxy = format!("http://127.0.0.1:{PROXY}");
             for name in ["HTTPS_PROXY", "https_proxy"] {

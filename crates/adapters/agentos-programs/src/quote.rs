@@ -56,6 +56,7 @@ const FILE_PHRASES: [&str; 8] = [
 pub(crate) fn guess_lack(tail: &[u8], code: u8) -> Option<ProgramLack> {
     let text = String::from_utf8_lossy(tail).to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
+    // First: a download that failed often ends in a second error, about the file that is missing then.
     if says(&NETWORK_PHRASES) {
         return Some(ProgramLack::Network);
     }

@@ -47,6 +47,7 @@ impl LastRun {
     /// Adds the hosts that the program was refused to the failure of its run. They are often its cause, and they are not in
     /// its last line.
     pub(crate) fn explain_failure(&self, program: &Program, mut error: ToolError) -> ToolError {
+        // The first few are enough: an agent that may not reach its vendor tries its telemetry and update servers too.
         let hosts = self.lock_facts().refused_hosts.clone();
         if hosts.is_empty() {
             return error;
@@ -71,6 +72,7 @@ impl LastRun {
             .advice
             .next
             .retain(|step| !matches!(step, NextStep::AllowHosts { .. }));
+        // The hosts of a profile do not apply to a server of the user's own, so listing one there would not help.
         if !program.has_own_server {
             error.advice.next.insert(0, NextStep::AllowHosts { hosts });
         }

@@ -76,6 +76,7 @@ impl ProgramFile {
     /// Returns true if the profile says how the program is pointed at a server of the user's own.
     #[must_use]
     pub fn takes_base_url(&self) -> bool {
+        // Without any of them, the address would be ignored and the program would ask its vendor.
         self.base_url_variable.is_some()
             || !self.base_url_env.is_empty()
             || !self.base_url_args.is_empty()
@@ -85,6 +86,7 @@ impl ProgramFile {
     /// Returns true if the settings for a server of the user's own contain the model's name, so that there must be one.
     #[must_use]
     pub fn own_server_needs_model(&self) -> bool {
+        // An empty name in its place would reach the server as the name of a model.
         let values = self.base_url_env.values().chain(&self.base_url_args);
         let mut values = values.chain(self.base_url_files.values());
         values.any(|value| value.contains("{model}"))

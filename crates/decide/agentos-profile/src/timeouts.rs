@@ -44,6 +44,7 @@ pub(crate) fn pick_timeouts(
     };
     let (usual, whole_run) = (SERVER_TIMEOUTS, adapter.is_program());
     Ok(Timeouts {
+        // Not from `timeout_seconds`: the speed of a model says nothing about the network.
         connect_seconds: pick(
             "timeouts.connect_seconds",
             |file| file.timeouts?.connect_seconds,

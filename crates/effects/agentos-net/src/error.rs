@@ -118,6 +118,7 @@ impl NetError {
     }
 
     pub(crate) fn out_of_time(endpoint: &Endpoint, limit: ExceededLimit) -> Self {
+        // The value is part of the message: nobody knows the number of a limit that they did not set.
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         let (kind, message) = match limit {
             ExceededLimit::Connect(time) => (

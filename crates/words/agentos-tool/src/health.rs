@@ -200,6 +200,7 @@ impl ToolHealth {
     /// Sets the remedy if there is one.
     #[must_use]
     pub fn with_optional_fix(mut self, fix: Option<String>) -> Self {
+        // Kept if there is none, so that an earlier remedy is not lost.
         self.fix = fix.or(self.fix);
         self
     }

@@ -22,6 +22,7 @@ pub(super) async fn speaks_tls(url: &HttpUrl, deadline: &Deadline) -> bool {
 
 /// Returns true if the server answers plain HTTP.
 pub(super) async fn speaks_http(url: &HttpUrl, deadline: &Deadline) -> bool {
+    // Every version of HTTP/1 begins its answer with `HTTP/` (RFC 9112, section 4).
     peek(url, deadline).await == Some(*b"HT")
 }
 
@@ -29,6 +30,7 @@ async fn peek(url: &HttpUrl, deadline: &Deadline) -> Option<[u8; 2]> {
     let host = url.host().trim_matches(['[', ']']);
     let first = tokio::time::timeout(PATIENCE, first_bytes((host, url.port())));
     let first = deadline.await_first_byte(Instant::now(), first).await;
+    // A deadline, a timeout of ours or an error of the connection: in each case nothing is known about the protocol.
     first.ok()?.ok()?.ok()
 }
 
