@@ -11,6 +11,7 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
 use crate::render::next_step::word_hint;
+use crate::terminal::signals::{Signals, StopSignal};
 use crate::terminal::{Streams, screen};
 use crate::{codes, escape, render};
 
@@ -26,11 +27,19 @@ pub struct App {
     pub streams: Streams,
     /// Output streams.
     pub printer: Printer,
+    /// Signals that end the program.
+    pub signals: Signals,
     /// Flags of every verb.
     pub common: Common,
 }
 
 impl App {
+    /// Returns true if standard error is a terminal whose last line can be redrawn.
+    pub fn can_redraw(&self) -> bool {
+        let terminal = self.host.environment().get("TERM");
+        self.streams.stderr_is_terminal && terminal.map_or(cfg!(windows), |name| name != "dumb")
+    }
+
     /// Reports a success: a sentence for a person, or a JSON document for a program.
     ///
     /// # Errors
@@ -98,6 +107,13 @@ impl App {
         }
         self.print_paged(&text).map_err(|error| output_failed(&error))?;
         Ok(Exit::from(outcome.cause))
+    }
+
+    /// Reports that a signal stopped the verb, and what remains.
+    pub fn show_stopped(&self, remains: &str) -> Exit {
+        let name = self.signals.received().map_or("Ctrl-C", StopSignal::name);
+        self.printer.show_error(&format!("{name}: {remains}"));
+        Exit::Interrupted
     }
 
     /// Formats a diff for this screen. With a report, the margin shows how each hunk was placed.
@@ -215,6 +231,11 @@ pub fn output_failed(error: &std::io::Error) -> EffectError {
         format!("cannot write to standard output: {error}"),
         error,
     )
+}
+
+/// Creates the failure of a verb that a signal stopped before it wrote anything.
+pub fn stopped_error() -> EffectError {
+    EffectError::new(Cause::Interrupted, "interrupted", "stopped; nothing was written")
 }
 
 pub use agentos_host::usage_error;

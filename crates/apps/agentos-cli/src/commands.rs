@@ -37,6 +37,18 @@ use crate::args::policy::PolicyVerb;
 use crate::args::tool::{AuthVerb, ModelsVerb, ProfileVerb, ToolVerb};
 use crate::exit::Exit;
 
+/// Returns true if the verb's one short write is finished before a signal ends the program. Runs handle signals themselves,
+/// and other verbs write nothing that could remain half done.
+fn must_finish(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Deny(_)
+            | Verb::Recover
+            | Verb::Tool(ToolVerb::Auth(AuthVerb::Clear(_)))
+            | Verb::Evidence(EvidenceVerb::Key(KeyVerb::Rotate(_) | KeyVerb::Trust(_)))
+    )
+}
+
 /// Runs a verb and shows its failure, if any.
 pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
     // The id exists before the verb starts, so that a failure before the first record can name the same id as the
@@ -45,6 +57,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
     let Some(verb) = verb else {
         return status::show_status(app).unwrap_or_else(|error| app.show_failure(None, &error));
     };
+    let _guard = must_finish(verb).then(|| app.signals.guard_orderly());
     // For a verb that lands, a failure is shown as an outcome with the run's id, because the run may have left records.
     let (lands, done) = match verb {
         Verb::Demo(args) => (false, demo::run_demo(app, args)),

@@ -24,6 +24,7 @@ use crate::args::Cli;
 use crate::exit::Exit;
 use crate::notices::PrintedNotices;
 use crate::printer::Printer;
+use crate::terminal::signals::Signals;
 use crate::terminal::{Streams, complete};
 
 fn main() -> ExitCode {
@@ -65,14 +66,18 @@ fn main() -> ExitCode {
         .with_repository(common.repo.clone())
         .with_observer(Arc::new(PrintedNotices(printer)))
         .with_person(streams.can_ask);
+    let signals = Signals::new();
     let app = App {
         host,
         streams,
         printer,
+        signals: signals.clone(),
         common,
     };
     match read {
-        Ok(cli) => commands::run_verb(&app, cli.verb.as_ref()).into(),
+        Ok(cli) => signals
+            .run_verb(move || commands::run_verb(&app, cli.verb.as_ref()))
+            .into(),
         Err(wrong) => app.show_failure(None, &wrong.error).into(),
     }
 }

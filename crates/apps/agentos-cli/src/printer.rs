@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use anstream::AutoStream;
 
 use crate::escape;
+use crate::terminal::last_line;
 
 /// ANSI codes for the few styles used.
 pub mod style {
@@ -44,6 +45,7 @@ impl Printer {
     /// # Errors
     /// Fails if standard output cannot be written for another reason, such as a full disk.
     pub fn write_data(&self, text: &str) -> io::Result<()> {
+        last_line::end_status();
         // The stream decides about color when it is written to: callers always paint, and a pipe, `NO_COLOR` or a
         // terminal without color gets plain text.
         let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
@@ -55,6 +57,7 @@ impl Printer {
     /// # Errors
     /// Fails like [`Printer::write_data`].
     pub fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        last_line::end_status();
         // `AutoStream` would remove bytes that look like color codes, but these bytes must stay exact: `git apply`
         // reads them.
         let mut out = io::stdout().lock();
@@ -81,9 +84,7 @@ impl Printer {
 
     /// Shows an error to a person, even with `--quiet`.
     pub fn show_error(&self, text: &str) {
-        let mut out = AutoStream::new(io::stderr().lock(), AutoStream::choice(&io::stderr()));
-        // If standard error is closed, there is no other place for the message.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
+        last_line::print(text);
     }
 }
 

@@ -1,15 +1,18 @@
 //! Terminal and shell.
 //!
-//! Owns: drawing, questions and completions. Never: decides, or does the work of a run.
+//! Owns: drawing, questions, signals and completions. Never: decides, or does the work of a run.
 
 use std::io::IsTerminal;
 
+pub mod arrivals;
 pub mod complete;
 pub mod consent;
 pub mod follow;
-pub mod interrupt;
+pub mod keyboard;
+pub mod last_line;
 pub mod progress;
 pub mod screen;
+pub mod signals;
 pub mod working;
 
 /// Standard streams that a person sees.

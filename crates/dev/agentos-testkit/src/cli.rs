@@ -205,8 +205,14 @@ pub fn program(name: &str) -> Command {
 /// Sends Ctrl-C's signal to a running program; true if it was sent.
 #[must_use]
 pub fn interrupt(child: &Child) -> bool {
+    send_signal(child.id(), "INT")
+}
+
+/// Sends a signal, named as in `kill -INT`, to a process; true if it was sent.
+#[must_use]
+pub fn send_signal(process: u32, name: &str) -> bool {
     let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([&format!("-{name}"), &process.to_string()])
         .status();
     sent.is_ok_and(|status| status.success())
 }

@@ -100,7 +100,7 @@ async fn run_check(
             Err(EffectError::new(
                 Cause::Interrupted,
                 "interrupted",
-                "stopped by the user while the change was checked",
+                "stopped by the user while the change was checked; the answer is kept in the evidence",
             ))
         })
 }

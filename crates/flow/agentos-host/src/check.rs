@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use agentos_api::{NextStep, RunLimit, RunOption};
+use agentos_api::{Activity, NextStep, RunLimit, RunOption};
 use agentos_engine::ports::{Check, EffectError, TargetInfo};
 use agentos_engine::{Cause, Tried};
 use agentos_landing::{Change, FileMode};
@@ -24,6 +24,9 @@ pub struct Checker {
     copies: ExecutorCopies,
     command: String,
     run: String,
+    host: Host,
+    /// Activity of the tool, which goes on after a check that fails.
+    tool_activity: Activity,
 }
 
 impl Checker {
@@ -78,6 +81,8 @@ impl Checker {
             copies,
             command: command.clone(),
             run: run.to_owned(),
+            host: host.clone(),
+            tool_activity: tool.activity(),
         }))
     }
 
@@ -105,13 +110,19 @@ impl Check for Checker {
         let name = format!("{}.{attempt}.check", self.run);
         let copies = Box::new(self.copies.for_target(target));
         Box::pin(async move {
+            self.host.observer().on_activity(Activity::RunningCheck);
             let verdict = self
                 .trial
                 .run(&name, copies, to_candidate_files(change), progress)
                 .await;
-            verdict
+            let tried = verdict
                 .map(|verdict| self.to_tried(verdict))
-                .map_err(|error| to_check_error(&error))
+                .map_err(|error| to_check_error(&error))?;
+            if !tried.passed {
+                // The next attempt, if there is one, begins at once.
+                self.host.observer().on_activity(self.tool_activity);
+            }
+            Ok(tried)
         })
     }
 }

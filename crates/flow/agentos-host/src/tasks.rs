@@ -118,7 +118,7 @@ pub(crate) async fn run_task(
         check: checker.as_ref().map(|checker| checker as &dyn Check),
         ..make_request(run, spec, &tool, &task, &files)?
     };
-    events.send_event(RunEvent::Began(Activity::AskingTool));
+    events.send_event(RunEvent::Began(tool.activity()));
     let mut outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
     // The same proposal as in a health check, which works on this machine.
     keys::name_key_store(host, outcome.next.iter_mut());
@@ -140,7 +140,7 @@ pub(crate) async fn ask_tool(
     let (tool, task) = prepare_tool(host, session, spec)?;
     let files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
-    events.send_event(RunEvent::Began(Activity::AskingTool));
+    events.send_event(RunEvent::Began(tool.activity()));
     Ok(
         match flow::ask_once(&mut session.run_effects(), &request, events, cancel).await {
             Ok(proposed) => RunEnd::Verdict(Box::new(proposed)),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentos_api::{NextStep, Notice};
+use agentos_api::{Activity, NextStep, Notice};
 use agentos_durable::LinkRule;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, ReplayAdapter};
@@ -53,6 +53,16 @@ pub struct Tool {
     pub in_copy: bool,
     /// The ingredients of its adapter. `None` if the tool is not a server.
     pub hosting: Option<Hosting>,
+}
+
+impl Tool {
+    /// Returns the activity of a run that waits for this tool.
+    pub fn activity(&self) -> Activity {
+        match self.in_copy {
+            true => Activity::RunningProgram,
+            false => Activity::AskingTool,
+        }
+    }
 }
 
 /// Facts about a key that may be shown.

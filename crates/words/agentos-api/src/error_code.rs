@@ -209,7 +209,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("write-failed", &[8], "a file cannot be written; the landing was rolled back"),
     code("unfinished", &[8], "the commit was made, but the working tree is not completely updated yet"),
     // Stopped by the user.
-    code("interrupted", &[130], "the user stopped the run; nothing was left half written"),
+    code("interrupted", &[129, 130, 143], "the user stopped the run; nothing was left half written"),
     // Faults in AgentOS itself.
     code("second-opinion", &[1], "two independent computations of the result disagree; nothing was written"),
     code("not-approved", &[1], "the executor was given a change without approval, and refused it"),

@@ -29,17 +29,23 @@ pub enum ExitStatus {
     RepositoryState = 8,
     /// A limit or timeout was reached.
     Limit = 9,
+    /// The terminal was closed (SIGHUP).
+    // 128 + 1, as below.
+    HungUp = 129,
     /// The user stopped the program.
     // 128 + 2: the status that a shell reports for a program that SIGINT (signal 2) ended, so that scripts
     // treat a stop during a run like one before it.
     Interrupted = 130,
+    /// Another program ended this one (SIGTERM).
+    // 128 + 15.
+    Terminated = 143,
 }
 
 impl ExitStatus {
     /// Every status, for help texts and tests.
     // An array with its length: Rust cannot list the variants of an enum, and one that is missing here would be
     // missing in the help text and in the reference page.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Done,
         Self::Internal,
         Self::Usage,
@@ -50,7 +56,9 @@ impl ExitStatus {
         Self::EvidenceBroken,
         Self::RepositoryState,
         Self::Limit,
+        Self::HungUp,
         Self::Interrupted,
+        Self::Terminated,
     ];
 
     /// Returns the meaning of the status.
@@ -67,7 +75,9 @@ impl ExitStatus {
             Self::EvidenceBroken => "evidence is broken or cannot be written",
             Self::RepositoryState => "the state of the repository prevents landing",
             Self::Limit => "a limit or timeout was reached",
+            Self::HungUp => "ended because the terminal was closed (SIGHUP)",
             Self::Interrupted => "interrupted by the user",
+            Self::Terminated => "ended by SIGTERM",
         }
     }
 }

@@ -13,8 +13,12 @@ use crate::next_step::NextStep;
 pub enum Activity {
     /// The repository is searched for files that belong to the task.
     SearchingContext,
-    /// The tool is working on the task.
+    /// The tool, a model, is working on the task.
     AskingTool,
+    /// The tool, a program or an agent, is working on its copy.
+    RunningProgram,
+    /// The user's check runs on a copy that contains the change.
+    RunningCheck,
     /// The user's signing program signs the commit; it may ask for a passphrase.
     SigningCommit,
 }

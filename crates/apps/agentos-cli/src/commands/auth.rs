@@ -4,15 +4,16 @@
 
 use std::io::{IsTerminal, Read};
 
-use agentos_host::{AuthStatus, KeyCheck, key_variables};
+use agentos_host::{AuthStatus, EffectError, KeyCheck, key_variables};
 use agentos_tool::Secret;
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage_error};
+use crate::app::{App, Done, output_failed, stopped_error, usage_error};
 use crate::args::tool::{AuthClearArgs, AuthSetArgs};
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::{format_columns, next_step::word_hint};
+use crate::terminal::keyboard::{Keyboard, TypedLine};
 
 /// Maximum size of a key in bytes. Signed tokens, which some providers use, are several kilobytes long.
 const LONGEST_KEY: u64 = 64 << 10;
@@ -35,7 +36,7 @@ pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
         // A piped key is read without the flag too: password managers print to a pipe, and a prompt would wait for
         // nobody.
         None if args.stdin || !std::io::stdin().is_terminal() => piped_key()?,
-        None => typed_key(&args.provider)?,
+        None => typed_key(app, &args.provider)?,
     };
     let place = app.host.set_key(&args.provider, &key, args.store.into())?;
     let sentence = format!(
@@ -128,15 +129,20 @@ pub fn clear_key(app: &App, args: &AuthClearArgs) -> Done {
 }
 
 /// Reads a key that is typed without echo.
-fn typed_key(provider: &str) -> Result<Secret, agentos_host::EffectError> {
+fn typed_key(app: &App, provider: &str) -> Result<Secret, EffectError> {
     let prompt = format!("key of {}: ", escape::line(provider));
-    rpassword::prompt_password(prompt)
-        .map(|key| Secret::new(&key))
-        .map_err(|error| usage_error(format!("cannot read the key: {error}")))
+    let typed = Keyboard::new(&app.signals)
+        .read_hidden(&prompt)
+        .map_err(|error| usage_error(format!("cannot read the key: {error}")))?;
+    match typed {
+        TypedLine::Line(key) => Ok(Secret::new(&key)),
+        TypedLine::End => Err(usage_error("no key was typed")),
+        TypedLine::Stopped => Err(stopped_error()),
+    }
 }
 
 /// Reads a key from standard input.
-fn piped_key() -> Result<Secret, agentos_host::EffectError> {
+fn piped_key() -> Result<Secret, EffectError> {
     let mut key = String::new();
     std::io::stdin()
         .lock()

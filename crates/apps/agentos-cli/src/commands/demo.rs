@@ -34,6 +34,10 @@ pub fn run_demo(app: &App, args: &DemoArgs) -> Done {
     let demo = Demo {
         app: &enter_repository(app, &dir),
     };
+    app.signals.set_remains(format!(
+        "the demo is not complete; its folder remains: `{}`",
+        dir.display()
+    ));
     demo.create_repository(&dir)?;
     demo.print_step(&format!("A small shop in {}", dir.display()), "")?;
     let good = demo.send_recorded()?;

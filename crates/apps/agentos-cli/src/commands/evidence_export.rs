@@ -16,6 +16,8 @@ pub fn export_evidence(app: &App, args: &EvidenceExportArgs) -> Done {
         let pages: Vec<RunPage> = runs.iter().map(run_page).collect();
         page::render_page(found, &pages, args.redact)
     };
+    app.signals
+        .set_remains("the copy is not complete: remove its folder, and export again");
     let report = {
         let _working = WorkDisplay::start_on(app, "copying the evidence");
         let layout = ExportLayout {

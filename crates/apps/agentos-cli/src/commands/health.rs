@@ -10,7 +10,6 @@ use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::HealthArgs;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_health};
-use crate::terminal::interrupt::unless_interrupted;
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
@@ -46,19 +45,19 @@ pub fn check_health(app: &App, args: &HealthArgs) -> Done {
         Some(seconds) => watch_health(app, &spec, &providers, Duration::from_secs(seconds)),
         None => match check_once(app, args, &providers)? {
             Some(seen) => show_health(app, &spec, &seen?),
-            None => Ok(Exit::Interrupted),
+            None => Ok(app.show_stopped("nothing was written")),
         },
     }
 }
 
-/// Checks once. `None` if the user pressed Ctrl-C first.
+/// Checks once. `None` if a signal came first.
 fn check_once(
     app: &App,
     args: &HealthArgs,
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
     let _working = WorkDisplay::start_on(app, if args.probe { "probing" } else { "asking providers" });
-    let seen = block_on(unless_interrupted(providers.check_once()))?;
+    let seen = block_on(app.signals.unless_stopped(providers.check_once()))?;
     Ok(seen.map(|seen| seen.map(word_report)))
 }
 
@@ -105,8 +104,8 @@ fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Du
     let in_place = app.streams.stdout_is_terminal && !app.printer.json;
     let mut first = true;
     loop {
-        let Some(seen) = block_on(unless_interrupted(providers.check_once()))? else {
-            return Ok(Exit::Interrupted);
+        let Some(seen) = block_on(app.signals.unless_stopped(providers.check_once()))? else {
+            return Ok(app.show_stopped("nothing was written"));
         };
         let seen = word_report(seen?);
         if in_place {
@@ -129,9 +128,11 @@ fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Du
         }
         first = false;
         // A tokio timer can only be created inside the runtime.
-        let waited = unless_interrupted(async { tokio::time::sleep(pause).await });
+        let waited = app
+            .signals
+            .unless_stopped(async { tokio::time::sleep(pause).await });
         if block_on(waited)?.is_none() {
-            return Ok(Exit::Interrupted);
+            return Ok(app.show_stopped("nothing was written"));
         }
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Owns: the questions to the person. Never: contacts a server, or writes a key.
 
-use std::io::{BufRead, Write};
-
 use agentos_host::{EffectError, NewProfile};
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, usage_error};
+use crate::app::{App, Done, output_failed, stopped_error, usage_error};
 use crate::args::tool::ProfileInitArgs;
 use crate::escape;
 use crate::exit::Exit;
+use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
+use crate::terminal::last_line;
 
 /// JSON document about a new profile.
 #[derive(Serialize)]
@@ -79,11 +79,10 @@ fn ask_value(app: &App, what: &str, usual: Option<&str>) -> Result<Option<String
     let usual = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
     let failed = |error: std::io::Error| usage_error(format!("cannot read the answer: {error}"));
     // The question goes to standard error, because with `--print` standard output is the file.
-    let mut out = anstream::stderr().lock();
-    write!(out, "{what}{usual}: ")
-        .and_then(|()| out.flush())
-        .map_err(failed)?;
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(failed)?;
-    Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
+    last_line::print_prompt(&format!("{what}{usual}: "));
+    match Keyboard::new(&app.signals).read_line().map_err(failed)? {
+        TypedLine::Line(line) => Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty())),
+        TypedLine::End => Ok(None),
+        TypedLine::Stopped => Err(stopped_error()),
+    }
 }

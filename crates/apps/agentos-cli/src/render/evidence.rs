@@ -40,7 +40,13 @@ pub fn describe_ending(run: &RunSummary, now: &Timestamp) -> String {
         (None, Some(code), _) => without_change(run, code, now),
         (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => "dry run".to_owned(),
         (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
-        (None, None, last) => last.as_str().replace('_', " "),
+        // A question to a tool ends with the verdict on its call; any other run ends with a receipt or a refusal.
+        (None, None, RecordKind::ToolResult) if run.verb.as_deref() == Some("tool run") => {
+            "answered".to_owned()
+        }
+        // `deny` begins no run of its own and records only the answer.
+        (None, None, RecordKind::Consent) if run.verb.is_none() => "answered a request".to_owned(),
+        (None, None, _) => "did not end".to_owned(),
     }
 }
 
@@ -50,8 +56,8 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
         (Some(answer), _, _) => answer.clone(),
         (None, Some(until), _) if until.as_str() > now.as_str() => "waiting".to_owned(),
         (None, Some(_), _) => "expired".to_owned(),
-        // The code `declined` is a person's decision and needs no further word.
-        (None, None, _) if code == "declined" => return code.to_owned(),
+        // These codes are decisions of a person and need no further word.
+        (None, None, _) if matches!(code, "declined" | "interrupted") => return code.to_owned(),
         (None, None, Some(outcome)) => outcome.replace('-', " "),
         (None, None, None) => "refused".to_owned(),
     };

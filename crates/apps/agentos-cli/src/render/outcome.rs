@@ -142,7 +142,8 @@ fn format_headline(outcome: &Outcome) -> String {
             format!("{}{code} by policy\n", paint(style::BAD, "denied"))
         }
         OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
-        OutcomeKind::ConsentNeeded if outcome.code.as_deref() == Some("declined") => {
+        // The message says that the request stays open, or that the change was declined, and nothing is left to add.
+        OutcomeKind::ConsentNeeded if matches!(outcome.code.as_deref(), Some("declined" | "interrupted")) => {
             format!("{}\n", paint(style::WARN, &message))
         }
         OutcomeKind::ConsentNeeded => {

@@ -2,8 +2,7 @@
 //!
 //! Owns: the question and its screen. Never: treats silence as consent, or hides a reason.
 
-use std::io::{self, BufRead, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Write};
 
 use agentos_host::Decision;
 use agentos_landing::Change;
@@ -12,7 +11,10 @@ use agentos_pager::PagerProgram;
 use crate::escape;
 use crate::printer::{paint, style};
 use crate::render;
+use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
+use crate::terminal::last_line;
 use crate::terminal::screen::{self, ScreenSize};
+use crate::terminal::signals::Signals;
 
 /// Question for consent, as the person sees it.
 pub struct ConsentScreen<'a> {
@@ -26,33 +28,55 @@ pub struct ConsentScreen<'a> {
     pub writes: &'a str,
     /// Size of the screen.
     pub size: ScreenSize,
-    /// True while a pager owns the terminal.
-    pub is_paging: &'a AtomicBool,
+    /// Signals that end the question.
+    pub signals: &'a Signals,
     /// Pager for long text. `None` if this screen shows it page by page.
     pub pager: Option<PagerProgram>,
 }
 
-/// Asks the person on standard input. Returns false if the question cannot be asked.
-pub fn ask_consent(screen: &ConsentScreen<'_>) -> bool {
-    let asked = screen.ask_until_answered(&mut io::stdin().lock(), &mut anstream::stderr().lock());
-    asked.unwrap_or(false)
+/// A person's answer to the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonAnswer {
+    /// The change may land.
+    Yes,
+    /// The change may not land.
+    No,
+    /// The person closed the terminal or ended the program: the question stays open.
+    Unanswered,
+}
+
+/// Asks the person on standard input.
+pub fn ask_consent(screen: &ConsentScreen<'_>) -> PersonAnswer {
+    // The status line would be drawn over the question.
+    last_line::end_status();
+    let mut keyboard = Keyboard::new(screen.signals);
+    // Not a locked stream: another thread prints the last words of the program if a signal ends it.
+    let asked = screen.ask_until_answered(&mut keyboard, &mut anstream::stderr());
+    // A terminal that cannot be read has nobody in front of it.
+    asked.unwrap_or(PersonAnswer::Unanswered)
 }
 
 impl ConsentScreen<'_> {
-    /// Asks until there is an answer. The end of the input counts as no.
-    fn ask_until_answered(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
+    /// Asks until there is an answer, or nobody is left to give one.
+    fn ask_until_answered(
+        &self,
+        input: &mut dyn LineSource,
+        out: &mut dyn Write,
+    ) -> io::Result<PersonAnswer> {
         out.write_all(self.format_summary().as_bytes())?;
         loop {
             out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
             out.flush()?;
-            // The end of input is a closed terminal or an empty pipe, and neither is a person who agrees.
+            // The end of input is a closed terminal, which is no person who agrees, and none who declines.
             let Some(word) = read_word(input)? else {
-                return Ok(false);
+                // The terminal has shown `^C` or `^D` in the middle of the question, so the next text needs a new line.
+                out.write_all(b"\n")?;
+                return Ok(PersonAnswer::Unanswered);
             };
             match word.as_str() {
-                "y" | "yes" => return Ok(true),
+                "y" | "yes" => return Ok(PersonAnswer::Yes),
                 // An empty line is a no: a person who only presses Enter has not read the question.
-                "n" | "no" | "" => return Ok(false),
+                "n" | "no" | "" => return Ok(PersonAnswer::No),
                 "s" | "show" => {
                     let diff = String::from_utf8_lossy(self.change.canonical_diff());
                     let text = render::diff::format_diff(&diff, self.size.width, None);
@@ -98,15 +122,13 @@ impl ConsentScreen<'_> {
     }
 
     /// Shows text in the pager if it is longer than the screen, or page by page if there is no pager.
-    fn show_pages(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
+    fn show_pages(&self, text: &str, input: &mut dyn LineSource, out: &mut dyn Write) -> io::Result<()> {
         let lines: Vec<&str> = text.lines().collect();
         // One line of the screen is needed for the prompt.
         let screen = self.size.height.saturating_sub(1).max(1);
         let pager = self.pager.as_ref().filter(|_| lines.len() > screen);
         if let Some(pager) = pager {
-            self.is_paging.store(true, Ordering::SeqCst);
-            let shown = screen::show_in_pager(pager, text);
-            self.is_paging.store(false, Ordering::SeqCst);
+            let shown = screen::show_in_pager(self.signals, pager, text);
             // A pager that cannot start must not keep the person from seeing the change, so the text is shown page by
             // page below.
             if shown.is_ok() {
@@ -133,11 +155,12 @@ impl ConsentScreen<'_> {
     }
 }
 
-/// Reads a line in lower case. `None` at the end of the input.
-fn read_word(input: &mut dyn BufRead) -> io::Result<Option<String>> {
-    let mut line = String::new();
-    let read = input.read_line(&mut line)?;
-    Ok((read > 0).then(|| line.trim().to_ascii_lowercase()))
+/// Reads a line in lower case. `None` at the end of the input, and after a signal.
+fn read_word(input: &mut dyn LineSource) -> io::Result<Option<String>> {
+    Ok(match input.read_line()? {
+        TypedLine::Line(line) => Some(line.trim().to_ascii_lowercase()),
+        TypedLine::End | TypedLine::Stopped => None,
+    })
 }
 
 #[cfg(test)]
@@ -148,9 +171,10 @@ mod tests {
     use agentos_tool::{Enforcement, ExecutionMode};
 
     use super::*;
+    use crate::terminal::keyboard::TextLines;
 
-    /// What a person sees who types these lines, without colours, and whether it is a yes.
-    fn typed(lines: &str) -> (bool, String) {
+    /// What a person sees who types these lines, without colours, and the answer.
+    fn typed(lines: &str) -> (PersonAnswer, String) {
         let file = |path: &str, new: &str| {
             let path = RepoPath::new(path).unwrap();
             (path, None, Some(FileState::regular(new.as_bytes())))
@@ -183,12 +207,12 @@ mod tests {
                 height: 10,
                 width: 80,
             },
-            is_paging: &AtomicBool::new(false),
+            signals: &Signals::new(),
             pager: None,
         };
         let mut out = Vec::new();
         let yes = screen
-            .ask_until_answered(&mut lines.as_bytes(), &mut out)
+            .ask_until_answered(&mut TextLines(lines.lines()), &mut out)
             .unwrap();
         (
             yes,
@@ -198,16 +222,17 @@ mod tests {
 
     #[test]
     fn only_a_yes_is_a_yes() {
+        use PersonAnswer::{No, Unanswered, Yes};
         for (lines, expected) in [
-            ("y\n", true),
-            ("YES\n", true),
-            ("s\n\n\ny\n", true),
-            ("what\ny\n", true),
-            ("n\n", false),
-            ("\n", false),
-            ("", false),
-            ("s\n", false),
-            ("maybe\n", false),
+            ("y\n", Yes),
+            ("YES\n", Yes),
+            ("s\n\n\ny\n", Yes),
+            ("what\ny\n", Yes),
+            ("n\n", No),
+            ("\n", No),
+            ("", Unanswered),
+            ("s\n", Unanswered),
+            ("maybe\n", Unanswered),
         ] {
             assert_eq!(typed(lines).0, expected, "{lines:?}");
         }

@@ -1,66 +1,86 @@
 //! Display of a run on the terminal, from its first event to its end.
 //!
-//! Owns: the display of each event, and Ctrl-C during the run. Never: does the work of a run.
+//! Owns: the display of each event, and the words about a run that a signal stops. Never: does the work of a run.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use agentos_host::{
-    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, HostObserver, Notice, RunControl,
-    RunEnd, RunEvent, RunHandle, RunSpec, RunWork, block_on,
+    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, HostObserver, Notice, RunEnd,
+    RunEvent, RunHandle, RunSpec, RunWork, TaskSpec, block_on,
 };
 
-use super::consent::{self, ConsentScreen};
-use super::interrupt::{InterruptKey, on_interrupt};
+use super::consent::{self, ConsentScreen, PersonAnswer};
 use super::progress::RunDisplay;
 use super::screen;
-use super::working::WorkDisplay;
+use super::signals::Signals;
+use super::working::LongWork;
 use crate::app::App;
 use crate::notices::{self, PrintedNotices};
 use crate::render;
+
+/// Time after which a run that ends slowly is explained.
+const SLOW_END: Duration = Duration::from_secs(1);
 
 /// Starts a run and follows it to its end.
 ///
 /// # Errors
 /// Fails if the run cannot begin.
 pub fn follow_run(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
-    let display = RunDisplay::new(app);
+    let id = spec.id.clone();
+    let ended = follow_to_end(app, spec)?;
+    if let Some(id) = id {
+        app.signals.set_remains(format!(
+            "the run has ended; `agentos evidence show {id}` shows it"
+        ));
+    }
+    if let (Some(signal), RunEnd::Outcome(run)) = (app.signals.received(), &ended)
+        && run.outcome.is_done()
+    {
+        let note = format!(
+            "{} came while the change landed, so the landing was finished",
+            signal.name()
+        );
+        app.printer.show_note(&note);
+    }
+    Ok(ended)
+}
+
+fn follow_to_end(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
     let asks_person = spec.consent == ConsentMode::Person;
-    if asks_tool || asks_person || matches!(display, RunDisplay::Terminal(_)) {
+    if asks_tool || asks_person || app.streams.stderr_is_terminal {
+        let check = check_command(&spec.work);
         let handle = app.host.start_run(spec)?;
-        return block_on(show_run(app, handle, display))?;
+        let _guard = app.signals.guard_run(handle.control());
+        return block_on(show_run(app, handle, check))?;
     }
-    // A landing without a terminal takes milliseconds, so nothing is drawn, and Ctrl-C may end the process as usual until a
-    // signing program starts.
+    // A landing without a terminal takes milliseconds, so nothing is drawn.
     let (run, control) = app.host.prepare_run(spec);
+    let _guard = app.signals.guard_run(control);
     run.finish(Arc::new(PipedRun {
         notices: PrintedNotices(app.printer),
-        control,
     }))
+}
+
+/// Returns the command of the user's check. Empty if there is none.
+fn check_command(work: &RunWork) -> String {
+    let check = match work {
+        RunWork::Task(TaskSpec { check, .. }) => check.as_ref(),
+        RunWork::Question(_) | RunWork::Answer(_) | RunWork::Approval { .. } | RunWork::Undo { .. } => None,
+    };
+    check.map(|check| check.command.clone()).unwrap_or_default()
 }
 
 /// Observer of a run without a terminal, on the caller's thread.
 struct PipedRun {
     notices: PrintedNotices,
-    control: RunControl,
 }
 
 impl HostObserver for PipedRun {
     fn on_notice(&self, notice: Notice) {
         self.notices.on_notice(notice);
-    }
-
-    fn on_activity(&self, activity: Activity) {
-        match activity {
-            // A signing program may wait for a passphrase or a card, so from here on Ctrl-C must end the run in order
-            // and not this process alone.
-            Activity::SigningCommit => {
-                let control = self.control.clone();
-                on_interrupt(move || control.cancel());
-            }
-            Activity::SearchingContext | Activity::AskingTool => {}
-        }
     }
 }
 
@@ -78,85 +98,62 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn show_run(app: &App, mut handle: RunHandle, mut display: RunDisplay) -> Result<RunEnd, EffectError> {
+async fn show_run(app: &App, mut handle: RunHandle, check: String) -> Result<RunEnd, EffectError> {
     let control = handle.control();
-    let mut key = InterruptKey::new();
-    let mut searching = None;
-    let mut is_stopped = false;
+    let mut display = RunDisplay::new(app);
+    let mut slow_end = pin!(wait_slow_end(&app.signals));
+    let mut is_explained = false;
     loop {
         let event = tokio::select! {
-            // The key is polled first: a tool that streams fast always has an event ready.
-            biased;
-            // The run is asked to stop and followed to its end, because it still has to record the refusal and remove
-            // its copy.
-            () = key.wait_pressed(), if !is_stopped => {
-                is_stopped = true;
-                control.cancel();
+            event = handle.events().next() => event,
+            () = &mut slow_end, if !is_explained => {
+                is_explained = true;
+                app.printer
+                    .show_note("stopping; what has begun is finished or taken back. A second Ctrl-C ends at once");
                 continue;
             }
-            event = handle.events().next() => event,
         };
         let Some(event) = event else { break };
-        // Records are written while the search goes on. Any other event means that it has ended, so its status line is
-        // removed before the next text.
-        searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
         match event {
-            RunEvent::Began(Activity::SearchingContext) => {
-                searching = Some(WorkDisplay::start_on(app, "searching the repository"));
-            }
-            RunEvent::Began(Activity::AskingTool) => display.start_answer(),
-            RunEvent::Began(Activity::SigningCommit) => {}
-            RunEvent::Notice(notice) => {
-                display.print_above(|| notices::print_notice(app.printer, &notice));
-            }
+            RunEvent::Began(activity) => match activity {
+                Activity::SearchingContext => display.start_work(LongWork::Other("searching the repository")),
+                Activity::AskingTool => display.start_work(LongWork::Model),
+                Activity::RunningProgram => display.start_work(LongWork::Program),
+                Activity::RunningCheck => display.start_work(LongWork::Check(check.clone())),
+                // A signing program may ask for a passphrase on the terminal.
+                Activity::SigningCommit => display.finish_work(),
+            },
+            RunEvent::Notice(notice) => notices::print_notice(app.printer, &notice),
             RunEvent::ContextFound(found) => {
-                app.printer.show_note(&render::context::summarize_context(&found))
+                display.finish_work();
+                app.printer.show_note(&render::context::summarize_context(&found));
             }
             RunEvent::Progress(progress) => display.show_progress(progress),
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
-                // The status line is redrawn by a timer and would overwrite the question.
-                display.finish_answer();
-                match put_question(app, requested, &mut key).await {
+                display.finish_work();
+                // Nothing else happens in a run that waits for its answer. A signal stops the run and ends the question.
+                match ask_person(app, &requested) {
                     Some(answer) => control.answer(answer),
-                    None => {
-                        is_stopped = true;
-                        control.cancel();
-                    }
+                    None => control.cancel(),
                 }
             }
         }
     }
-    display.finish_answer();
+    display.finish_work();
     handle.outcome().await
 }
 
-/// Asks the person at the terminal. `None` if the person pressed Ctrl-C instead of answering. In a pager, the pager handles
-/// the key.
-async fn put_question(
-    app: &App,
-    requested: Arc<ConsentRequested>,
-    key: &mut InterruptKey,
-) -> Option<ConsentAnswer> {
-    let is_paging = Arc::new(AtomicBool::new(false));
-    let (asker, paging) = (app.clone(), Arc::clone(&is_paging));
-    // Reading standard input cannot be cancelled, so a thread waits for the line. It ends with the process.
-    let mut answer = tokio::task::spawn_blocking(move || ask_person(&asker, &requested, &paging));
-    loop {
-        tokio::select! {
-            answered = &mut answer => return answered.ok(),
-            () = key.wait_pressed() => if !is_paging.load(Ordering::SeqCst) {
-                // The terminal has shown `^C` in the middle of the question, so the next text needs a new line.
-                app.printer.show_error("");
-                return None;
-            }
-        }
-    }
+/// Waits until a run that a signal stopped takes long to end.
+async fn wait_slow_end(signals: &Signals) {
+    signals.wait_stop().await;
+    tokio::time::sleep(SLOW_END).await;
 }
 
-fn ask_person(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> ConsentAnswer {
+/// Asks the person at the terminal. `None` if the question stays open.
+fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> {
     let screen = ConsentScreen {
-        is_paging,
+        signals: &app.signals,
         change: &requested.change,
         decision: &requested.decision,
         target: &requested.hashes.target_ref,
@@ -165,14 +162,9 @@ fn ask_person(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -
         // A missing pager is reported when long output needs it. The question can be asked without one.
         pager: screen::find_pager(app).ok().flatten(),
     };
-    let hashes = Box::new(requested.hashes.clone());
-    if consent::ask_consent(&screen) {
-        ConsentAnswer::Yes {
-            hashes,
-            who: app.host.environment().user_name(),
-            how: "terminal".to_owned(),
-        }
-    } else {
-        ConsentAnswer::No { hashes }
+    match consent::ask_consent(&screen) {
+        PersonAnswer::Yes => Some(requested.yes(app.host.environment().user_name(), "terminal")),
+        PersonAnswer::No => Some(requested.no()),
+        PersonAnswer::Unanswered => None,
     }
 }

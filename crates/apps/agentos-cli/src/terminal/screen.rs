@@ -12,7 +12,8 @@ use anstream::{AutoStream, ColorChoice};
 use crate::app::App;
 use crate::escape;
 use crate::render::next_step::word_hint;
-use crate::terminal::interrupt::on_interrupt;
+use crate::terminal::last_line;
+use crate::terminal::signals::Signals;
 
 /// Size that is assumed if the terminal does not report one.
 const USUAL: ScreenSize = ScreenSize {
@@ -91,9 +92,9 @@ pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
 ///
 /// # Errors
 /// Fails if the pager cannot be started.
-pub fn show_in_pager(pager: &PagerProgram, text: &str) -> Result<(), PagerError> {
-    // In a pager, Ctrl-C is a command of the pager. If it ended this process, the pager would be left alone with the terminal.
-    on_interrupt(|| {});
+pub fn show_in_pager(signals: &Signals, pager: &PagerProgram, text: &str) -> Result<(), PagerError> {
+    last_line::end_status();
+    let _guard = signals.guard_pager();
     match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => pager.show_text(anstream::adapter::strip_str(text).to_string().as_bytes()),
         ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => pager.show_text(text.as_bytes()),
@@ -111,7 +112,7 @@ impl App {
             return self.printer.write_data(text);
         }
         let shown = find_pager(self).and_then(|pager| match pager {
-            Some(pager) => show_in_pager(&pager, text).map(|()| true),
+            Some(pager) => show_in_pager(&self.signals, &pager, text).map(|()| true),
             None => Ok(false),
         });
         match shown {

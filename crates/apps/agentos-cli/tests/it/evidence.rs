@@ -340,7 +340,7 @@ fn the_list_says_how_each_run_ended() {
         [
             "approved: protected-path",
             "denied: protected-path",
-            "consent",
+            "answered a request",
             "refused: no-diff",
             "failed: bad-branch-name",
             "nothing to do: empty"

@@ -67,6 +67,7 @@ mod reference;
 mod schemas;
 mod secrets;
 mod shell;
+mod signals;
 mod signing;
 mod start;
 mod support;
