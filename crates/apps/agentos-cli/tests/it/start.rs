@@ -3,6 +3,7 @@
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::TestRepo;
+use agentos_testkit::server::closed_port;
 use serde_json::Value;
 
 use crate::support::{
@@ -240,6 +241,7 @@ fn init_proposes_what_it_finds_and_writes_when_told_to() {
         .in_dir(repo.path())
         .env("AGENTOS_VLLM_BASE_URL", format!("{}/v1", server.url()))
         .env("GEMINI_API_KEY", "not-for-eyes");
+    let cli = without_servers(cli, &["vllm"]);
     let before = state(&repo);
     // Nobody can be asked here: it is shown and not written.
     let output = cli.run(&["init", "--json"]).unwrap();
@@ -330,4 +332,16 @@ fn init_takes_the_provider_and_the_preset_that_are_named() {
     "#);
     let output = run_in(&repo, &["init", "--offline", "--provider", "olama"]);
     assert_eq!(output.code, Some(2), "{output}");
+}
+
+/// The program in a world where no local server answers, except the named ones: on a developer's machine, real servers
+/// may run on their usual ports.
+fn without_servers(cli: Cli, except: &[&str]) -> Cli {
+    let closed = closed_port().unwrap();
+    ["llamacpp", "lmstudio", "ollama", "vllm"]
+        .into_iter()
+        .filter(|name| !except.contains(name))
+        .fold(cli, |cli, name| {
+            cli.env(format!("AGENTOS_{}_BASE_URL", name.to_uppercase()), &closed)
+        })
 }
