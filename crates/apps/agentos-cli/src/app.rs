@@ -11,6 +11,7 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
 use crate::render::next_step::word_hint;
+use crate::render::run_ids::shorten_runs;
 use crate::terminal::signals::{Signals, StopSignal};
 use crate::terminal::{Streams, screen};
 use crate::{codes, escape, render};
@@ -50,7 +51,7 @@ impl App {
                 .write_json(document)
                 .map_err(|error| output_failed(&error))?;
         } else {
-            self.printer.show_note(sentence);
+            self.printer.show_note(&shorten_runs(sentence));
         }
         Ok(Exit::Done)
     }
@@ -100,7 +101,7 @@ impl App {
         if self.printer.json {
             return self.show_outcome(outcome);
         }
-        let mut text = render::outcome::format_outcome(&word_outcome(outcome), true);
+        let mut text = shorten_runs(&render::outcome::format_outcome(&word_outcome(outcome), true));
         if let Some(diff) = diff {
             text.push('\n');
             text.push_str(&self.format_diff(diff, outcome.report.as_ref()));
@@ -124,6 +125,7 @@ impl App {
 
     /// Shows text. `--quiet` hides it only for a success: the reason for a refusal is always shown.
     fn show_text(&self, text: &str, done: bool) {
+        let text = &shorten_runs(text);
         // With `--quiet` a refusal would otherwise end with an exit code and no reason.
         if done {
             self.printer.show_note(text);
@@ -169,7 +171,7 @@ impl App {
                 escape::line(hint)
             ));
         }
-        self.printer.show_error(&text);
+        self.printer.show_error(&shorten_runs(&text));
         Exit::from(error.cause)
     }
 }

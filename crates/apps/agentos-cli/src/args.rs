@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod examples;
 pub mod land;
 pub mod policy;
+pub mod record;
 pub mod shell;
 pub mod start;
 pub mod tool;
@@ -129,6 +130,8 @@ pub enum Verb {
     /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),
+    /// List earlier runs, newest first, one line each
+    Log(record::LogArgs),
     /// Consent to a run that waits for a person and land it, or list all waiting runs
     Approve(land::ApproveArgs),
     /// Decline a run that waits for a person

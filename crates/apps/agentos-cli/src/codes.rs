@@ -22,7 +22,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("no-folder", "create it, or name another folder"),
     ("no-such-file", "name a committed file, relative to the current folder"),
     ("no-runs", "run `agentos apply` or `agentos run` first"),
-    ("nothing-to-undo", "`agentos evidence list` shows all runs"),
+    ("nothing-to-undo", "`agentos log` shows the runs"),
     ("unknown-revision", "`git log` shows the commits"),
     ("bad-branch-name", "choose another name"),
     // Policy and consent.

@@ -15,6 +15,7 @@ pub mod evidence_key;
 pub mod evidence_replay;
 pub mod health;
 pub mod init;
+pub mod log;
 pub mod man;
 pub mod models;
 pub mod policy;
@@ -71,6 +72,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
             approve::answer_request(app, args, &run),
         ),
         Verb::Deny(args) => (false, approve::deny_request(app, args)),
+        Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Recover => (false, recover::recover_landing(app)),
         Verb::Undo(args) => (true, undo::undo_run(app, args, &run)),
         Verb::Policy(PolicyVerb::Init(args)) => (!args.print, policy::init_policy(app, args, &run)),

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod health;
 pub mod init;
+pub mod log;
 pub mod next_step;
 pub mod outcome;
 pub mod page;
@@ -15,7 +16,9 @@ pub mod policy;
 pub mod reference;
 pub mod report;
 pub mod result;
+pub mod run_ids;
 pub mod status;
+pub mod when;
 
 /// Returns a number with its noun, as in `1 file` and `2 files`.
 pub fn count_noun(count: u64, noun: &str) -> String {

@@ -11,6 +11,10 @@ use regex::{Error, Regex};
 const PATTERNS: &[(&str, &str)] = &[
     (r"\b\d{8}T\d{6}Z-[0-9a-f]{8}\b", "[RUN]"),
     (
+        r"\b(runs?|approve|deny|undo|show) (`?)[0-9a-f]{8}\b",
+        "${1} ${2}[RUN]",
+    ),
+    (
         r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d|\b)",
         "[TIME]",
     ),
@@ -88,6 +92,8 @@ mod tests {
             .path(Path::new("/tmp/.tmpAbCd12/repo"), "[REPO]");
         let cases = [
             ("run 20261121T091400Z-1a2b3c4d done", "run [RUN] done"),
+            ("`agentos approve 1a2b3c4d`", "`agentos approve [RUN]`"),
+            ("run `1a2b3c4d` landed", "run `[RUN]` landed"),
             ("at 2026-11-21T09:14:00.123Z.", "at [TIME]."),
             ("commit 0123456789abcdef0123456789abcdef01234567", "commit [OID]"),
             ("landed as 1a2b3c4 on main", "landed as [ID] on main"),

@@ -171,17 +171,25 @@ impl<'a> LineView<'a> {
     /// When the body is not valid JSON.
     pub fn build_record(&self) -> Result<Record, EvidenceError> {
         Ok(Record {
+            body: self.parse_body()?,
+            ..self.build_header()
+        })
+    }
+
+    /// Builds the record with a null body, for readers that need none of it.
+    pub fn build_header(&self) -> Record {
+        Record {
             v: self.form.version_number(),
             seq: self.seq,
             ts: self.ts.to_owned(),
             run: self.run.to_owned(),
             kind: self.kind,
-            body: self.parse_body()?,
+            body: Value::Null,
             body_salt: self.sealed.map(|(salt, _)| salt.to_owned()),
             body_sha256: self.sealed.map(|(_, stated)| stated.to_owned()),
             prev: self.prev.to_owned(),
             hash: self.hash.to_owned(),
-        })
+        }
     }
 }
 

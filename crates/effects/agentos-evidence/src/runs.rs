@@ -21,6 +21,8 @@ use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 #[derive(Debug)]
 pub struct RecordIter {
     lines: Option<TapeLines>,
+    /// Kinds whose bodies are parsed. The body of another record is null.
+    reads_body: fn(RecordKind) -> bool,
 }
 
 /// End of a tape at one moment.
@@ -48,6 +50,12 @@ pub struct RunSummary {
     /// Configured model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// First line of the task, shortened to 200 characters. Left out if the run failed before it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Branch or other ref that the change was made for, without `refs/heads/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Last decision of the policy: `allow`, `ask` or `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
@@ -55,6 +63,9 @@ pub struct RunSummary {
     pub paths: Vec<String>,
     /// True if the end of the run is signed. The signature is checked by the verification, not here.
     pub signed: bool,
+    /// True if the run came to its end: only a run that was killed, or still works, has no checkpoint.
+    #[serde(default)]
+    pub ended_in_order: bool,
     /// Time of the first record.
     pub began: String,
     /// Time of the last record.
@@ -89,8 +100,14 @@ impl Store {
     /// # Errors
     /// When the tape cannot be opened. A missing tape is no error and has no records.
     pub fn records(&self) -> Result<RecordIter, EvidenceError> {
+        self.records_with(|_| true)
+    }
+
+    /// Reads all records, and parses the bodies of some kinds only.
+    fn records_with(&self, reads_body: fn(RecordKind) -> bool) -> Result<RecordIter, EvidenceError> {
         Ok(RecordIter {
             lines: TapeLines::open(self)?,
+            reads_body,
         })
     }
 
@@ -122,29 +139,11 @@ impl Store {
         let mut order: Vec<RunSummary> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut answers = RequestAnswers::default();
-        for record in self.records()? {
+        for record in self.records_with(is_summarised)? {
             let record = record?;
             let at = *places.entry(record.run.clone()).or_insert(order.len());
             if at == order.len() {
-                order.push(RunSummary {
-                    run: record.run.clone(),
-                    verb: None,
-                    provider: None,
-                    model: None,
-                    decision: None,
-                    paths: Vec::new(),
-                    signed: false,
-                    began: record.ts.clone(),
-                    ended: record.ts.clone(),
-                    records: 0,
-                    last: record.kind,
-                    commit: None,
-                    writes: None,
-                    code: None,
-                    outcome: None,
-                    asked_until: None,
-                    answered: None,
-                });
+                order.push(RunSummary::begin(&record));
             }
             // The run that left the request began earlier, so its summary exists already.
             if let Some((of, answer)) = answers.answered_run(&record)
@@ -196,7 +195,57 @@ impl RequestAnswers {
     }
 }
 
+/// Returns whether a summary has facts from the bodies of this kind.
+fn is_summarised(kind: RecordKind) -> bool {
+    match kind {
+        RecordKind::Task
+        | RecordKind::Landing
+        | RecordKind::Decision
+        | RecordKind::Consent
+        | RecordKind::Receipt
+        | RecordKind::Refusal
+        | RecordKind::Checkpoint => true,
+        RecordKind::Attempt
+        | RecordKind::Answer
+        | RecordKind::ToolResult
+        | RecordKind::Boundary
+        | RecordKind::Check
+        | RecordKind::Intent
+        | RecordKind::Undo
+        | RecordKind::Recovered => false,
+    }
+}
+
+/// Most characters of a task in a summary.
+const LONGEST_TITLE: usize = 200;
+
 impl RunSummary {
+    /// Makes the summary of a run without any facts of its first record.
+    fn begin(record: &Record) -> Self {
+        Self {
+            run: record.run.clone(),
+            verb: None,
+            provider: None,
+            model: None,
+            task: None,
+            branch: None,
+            decision: None,
+            paths: Vec::new(),
+            signed: false,
+            ended_in_order: false,
+            began: record.ts.clone(),
+            ended: record.ts.clone(),
+            records: 0,
+            last: record.kind,
+            commit: None,
+            writes: None,
+            code: None,
+            outcome: None,
+            asked_until: None,
+            answered: None,
+        }
+    }
+
     fn add_record(&mut self, record: &Record) {
         let text = |pointer: &str| record.body.pointer(pointer)?.as_str().map(str::to_owned);
         match record.kind {
@@ -204,6 +253,11 @@ impl RunSummary {
                 self.verb = text("/verb");
                 self.provider = text("/provider");
                 self.model = text("/model");
+                let title = text("/instruction").unwrap_or_default();
+                let title = title.lines().map(str::trim).find(|line| !line.is_empty());
+                self.task = title.map(|line| line.chars().take(LONGEST_TITLE).collect());
+                let target = text("/target/refname");
+                self.branch = target.map(|name| name.trim_start_matches("refs/heads/").to_owned());
             }
             RecordKind::Landing => {
                 let files = record.body.pointer("/report/files").and_then(Value::as_array);
@@ -226,7 +280,10 @@ impl RunSummary {
             }
             RecordKind::Consent => self.asked_until = text("/request/expires").or(self.asked_until.take()),
             // A checkpoint without a key says why it is not signed.
-            RecordKind::Checkpoint => self.signed = text("/key").is_some(),
+            RecordKind::Checkpoint => {
+                self.signed = text("/key").is_some();
+                self.ended_in_order = true;
+            }
             RecordKind::Attempt
             | RecordKind::Answer
             | RecordKind::ToolResult
@@ -248,7 +305,10 @@ impl Iterator for RecordIter {
         let item = match lines.next() {
             Ok(None) => return None,
             Ok(Some(line)) => match LineView::parse_line(line.text()) {
-                Some(view) if line.is_whole() => view.build_record(),
+                Some(view) if line.is_whole() => match (self.reads_body)(view.kind) {
+                    true => view.build_record(),
+                    false => Ok(view.build_header()),
+                },
                 Some(_) | None => Err(EvidenceError::BrokenRecord { line: lines.count }),
             },
             Err(error) => Err(error),

@@ -17,6 +17,13 @@ pub struct Identity {
     pub email: String,
 }
 
+/// Returns the difference of local time from UTC in minutes, as `TZ` and the machine's settings have it now.
+#[must_use]
+pub fn local_offset_minutes() -> i32 {
+    // libgit2 asks the C library, which reads `TZ` and the zone files. Only an empty name makes this fail.
+    git2::Signature::now("local", "time").map_or(0, |now| now.when().offset_minutes())
+}
+
 /// Author and committer of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorship {

@@ -64,7 +64,7 @@ pub use error::{
 };
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
-pub use identity::{Authorship, Identity, IdentityEnv};
+pub use identity::{Authorship, Identity, IdentityEnv, local_offset_minutes};
 pub use land::LandPlan;
 pub use measure::Measurement;
 pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};

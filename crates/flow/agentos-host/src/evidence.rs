@@ -18,8 +18,10 @@ use serde::Serialize;
 use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
+use crate::run_log::{LoggedRun, log_run};
+use crate::run_ref::find_run;
 use crate::tape::evidence_error;
-use crate::{evidence_key, files, repository};
+use crate::{clock, evidence_key, files, repository};
 
 /// The output of `agentos evidence list --json`.
 #[derive(Serialize, JsonSchema)]
@@ -72,9 +74,9 @@ impl Host {
         open_store(self)?.runs().map_err(|error| evidence_error(&error))
     }
 
-    /// Lists the ids of the newest runs, the newest first. The list is empty if they cannot be read. Creates no folder.
+    /// Lists the newest runs, the newest first. The list is empty if they cannot be read. Creates no folder.
     #[must_use]
-    pub fn newest_runs(&self, most: usize) -> Vec<String> {
+    pub fn newest_runs(&self, most: usize) -> Vec<LoggedRun> {
         // Shell completion calls this, where an error would only disturb the line that is typed.
         let Ok(repo) = repository::open(self) else {
             return Vec::new();
@@ -86,17 +88,18 @@ impl Host {
         let runs = Store::open(&dir)
             .and_then(|store| store.runs())
             .unwrap_or_default();
-        runs.into_iter().rev().take(most).map(|run| run.run).collect()
+        let newest = runs.iter().rev().take(most);
+        newest.map(|run| log_run(run, &clock::now())).collect()
     }
 
-    /// Reads the records of a run, of the newest if none is named. Returns its id with them.
+    /// Reads the records of the run that a reference names, of the newest if there is none. Returns its id with them.
     ///
     /// # Errors
     /// If there is no such run, or the tape cannot be read.
     pub fn run_records(&self, run: Option<&str>) -> Result<(String, Vec<Record>), EffectError> {
         let store = open_store(self)?;
         let run = match run {
-            Some(run) => run.to_owned(),
+            Some(reference) => find_run(&store, reference, None)?,
             None => newest_run_id(&store)?,
         };
         let records = store.run(&run).map_err(|error| evidence_error(&error))?;

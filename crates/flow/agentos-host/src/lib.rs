@@ -47,6 +47,8 @@ mod requests;
 mod rules;
 mod run;
 mod run_end;
+mod run_log;
+mod run_ref;
 mod runtime;
 mod sample;
 mod schema_text;
@@ -79,7 +81,7 @@ pub use agentos_engine::run::{JudgedCall, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
 pub use agentos_engine::{Cause, Outcome, OutcomeKind, Tried};
 pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
-pub use agentos_executor::{Recovered, RecoveryOutcome};
+pub use agentos_executor::{Recovered, RecoveryOutcome, local_offset_minutes};
 pub use agentos_landing::Change;
 pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
@@ -120,6 +122,7 @@ pub use rules::{
 };
 pub use run::{ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
 pub use run_end::{RunEnd, RunOutcome};
+pub use run_log::{LogFilter, LoggedRun, ResultKind, RunLog, RunResult, log_run};
 pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};

@@ -12,6 +12,7 @@ use agentos_landing::{Base, Change};
 use crate::evidence::{newest_run_id, open_store};
 use crate::host::Host;
 use crate::repository::{self, exec_error, repo_error};
+use crate::run_ref::find_run;
 use crate::tape::{TapeReader, evidence_error};
 
 impl Host {
@@ -22,7 +23,11 @@ impl Host {
     pub fn replay_runs(&self, run: Option<&str>, on_run: &dyn Fn()) -> Result<ReplayReport, EffectError> {
         let repo = repository::open(self)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
-        evidence_replay::replay_runs(&TapeReader(&store), &RepositoryObjects(&repo), run, on_run)
+        let run = run
+            .map(|reference| find_run(&store, reference, None))
+            .transpose()?;
+        let objects = RepositoryObjects(&repo);
+        evidence_replay::replay_runs(&TapeReader(&store), &objects, run.as_deref(), on_run)
     }
 
     /// Returns the run that began last.

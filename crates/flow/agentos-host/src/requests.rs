@@ -16,6 +16,7 @@ use crate::evidence::open_store;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::run_end::RunEnd;
+use crate::run_ref::find_run;
 use crate::session::Session;
 use crate::tape::TapeReader;
 
@@ -56,9 +57,10 @@ pub(crate) async fn approve_request(
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let user = consents.then(|| host.environment().user_name());
+    let id = find_run(session.store(), id, Some(run))?;
     let mut ports = session.revisit_ports();
     let (effects, tape) = (&mut ports.effects, ports.tape);
-    let landed = open_requests::approve_request(effects, tape, run, id, user.as_deref(), cancel);
+    let landed = open_requests::approve_request(effects, tape, run, &id, user.as_deref(), cancel);
     Ok(landed.await?.into())
 }
 
@@ -76,7 +78,9 @@ impl Host {
     /// # Errors
     /// If it is not open, or its change is not on the tape.
     pub fn open_request(&self, run: &str) -> Result<(OpenRequest, Vec<u8>), EffectError> {
-        open_requests::read_open(&TapeReader(&open_store(self)?), run, &clock::now())
+        let store = open_store(self)?;
+        let run = find_run(&store, run, None)?;
+        open_requests::read_open(&TapeReader(&store), &run, &clock::now())
     }
 
     /// Closes a request for good, because the person `who` declines it.
@@ -88,12 +92,13 @@ impl Host {
         let options = SessionOptions::writing_nothing();
         // The no is a run of its own, with records and a signed end. There is nothing more to ask.
         let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
-        let no = open_requests::deny_request(&mut ports.effects, ports.tape, request, who)?;
+        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who)?;
         session.seal_run(self);
         Ok(DeniedRequest {
             version: 1,
-            run: request.to_owned(),
+            run: request,
             who: no.who,
             when: no.when,
         })

@@ -22,6 +22,7 @@ use crate::models::ModelList;
 use crate::providers::ToolList;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
+use crate::run_log::RunLog;
 use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
 use crate::status::StatusReport;
@@ -94,6 +95,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("receipt", generate_schema::<Receipt>),
     ("recover", generate_schema::<RecoverReport>),
     ("run-event", generate_schema::<EventReport>),
+    ("run-log", generate_schema::<RunLog>),
     ("status", generate_schema::<StatusReport>),
     ("tool-conform", generate_schema::<ToolConform>),
     ("tool-health", generate_schema::<HealthReport>),

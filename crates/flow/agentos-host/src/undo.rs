@@ -10,6 +10,7 @@ use agentos_tool::RunId;
 
 use crate::repository::{RepositoryPort, exec_error, receipt_files, repo_error};
 use crate::run_end::RunEnd;
+use crate::run_ref::find_run;
 use crate::session::Session;
 
 /// Undoes the landing of the named run, or of the last one that wrote something.
@@ -23,8 +24,14 @@ pub(crate) async fn undo_run(
     is_dry: bool,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
+    let named = named.map(|reference| find_run(session.store(), reference, Some(run)));
+    let named = named.transpose()?;
     let mut ports = session.revisit_ports();
-    let order = UndoOrder { run, named, is_dry };
+    let order = UndoOrder {
+        run,
+        named: named.as_deref(),
+        is_dry,
+    };
     let undone = undo::undo_run(&mut ports.effects, ports.tape, ports.history, &order, cancel);
     Ok(undone.await?.into())
 }

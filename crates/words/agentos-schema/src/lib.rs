@@ -75,6 +75,8 @@ pub enum SchemaName {
     Recover,
     /// Event of a run, as a service streams it.
     RunEvent,
+    /// Output of `log`.
+    RunLog,
     /// Output of `agentos` without a verb.
     Status,
     /// Output of `tool conform`.
@@ -126,6 +128,7 @@ impl SchemaName {
         Self::Receipt,
         Self::Recover,
         Self::RunEvent,
+        Self::RunLog,
         Self::Status,
         Self::ToolConform,
         Self::ToolHealth,
@@ -180,6 +183,7 @@ impl SchemaName {
             Self::Receipt => "receipt",
             Self::Recover => "recover",
             Self::RunEvent => "run-event",
+            Self::RunLog => "run-log",
             Self::Status => "status",
             Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
@@ -241,6 +245,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),
         SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
+        SchemaName::RunLog => include_str!("../schemas/run-log.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
         SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),

@@ -44,6 +44,21 @@ impl RunId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the short id, for people: the random part.
+    #[must_use]
+    pub fn short_id(&self) -> &str {
+        short_run(&self.0)
+    }
+}
+
+/// Returns the short id of a run, for people: the random part of `TIME-RANDOM`. An id of another form is returned whole.
+#[must_use]
+pub fn short_run(id: &str) -> &str {
+    match id.rsplit_once('-') {
+        Some((_, random)) if random.len() == 8 && random.bytes().all(|b| b.is_ascii_hexdigit()) => random,
+        Some(_) | None => id,
+    }
 }
 
 impl fmt::Display for RunId {
@@ -163,6 +178,13 @@ mod tests {
             assert_eq!(RunId::parse(bad), None, "{bad}");
         }
         assert!(RunId::parse("20261121T091400Z-00001a2b").is_some());
+        for (id, short) in [
+            ("20261121T091400Z-00001a2b", "00001a2b"),
+            ("r-1", "r-1"),
+            ("run", "run"),
+        ] {
+            assert_eq!(short_run(id), short);
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use capabilities::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
 pub use constrain::{Constrain, edits_schema};
 pub use forms::{SecretForms, SecretStream};
 pub use health::{ErrorCategory, HealthStatus, ToolHealth};
-pub use id::{Endpoint, RunId, Timestamp, TimestampError};
+pub use id::{Endpoint, RunId, Timestamp, TimestampError, short_run};
 pub use key_obstacle::KeyObstacle;
 pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{TokenPrices, format_dollars};

@@ -11,7 +11,7 @@ use super::tool::StoreArg;
 /// Verbs of `evidence`.
 #[derive(Debug, Subcommand)]
 pub enum EvidenceVerb {
-    /// List the runs of a repository, newest last
+    /// List the runs of a repository, newest first (with `--json`, newest last)
     List(EvidenceListArgs),
     /// Show the records of one run, station by station
     Show(EvidenceShowArgs),
@@ -116,7 +116,7 @@ pub enum DecisionArg {
 /// Arguments of `evidence replay`.
 #[derive(Debug, Args)]
 pub struct EvidenceReplayArgs {
-    /// Id of the run [default: the newest run]
+    /// Run; `agentos log --help` lists the forms [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Replay every run
@@ -138,7 +138,7 @@ pub struct EvidenceExportArgs {
 /// Arguments of `evidence show`.
 #[derive(Debug, Args)]
 pub struct EvidenceShowArgs {
-    /// Id of the run [default: the newest run]
+    /// Run; `agentos log --help` lists the forms [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 }

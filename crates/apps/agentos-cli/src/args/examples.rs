@@ -57,6 +57,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "log",
+        &[
+            "agentos log",
+            "agentos log --waiting",
+            "agentos log --grep parser --landed -n 5",
+        ],
+    ),
+    (
         "approve",
         &[
             "agentos approve",
@@ -64,7 +72,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos approve RUN --yes",
         ],
     ),
-    ("deny", &["agentos deny RUN", "agentos deny RUN --json"]),
+    ("deny", &["agentos deny RUN", "agentos deny @ --json"]),
     ("undo", &["agentos undo", "agentos undo RUN --dry-run"]),
     ("recover", &["agentos recover", "agentos recover --json"]),
     (
@@ -414,7 +422,7 @@ mod tests {
         Usage: agentos undo [OPTIONS] [RUN]
 
         Arguments:
-          [RUN]  Id of the run to undo [default: the last landed run]
+          [RUN]  Run to undo; `agentos log --help` lists the forms [default: the last landed run]
 
         Options:
               --policy <FILE>  Add a policy file that further restricts what is allowed; can be repeated

@@ -158,7 +158,7 @@ pub struct UndoArgs {
     /// Add a policy file that further restricts what is allowed; can be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
-    /// Id of the run to undo [default: the last landed run]
+    /// Run to undo; `agentos log --help` lists the forms [default: the last landed run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Consent if policy asks for it; a deny stays a deny
@@ -176,7 +176,7 @@ pub struct UndoArgs {
                         the target of the request; if one of them has changed since, nothing lands."
 )]
 pub struct ApproveArgs {
-    /// Id of the run that requested consent
+    /// Run that requested consent; `agentos log --help` lists the forms
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Print the change as a diff and leave the request open
@@ -193,7 +193,7 @@ pub struct ApproveArgs {
 /// Arguments of `deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// Id of the run that requested consent
+    /// Run that requested consent; `agentos log --help` lists the forms
     #[arg(value_name = "RUN")]
     pub run: String,
 }

@@ -7,8 +7,10 @@ use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed};
 use crate::args::land::{ApproveArgs, DenyArgs};
+use crate::escape;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::run_ids::shorten_runs;
 use crate::terminal::follow::{consent_mode, follow_run};
 
 /// Lands the change of an open request, shows it, or lists all open requests.
@@ -67,7 +69,8 @@ fn list_requests(app: &App) -> Done {
             .iter()
             .map(render::outcome::format_request)
             .collect::<String>();
-        app.print_paged(&lines).map_err(|error| output_failed(&error))?;
+        app.print_paged(&shorten_runs(&lines))
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
@@ -78,7 +81,10 @@ pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
         .host
         .deny_request(&args.run, &app.host.environment().user_name())?;
     app.report_success(
-        &format!("run {} was declined; nothing was landed", args.run),
+        &format!(
+            "run {} was declined; nothing was landed",
+            escape::line(&denied.run)
+        ),
         &denied,
     )
 }

@@ -2,10 +2,13 @@
 //!
 //! Owns: the selection of runs. Never: changes the tape.
 
-use agentos_host::{RunList, RunRecords, RunSummary, StatsReport, VerifySpec, before_now, now};
+use agentos_host::{
+    LoggedRun, RunList, RunRecords, RunSummary, StatsReport, VerifySpec, before_now, log_run,
+};
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
+use crate::commands::log::layout_of;
 use crate::exit::Exit;
 use crate::render;
 use crate::terminal::working::WorkDisplay;
@@ -18,7 +21,8 @@ pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
     let since = args.since.as_deref().map(parse_since).transpose()?;
     runs.retain(|run| passes_filters(run, args, since.as_deref()));
     // The list is oldest first, and the limit keeps the newest runs.
-    runs.drain(..runs.len().saturating_sub(args.limit as usize));
+    let left_out = runs.len().saturating_sub(args.limit as usize);
+    runs.drain(..left_out);
     if app.printer.json {
         app.printer
             .write_json(&RunList {
@@ -33,8 +37,16 @@ pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
         app.printer
             .show_note("there are no runs yet; `agentos apply` and `agentos run` record evidence");
     } else {
-        app.print_paged(&render::evidence::format_runs(&runs, &now()))
+        let layout = layout_of(app);
+        let newest = runs.iter().rev();
+        let newest: Vec<LoggedRun> = newest.map(|run| log_run(run, &layout.now)).collect();
+        app.print_paged(&render::log::format_log(&newest, &layout))
             .map_err(|error| output_failed(&error))?;
+        if left_out > 0 {
+            let count = render::count_noun(left_out as u64, "older run");
+            app.printer
+                .show_note(&format!("{count} not shown; `-n N` shows more"));
+        }
     }
     Ok(Exit::Done)
 }

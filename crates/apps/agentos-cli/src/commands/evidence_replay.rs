@@ -3,6 +3,7 @@
 //! Owns: the display of differences, and the exit status. Never: replays a run itself.
 
 use agentos_host::{Cause, ReplayReport, ReplayStatus};
+use agentos_tool::short_run;
 
 use crate::app::{App, Done, output_failed};
 use crate::args::evidence::EvidenceReplayArgs;
@@ -51,7 +52,7 @@ fn format_replay(report: &ReplayReport, one: bool) -> String {
         out.push_str(&format!(
             "{} {}  {}\n",
             paint(paint_as, word),
-            escape::line(&run.run),
+            escape::line(short_run(&run.run)),
             escape::line(&details)
         ));
         for difference in &run.differences {

@@ -2,10 +2,9 @@
 //!
 //! Owns: the message outside a repository. Never: writes.
 
-use agentos_host::now;
-
 use crate::app::{App, Done, output_failed};
 use crate::args::full_command;
+use crate::commands::log::layout_of;
 use crate::exit::Exit;
 use crate::render::{
     self,
@@ -37,7 +36,7 @@ pub fn show_status(app: &App) -> Done {
             .write_data(&full_command().render_help().ansi().to_string())
     } else {
         app.printer
-            .write_data(&render::status::format_status(&report, &now()))
+            .write_data(&render::status::format_status(&report, &layout_of(app)))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

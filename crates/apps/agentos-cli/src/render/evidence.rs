@@ -1,68 +1,15 @@
-//! Evidence as text for people: the list of runs, the records of one run, the verification.
+//! Evidence as text for people: the records of one run, statistics, the verification.
 //!
 //! Owns: the selection of facts from a record. Never: relies on a record's shape; a missing fact is omitted.
 
 use agentos_api::normalize_code;
-use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
-use agentos_tool::{Timestamp, format_dollars};
+use agentos_host::{ProviderStats, Record, RecordKind, Tampering, VerifyReport};
+use agentos_tool::format_dollars;
 use serde_json::Value;
 
 use super::{count_noun, format_columns};
 use crate::escape;
 use crate::printer::{paint, style};
-
-/// Returns a table with a line for each run. `now` decides whether an open request has expired.
-pub fn format_runs(runs: &[RunSummary], now: &Timestamp) -> String {
-    let mut rows = vec![vec![
-        "RUN".to_owned(),
-        "BEGAN".to_owned(),
-        "RECORDS".to_owned(),
-        "BY".to_owned(),
-        "ENDED WITH".to_owned(),
-    ]];
-    for run in runs {
-        rows.push(vec![
-            escape::line(&run.run),
-            // RFC 3339 without fractions and zone: the evidence always uses UTC.
-            escape::line(run.began.get(..19).unwrap_or(&run.began)),
-            run.records.to_string(),
-            escape::line(run.provider.as_deref().unwrap_or("-")),
-            escape::line(&describe_ending(run, now)),
-        ]);
-    }
-    format_columns(&rows)
-}
-
-/// Returns the end of a run in a few words. The caller must escape the text.
-pub fn describe_ending(run: &RunSummary, now: &Timestamp) -> String {
-    match (&run.commit, &run.code, run.last) {
-        (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-        (None, Some(code), _) => without_change(run, code, now),
-        (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => "dry run".to_owned(),
-        (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
-        // A question to a tool ends with the verdict on its call; any other run ends with a receipt or a refusal.
-        (None, None, RecordKind::ToolResult) if run.verb.as_deref() == Some("tool run") => {
-            "answered".to_owned()
-        }
-        // `deny` begins no run of its own and records only the answer.
-        (None, None, RecordKind::Consent) if run.verb.is_none() => "answered a request".to_owned(),
-        (None, None, _) => "did not end".to_owned(),
-    }
-}
-
-/// Returns the end of a run that landed nothing.
-fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
-    let how = match (&run.answered, &run.asked_until, &run.outcome) {
-        (Some(answer), _, _) => answer.clone(),
-        (None, Some(until), _) if until.as_str() > now.as_str() => "waiting".to_owned(),
-        (None, Some(_), _) => "expired".to_owned(),
-        // These codes are decisions of a person and need no further word.
-        (None, None, _) if matches!(code, "declined" | "interrupted") => return code.to_owned(),
-        (None, None, Some(outcome)) => outcome.replace('-', " "),
-        (None, None, None) => "refused".to_owned(),
-    };
-    format!("{how}: {code}")
-}
 
 /// Returns the records of one run, one line each.
 pub fn format_records(records: &[Record]) -> String {

@@ -115,7 +115,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             "create a key with `agentos evidence key rotate --store file`".into()
         }
         NextStep::ShowTranscript => "`agentos evidence show` has its output".into(),
-        NextStep::ListRuns => "`agentos evidence list` shows the runs".into(),
+        NextStep::ListRuns => "`agentos log` shows the runs".into(),
         NextStep::ListRequests => "`agentos approve` lists the runs that wait".into(),
         NextStep::NameExport => "name a folder that `agentos evidence export --out` created".into(),
         NextStep::SetKey { provider, in_file } => word_key(provider.as_deref(), *in_file).into(),
@@ -175,7 +175,7 @@ fn word_hosts(hosts: &[String]) -> &'static str {
 
 fn word_answer(run: &str) -> String {
     format!(
-        "review it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` declines it"
+        "review it with `agentos approve {run} --show`, then land it without `--show`, or decline it with `agentos deny`"
     )
 }
 

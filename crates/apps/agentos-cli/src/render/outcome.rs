@@ -46,7 +46,15 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
             escape::line(hint)
         ));
     }
-    let mut about = format!("  run {}", outcome.run);
+    // The next step of a run that waits names the run already.
+    let is_named = outcome
+        .hint
+        .as_ref()
+        .is_some_and(|hint| hint.contains(outcome.run.as_str()));
+    let mut about = match is_named {
+        true => String::new(),
+        false => format!("  run {}", outcome.run),
+    };
     if let Some(result) = &outcome.result {
         about.push_str(&super::result::describe_call(result));
     }
@@ -60,7 +68,9 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
             cost.unwrap_or_default()
         ));
     }
-    out.push_str(&paint(style::DIM, &format!("{about}\n")));
+    if !about.is_empty() {
+        out.push_str(&paint(style::DIM, &format!("{about}\n")));
+    }
     out
 }
 

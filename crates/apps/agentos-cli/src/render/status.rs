@@ -2,16 +2,18 @@
 //!
 //! Owns: the wording. Never: reads the repository.
 
-use agentos_tool::Timestamp;
+use agentos_tool::short_run;
 
 use super::format_columns;
+use super::log::{LogLayout, describe_result};
+use super::when::format_when;
 use crate::commands::tool_list::describe_broken;
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport};
+use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport, log_run};
 
 /// Returns the report as lines with a label each.
-pub fn format_status(report: &StatusReport, now: &Timestamp) -> String {
+pub fn format_status(report: &StatusReport, layout: &LogLayout) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(repository) = &report.repository {
         add_repository(repository, &mut rows);
@@ -49,14 +51,13 @@ pub fn format_status(report: &StatusReport, now: &Timestamp) -> String {
         )),
     }
     if let Some(run) = &report.last_run {
-        let end = super::evidence::describe_ending(run, now);
-        let began = run.began.get(..19).unwrap_or(&run.began);
-        // A run that failed before it began has no record of its verb.
-        let verb = run
-            .verb
-            .as_ref()
-            .map_or_else(String::new, |verb| format!("{verb}, "));
-        rows.push(("last run", escape::line(&format!("{verb}{began}: {end}"))));
+        let run = log_run(run, &layout.now);
+        let when = format_when(&run.began, &layout.now, layout.offset_minutes);
+        let end = describe_result(&run.result);
+        // A run that failed before it began has no record of its task.
+        let task = run.task.map_or_else(String::new, |task| format!("; {task}"));
+        let text = escape::line(&format!("{} {when}: {end}{task}", run.short));
+        rows.push(("last run", text));
     }
     if report.waiting > 0 {
         rows.push(("waiting", format!("{} for a person's consent", report.waiting)));
@@ -88,7 +89,10 @@ fn add_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, S
         },
     ));
     if let Some(run) = &repository.unfinished {
-        let text = format!("the landing of run {} was interrupted", escape::line(run));
+        let text = format!(
+            "the landing of run {} was interrupted",
+            escape::line(short_run(run))
+        );
         rows.push(("unfinished", paint(style::WARN, &text)));
     }
     if let Some(obstacle) = &repository.obstacle {

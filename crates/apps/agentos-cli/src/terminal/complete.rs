@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use agentos_host::{Environment, Host};
+use agentos_host::{Environment, Host, LoggedRun};
 use clap::Command;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -14,6 +14,7 @@ use clap_complete::engine::{
 use clap_complete::env::CompleteEnv;
 
 use crate::args::full_command;
+use crate::escape;
 
 /// Name of the program in completion scripts.
 pub const PROGRAM: &str = "agentos";
@@ -37,7 +38,7 @@ fn with_candidates(command: Command) -> Command {
     command
         .mut_args(|argument| match argument.get_id().as_str() {
             "provider" | "providers" => argument.add(ArgValueCandidates::new(list_providers)),
-            "run" => argument.add(ArgValueCandidates::new(list_runs)),
+            "run" => argument.add(ArgValueCompleter::new(list_runs)),
             "policy" => argument.add(ArgValueCompleter::new(list_policies)),
             _ => argument,
         })
@@ -70,11 +71,21 @@ fn list_policies(typed: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-fn list_runs() -> Vec<CompletionCandidate> {
+/// Returns the newest runs by their short ids, or by whole ids if one is being typed.
+fn list_runs(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = typed.to_string_lossy();
     let runs = open_host()
         .map(|host| host.newest_runs(MOST_RUNS))
         .unwrap_or_default();
-    runs.into_iter().map(CompletionCandidate::new).collect()
+    let candidate = |run: LoggedRun| {
+        let id = [run.short, run.run]
+            .into_iter()
+            .find(|id| id.starts_with(&*begun))?;
+        // A shell shows the help beside the id. What a tape contains could hold control characters.
+        let task = run.task.map(|task| escape::line(&task).into());
+        Some(CompletionCandidate::new(id).help(task))
+    };
+    runs.into_iter().filter_map(candidate).collect()
 }
 
 /// Creates a host without an observer, so that nothing is printed between the completions.

@@ -98,8 +98,7 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
       .github/workflows/ci.yml
         + hunk 1: the whole file
       ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
-      next: review it with `agentos approve --show [RUN]`; `agentos approve [RUN]` lands it, `agentos deny [RUN]` declines it
-      run [RUN]
+      next: review it with `agentos approve [RUN] --show`, then land it without `--show`, or decline it with `agentos deny`
     ");
     let output = pipe_in(&repo, &["apply", "-", "--yes"], WORKFLOW_EDIT);
     assert_eq!(output.code, Some(0), "{output}");

@@ -156,7 +156,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: choose another name
     approve no-such-run
       error [usage] there is no run `no-such-run` on the tape
-        next: `agentos evidence list` shows the runs
+        next: `agentos log` shows the runs
     demo --dir src
       error [usage] `src` already exists
         next: name a folder that does not exist yet
@@ -165,7 +165,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: create it first
     deny no-such-run
       error [usage] there is no run `no-such-run` on the tape
-        next: `agentos evidence list` shows the runs
+        next: `agentos log` shows the runs
     diff normalize fix.md --base no-such-commit
       error [unknown-revision] `no-such-commit` names no commit here
         next: `git log` shows the commits
@@ -183,7 +183,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: write it as in `2026-11-21` or `2days`
     evidence show no-such-run
       error [usage] there is no run `no-such-run` on the tape
-        next: `agentos evidence list` shows the runs
+        next: `agentos log` shows the runs
     evidence verify --commit no-such-commit
       error [unknown-revision] `no-such-commit` names no commit here
         next: `git log` shows the commits
@@ -273,10 +273,10 @@ fn every_failure_says_what_where_and_what_next() {
         next: leave `--read` and `--share` out
     undo
       error [nothing-to-undo] no run has landed anything here yet
-        next: `agentos evidence list` shows all runs
+        next: `agentos log` shows the runs
     undo no-such-run
       error [usage] there is no run `no-such-run` on the tape
-        next: `agentos evidence list` shows the runs
+        next: `agentos log` shows the runs
     --repo no-such-folder policy show
       error [not-a-repository] `[REPO]/no-such-folder` is not in a git repository
         next: change to a repository, or name one with `--repo DIR`

@@ -315,18 +315,21 @@ fn the_list_says_how_each_run_ended() {
         .as_str()
         .unwrap()
         .to_owned();
+    // Of each run that landed nothing, the newest first.
     let endings = || -> Vec<String> {
         let list = run_in(&repo, &["evidence", "list"]).stdout;
-        let lines = list.lines().skip(1);
-        lines
-            .map(|line| line.rsplit("  ").next().unwrap().trim().to_owned())
-            .filter(|end| !end.starts_with("commit "))
+        let head = list.lines().next().unwrap_or_default();
+        let (from, to) = (head.find("RESULT").unwrap(), head.find("FILES").unwrap());
+        let cells = list.lines().skip(1).filter_map(|line| line.get(from..to));
+        cells
+            .map(|cell| cell.trim().to_owned())
+            .filter(|end| !end.starts_with("landed "))
             .collect()
     };
-    assert_eq!(endings(), ["waiting: protected-path"]);
+    assert_eq!(endings(), ["waits for you"]);
     let output = run_in(&repo, &["approve", &asked]);
     assert_eq!(output.code, Some(0), "{output}");
-    assert_eq!(endings(), ["approved: protected-path"]);
+    assert_eq!(endings(), ["approved later"]);
     let other = WORKFLOW_EDIT.replace("ci.yml", "other.yml");
     pipe_in(&repo, &["apply", "--json"], &other);
     let open = run_in(&repo, &["approve", "--json"]).json().unwrap();
@@ -338,12 +341,12 @@ fn the_list_says_how_each_run_ended() {
     assert_eq!(
         endings(),
         [
-            "approved: protected-path",
-            "denied: protected-path",
-            "answered a request",
-            "refused: no-diff",
-            "failed: bad-branch-name",
-            "nothing to do: empty"
+            "nothing to do",
+            "failed bad-branch-name",
+            "refused no-diff",
+            "ended",
+            "declined",
+            "approved later"
         ]
     );
 }

@@ -64,6 +64,7 @@ mod providers;
 mod readme;
 mod recover;
 mod reference;
+mod run_log;
 mod schemas;
 mod secrets;
 mod shell;

@@ -44,6 +44,12 @@ fn a_line_completes_to_verbs_providers_and_runs() {
         [run]
     );
     assert_eq!(offered(repo.path(), &["agentos", "undo", typed]), [run]);
+    // The short id is what people see.
+    let short = run.rsplit_once('-').unwrap().1;
+    for typed in ["", &short[..3]] {
+        let found = offered(repo.path(), &["agentos", "undo", typed]);
+        assert!(found.iter().any(|id| id == short), "{found:?}");
+    }
 }
 
 #[test]

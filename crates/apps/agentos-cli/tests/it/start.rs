@@ -64,7 +64,7 @@ fn a_repository_that_cannot_take_a_change_says_so_first() {
     let shown = run_in(&repo, &[]).stdout;
     let last = shown.lines().find(|line| line.starts_with("last run")).unwrap();
     assert!(
-        last.ends_with(": refused: detached-head") && !last.contains("run,") && !last.contains("apply"),
+        last.ends_with(": refused detached-head") && !last.contains("run,") && !last.contains("apply"),
         "{last}"
     );
 

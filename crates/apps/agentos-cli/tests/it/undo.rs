@@ -1,6 +1,7 @@
 //! `agentos undo`: what comes back, where, and what cannot.
 
 use agentos_testkit::repo::{TestRepo, make_link};
+use agentos_tool::short_run;
 
 use crate::support::{LIB, LIB_FIXED, SLOPPY_FIX, agentos, pipe_in, run_in, small_repo};
 
@@ -314,7 +315,10 @@ fn an_undo_says_what_it_takes_back_and_that_it_undoes_an_undo() {
     let said = first_line(&run_in(&repo, &["undo", "--dry-run"]));
     assert_eq!(
         said,
-        format!("1 file would land on main; nothing was written; would undo run {first} (commit {commit})")
+        format!(
+            "1 file would land on main; nothing was written; would undo run {} (commit {commit})",
+            short_run(&first)
+        )
     );
     let undone = run_in(&repo, &["undo", "--json"]).json().unwrap();
     let second = run_of(&undone);
@@ -328,8 +332,10 @@ fn an_undo_says_what_it_takes_back_and_that_it_undoes_an_undo() {
     assert_eq!(
         said,
         format!(
-            "landed 1 file on main as {now}; undoes run {second} (commit {by}); this undoes an undo: it lands the \
-             change of run {first} again"
+            "landed 1 file on main as {now}; undoes run {} (commit {by}); this undoes an undo: it lands the \
+             change of run {} again",
+            short_run(&second),
+            short_run(&first)
         )
     );
 }
@@ -348,7 +354,7 @@ fn a_landing_that_is_gone_from_the_history_is_named() {
         (
             &"empty".into(),
             &format!(
-                "this was to undo run {run}, whose commit {commit} is on no branch any more; `agentos evidence list` \
+                "this was to undo run {run}, whose commit {commit} is on no branch any more; `agentos log` \
                  shows the runs; name another run with `agentos undo RUN`"
             )
             .into()

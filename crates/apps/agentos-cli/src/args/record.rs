@@ -1,0 +1,36 @@
+//! Arguments of the verbs that show earlier runs.
+//!
+//! Owns: the names, flags and help of `log`. Never: reads a tape.
+
+use clap::Args;
+
+/// Ways in which every verb accepts a run, for the end of the help.
+const RUN_REFERENCES: &str = "A verb that takes a RUN accepts `@` (the last run), `@-` or `@~2` (one before it), the short id that `agentos log` shows, the beginning\n\
+                                  of an id, or a commit that a run made.";
+
+/// Arguments of `log`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_REFERENCES)]
+pub struct LogArgs {
+    /// Show at most this many runs, the newest ones
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    /// Show only runs whose task or files contain this text; upper and lower case are equal
+    #[arg(short, long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// Show only runs for this branch
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Show only runs of this provider
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Show only runs that landed a change; with `--refused` or `--waiting`, those as well
+    #[arg(long)]
+    pub landed: bool,
+    /// Show only runs whose change was refused or denied
+    #[arg(long)]
+    pub refused: bool,
+    /// Show only runs that wait for a person's consent
+    #[arg(long)]
+    pub waiting: bool,
+}
