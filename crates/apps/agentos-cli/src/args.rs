@@ -132,6 +132,8 @@ pub enum Verb {
     Diff(land::DiffVerb),
     /// List earlier runs, newest first, one line each
     Log(record::LogArgs),
+    /// Show an earlier run: task, answer, files, decision and result, or one of its texts
+    Show(record::ShowArgs),
     /// Consent to a run that waits for a person and land it, or list all waiting runs
     Approve(land::ApproveArgs),
     /// Decline a run that waits for a person

@@ -44,7 +44,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("bad-key", "set the key again; it may contain a line break"),
     ("setup", "see the message for the cause"),
     ("no-program", "install it, or name it by its absolute path"),
-    ("exit-code", "`agentos evidence show` has its output; `--read PATH` lets it read more files"),
+    ("exit-code", "`agentos show --output` prints its output; `--read PATH` lets it read more files"),
     ("out-of-time", "allow more time with `--timeout SECONDS`"),
     ("no-answer", "fix what the tool reports"),
     ("protocol", "`agentos tool conform -- COMMAND`"),

@@ -24,6 +24,7 @@ pub mod profile_init;
 pub mod recover;
 pub mod run;
 pub mod schema;
+pub mod show;
 pub mod status;
 pub mod tool_conform;
 pub mod tool_list;
@@ -73,6 +74,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         ),
         Verb::Deny(args) => (false, approve::deny_request(app, args)),
         Verb::Log(args) => (false, log::show_log(app, args)),
+        Verb::Show(args) => (false, show::show_run(app, args)),
         Verb::Recover => (false, recover::recover_landing(app)),
         Verb::Undo(args) => (true, undo::undo_run(app, args, &run)),
         Verb::Policy(PolicyVerb::Init(args)) => (!args.print, policy::init_policy(app, args, &run)),

@@ -18,6 +18,7 @@ pub mod report;
 pub mod result;
 pub mod run_ids;
 pub mod status;
+pub mod story;
 pub mod when;
 
 /// Returns a number with its noun, as in `1 file` and `2 files`.

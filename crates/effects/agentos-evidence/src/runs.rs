@@ -253,6 +253,7 @@ impl RunSummary {
                 self.verb = text("/verb");
                 self.provider = text("/provider");
                 self.model = text("/model");
+                // Only a title: a task can be a page long, and a list of runs holds all of them in memory.
                 let title = text("/instruction").unwrap_or_default();
                 let title = title.lines().map(str::trim).find(|line| !line.is_empty());
                 self.task = title.map(|line| line.chars().take(LONGEST_TITLE).collect());
@@ -306,6 +307,7 @@ impl Iterator for RecordIter {
             Ok(None) => return None,
             Ok(Some(line)) => match LineView::parse_line(line.text()) {
                 Some(view) if line.is_whole() => match (self.reads_body)(view.kind) {
+                    // Parsing bodies takes most of the time, and a tape has many that a reader does not need.
                     true => view.build_record(),
                     false => Ok(view.build_header()),
                 },

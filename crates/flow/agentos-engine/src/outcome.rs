@@ -84,6 +84,9 @@ pub struct Outcome {
     pub withheld: Vec<Withheld>,
     /// The verdict on the tool's last call. `None` for `apply` and `undo`.
     pub result: Option<ToolResult>,
+    /// Last lines of the output of the tool, a program or agent, if its last answer did not land; untrusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output: Vec<String>,
     /// The result of the user's check. `None` if nothing was checked.
     pub check: Option<Tried>,
     /// Attempts made by the tool; 0 when there was no tool.
@@ -124,6 +127,7 @@ impl Outcome {
             decision: None,
             withheld: Vec::new(),
             result: None,
+            output: Vec::new(),
             check: None,
             attempts: 0,
             cost_micro_usd: None,

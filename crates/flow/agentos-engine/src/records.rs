@@ -289,6 +289,11 @@ pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError
     Ok(clean_value(record)?.to_string())
 }
 
+/// Returns lines of text without secrets.
+pub(crate) fn clean_lines(lines: &[String]) -> Result<Vec<String>, EffectError> {
+    serde_json::from_value(clean_value(&lines)?).map_err(|error| no_json_error(&error))
+}
+
 /// Returns a record as JSON without secrets.
 fn clean_value<T: Serialize>(record: &T) -> Result<Value, EffectError> {
     agentos_evidence::remove_secrets(parse_json(&to_json(record)?)?)

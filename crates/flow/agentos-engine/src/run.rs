@@ -34,7 +34,7 @@ use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{CHECK_STALE, Proposal, RunEffects, begin_run, close, record_answer, settle};
-use crate::transcript::TranscriptRecorder;
+use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
 use crate::{Cause, Outcome, OutcomeKind};
 
@@ -53,6 +53,8 @@ pub struct JudgedCall {
     pub error: Option<ToolError>,
     /// The change that the answer means, and its target. `None` if it does not land.
     pub candidate: Option<(TargetInfo, Change)>,
+    /// Last lines of the tool's output besides its answer; untrusted.
+    pub output: Vec<String>,
 }
 
 /// Asks the tool once and judges the answer; lands nothing.
@@ -118,6 +120,7 @@ async fn propose_change(
         context,
         error,
         candidate: change.map(|change| (target, change)),
+        output: transcript.as_deref().map_or(Ok(Vec::new()), last_lines)?,
     })
 }
 
@@ -229,6 +232,9 @@ pub async fn run(
         };
         outcome.cost_micro_usd = cost;
         outcome.withheld.clone_from(&proposed.context.withheld);
+        if !outcome.is_done() {
+            outcome.output.clone_from(&proposed.output);
+        }
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
         // that denies it, would refuse the next answer as well.

@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use agentos_tool::{Progress, ProgressSink};
 
+use crate::ports::EffectError;
+use crate::records;
+
 /// Most bytes that are kept. They are the first ones: a tool states its plan first, and its errors are in the verdict.
 const LONGEST: usize = 1 << 20;
 
@@ -41,6 +44,26 @@ impl<'a> TranscriptRecorder<'a> {
     }
 }
 
+/// Most lines of a tool's output in an outcome. A program names its error at the end.
+const LAST_LINES: usize = 10;
+/// Most characters of such a line.
+const LONGEST_LINE: usize = 500;
+
+/// Returns the last lines of a tool's output that are not empty, without secrets.
+///
+/// # Errors
+/// If the patterns of secrets cannot be used.
+pub(crate) fn last_lines(transcript: &str) -> Result<Vec<String>, EffectError> {
+    let lines = transcript.lines().rev().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = lines
+        .take(LAST_LINES)
+        .map(|line| line.chars().take(LONGEST_LINE).collect())
+        .collect();
+    lines.reverse();
+    // Like a record: an outcome is printed and passed on.
+    records::clean_lines(&lines)
+}
+
 impl ProgressSink for TranscriptRecorder<'_> {
     fn progress(&self, progress: Progress) {
         if let Progress::Transcript(text) = &progress {
@@ -60,6 +83,17 @@ impl ProgressSink for TranscriptRecorder<'_> {
 mod tests {
     use super::*;
     use agentos_tool::NoProgress;
+
+    #[test]
+    fn the_last_lines_are_few_short_and_without_secrets() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let text = format!("first\n\n{}\n{token}\n  \n{}", "n\n".repeat(8), "x".repeat(900));
+        let lines = last_lines(&text).unwrap();
+        assert_eq!((lines.len(), lines[0].as_str()), (10, "n"));
+        assert!(!lines.concat().contains(&token), "{lines:?}");
+        assert_eq!(lines[9].len(), LONGEST_LINE);
+        assert_eq!(last_lines("").unwrap(), Vec::<String>::new());
+    }
 
     #[test]
     fn only_the_transcript_is_kept_and_what_is_left_out_is_said() {

@@ -49,6 +49,7 @@ mod run;
 mod run_end;
 mod run_log;
 mod run_ref;
+mod run_story;
 mod runtime;
 mod sample;
 mod schema_text;
@@ -123,6 +124,10 @@ pub use rules::{
 pub use run::{ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
 pub use run_end::{RunEnd, RunOutcome};
 pub use run_log::{LogFilter, LoggedRun, ResultKind, RunLog, RunResult, log_run};
+pub use run_story::{
+    RunOutput, RunStory, RunText, StoryAttempt, StoryCheck, StoryConsent, StoryDecision, StoryFile,
+    StoryRefusal, StoryRule,
+};
 pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};

@@ -112,6 +112,7 @@ impl LogFilter {
             let mut texts = run.task.iter().chain(&run.files);
             texts.any(|text| text.to_lowercase().contains(&wanted))
         };
+        // The cheap comparisons first: `has_text` converts the case of every path.
         same(&self.branch, &run.branch)
             && same(&self.provider, &run.provider)
             && (self.results.is_empty() || self.results.contains(&run.result.kind))
@@ -125,6 +126,7 @@ impl Host {
     /// # Errors
     /// If there is no repository, or its tape cannot be read.
     pub fn run_log(&self, filter: &LogFilter, limit: usize) -> Result<RunLog, EffectError> {
+        // One time for all runs, so that two requests with the same end are both open or both expired.
         let (runs, now) = (self.list_runs()?, clock::now());
         let all = runs.len();
         let newest = runs.iter().rev().map(|run| log_run(run, &now));
@@ -159,6 +161,7 @@ pub fn log_run(run: &RunSummary, now: &Timestamp) -> LoggedRun {
 
 fn result_of(run: &RunSummary, now: &Timestamp) -> RunResult {
     let kind = match (&run.code, run.last) {
+        // First: a run with a commit has landed, whatever failed after it.
         _ if run.commit.is_some() => ResultKind::Landed,
         (Some(code), _) => without_change(run, code, now),
         (None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => ResultKind::DryRun,
@@ -181,6 +184,7 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> ResultKind {
     match (answer, &run.asked_until, run.outcome.as_deref()) {
         (Some("approved"), _, _) => ResultKind::Approved,
         (Some(_), _, _) => ResultKind::Declined,
+        // Records write UTC times with a fixed width, so comparing the texts compares the times.
         (None, Some(until), _) if until.as_str() > now.as_str() => ResultKind::Waiting,
         (None, Some(_), _) => ResultKind::Expired,
         (None, None, _) if code == "declined" => ResultKind::Declined,

@@ -45,6 +45,7 @@ fn resolve_run(runs: &[RunSummary], reference: &str) -> Result<String, EffectErr
     if runs.iter().any(|run| run.run == reference) {
         return Ok(reference.to_owned());
     }
+    // git prints commits in lower case, and some tools print upper case; an id has both `T` and `Z`.
     let wanted = reference.to_ascii_lowercase();
     // Eight digits can be a complete short id and the beginning of a commit. The complete one is meant.
     let complete = |run: &&RunSummary| short_run(&run.run) == wanted;
@@ -131,6 +132,7 @@ fn ambiguous_reference(found: &[&RunSummary], reference: &str) -> EffectError {
         let title: String = task.chars().take(40).collect();
         format!("{id} ({title})")
     };
+    // The newest are named: a person usually means one of the last runs.
     let newest = found.iter().rev().take(MOST_CANDIDATES);
     let names: Vec<String> = newest.map(|run| name(run)).collect();
     let more = match found.len().saturating_sub(names.len()) {

@@ -23,6 +23,7 @@ use crate::providers::ToolList;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
 use crate::run_log::RunLog;
+use crate::run_story::RunStory;
 use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
 use crate::status::StatusReport;
@@ -96,6 +97,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("recover", generate_schema::<RecoverReport>),
     ("run-event", generate_schema::<EventReport>),
     ("run-log", generate_schema::<RunLog>),
+    ("run-story", generate_schema::<RunStory>),
     ("status", generate_schema::<StatusReport>),
     ("tool-conform", generate_schema::<ToolConform>),
     ("tool-health", generate_schema::<HealthReport>),

@@ -77,6 +77,8 @@ pub enum SchemaName {
     RunEvent,
     /// Output of `log`.
     RunLog,
+    /// Output of `show`.
+    RunStory,
     /// Output of `agentos` without a verb.
     Status,
     /// Output of `tool conform`.
@@ -129,6 +131,7 @@ impl SchemaName {
         Self::Recover,
         Self::RunEvent,
         Self::RunLog,
+        Self::RunStory,
         Self::Status,
         Self::ToolConform,
         Self::ToolHealth,
@@ -184,6 +187,7 @@ impl SchemaName {
             Self::Recover => "recover",
             Self::RunEvent => "run-event",
             Self::RunLog => "run-log",
+            Self::RunStory => "run-story",
             Self::Status => "status",
             Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
@@ -246,6 +250,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Recover => include_str!("../schemas/recover.json"),
         SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
         SchemaName::RunLog => include_str!("../schemas/run-log.json"),
+        SchemaName::RunStory => include_str!("../schemas/run-story.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
         SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),

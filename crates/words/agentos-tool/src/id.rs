@@ -25,6 +25,7 @@ impl RunId {
             .take(19)
             .filter(|c| !matches!(c, '-' | ':'))
             .collect();
+        // Eight digits always: the short id is this part alone, and has one length.
         Self(format!("{digits}Z-{random:08x}"))
     }
 
@@ -55,6 +56,7 @@ impl RunId {
 /// Returns the short id of a run, for people: the random part of `TIME-RANDOM`. An id of another form is returned whole.
 #[must_use]
 pub fn short_run(id: &str) -> &str {
+    // Ids of earlier tapes and of tests have other forms, and cutting those could leave nothing.
     match id.rsplit_once('-') {
         Some((_, random)) if random.len() == 8 && random.bytes().all(|b| b.is_ascii_hexdigit()) => random,
         Some(_) | None => id,

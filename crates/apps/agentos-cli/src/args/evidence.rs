@@ -13,7 +13,7 @@ use super::tool::StoreArg;
 pub enum EvidenceVerb {
     /// List the runs of a repository, newest first (with `--json`, newest last)
     List(EvidenceListArgs),
-    /// Show the records of one run, station by station
+    /// Show the records of one run, station by station; `agentos show` is shorter
     Show(EvidenceShowArgs),
     /// Check that no record was changed, removed, reordered or cut off, that signatures are valid, and that commits and
     /// tape agree

@@ -65,6 +65,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "show",
+        &[
+            "agentos show",
+            "agentos show @- --answer",
+            "agentos show --output",
+            "agentos show RUN --diff | git apply --check",
+        ],
+    ),
+    (
         "approve",
         &[
             "agentos approve",

@@ -1,6 +1,6 @@
 //! Arguments of the verbs that show earlier runs.
 //!
-//! Owns: the names, flags and help of `log`. Never: reads a tape.
+//! Owns: the names, flags and help of `log` and `show`. Never: reads a tape.
 
 use clap::Args;
 
@@ -33,4 +33,25 @@ pub struct LogArgs {
     /// Show only runs that wait for a person's consent
     #[arg(long)]
     pub waiting: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_REFERENCES)]
+pub struct ShowArgs {
+    /// Run to show [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Print the last answer exactly as the tool gave it
+    #[arg(long, conflicts_with_all = ["prompt", "output", "diff"])]
+    pub answer: bool,
+    /// Print what the tool was sent, without secrets
+    #[arg(long, conflicts_with_all = ["output", "diff"])]
+    pub prompt: bool,
+    /// Print the output of the program or agent, and of the check
+    #[arg(long, conflicts_with = "diff")]
+    pub output: bool,
+    /// Print the canonical diff of the change
+    #[arg(long)]
+    pub diff: bool,
 }

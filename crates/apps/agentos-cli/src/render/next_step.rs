@@ -48,7 +48,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
             )
         }
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
-        NextStep::ShowRun { .. } => "agentos evidence show".to_owned(),
+        NextStep::ShowRun { .. } => "agentos show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
         // The other steps need a value that only the user knows, or advise to change something, so there is no command
         // to copy.
@@ -101,7 +101,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::RaiseLimit { limit } => word_limit(*limit).into(),
         NextStep::GiveLess { part } => word_part(*part).into(),
         NextStep::ChangeTask { advice } => format!("say in the task {advice}").into(),
-        NextStep::ShowRun { .. } => "`agentos evidence show` shows the run".into(),
+        NextStep::ShowRun { .. } => "`agentos show` shows the run".into(),
         NextStep::ConsentAtOnce => {
             "review the change, then run this again with `--yes` to consent to it".into()
         }
@@ -114,7 +114,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::MakeSigningKey { in_file: true } => {
             "create a key with `agentos evidence key rotate --store file`".into()
         }
-        NextStep::ShowTranscript => "`agentos evidence show` has its output".into(),
+        NextStep::ShowTranscript => "`agentos show --output` prints its output".into(),
         NextStep::ListRuns => "`agentos log` shows the runs".into(),
         NextStep::ListRequests => "`agentos approve` lists the runs that wait".into(),
         NextStep::NameExport => "name a folder that `agentos evidence export --out` created".into(),

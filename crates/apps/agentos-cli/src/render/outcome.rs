@@ -29,6 +29,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
+    out.push_str(&format_output(outcome));
     out.push_str(&outcome.check.as_ref().map(format_check).unwrap_or_default());
     out.push_str(&format_withheld(&outcome.withheld));
     for path in &outcome.kept {
@@ -94,8 +95,8 @@ pub fn format_request(open: &OpenRequest) -> String {
     )
 }
 
-/// Maximum number of lines shown of a failed check's output. The evidence contains more.
-const CHECK_LINES: usize = 12;
+/// Maximum number of lines shown of a failed check's output. `agentos show --output` prints all that is recorded.
+const CHECK_LINES: usize = 10;
 
 /// Returns the result of the check, and the end of its output if it failed.
 fn format_check(tried: &Tried) -> String {
@@ -115,14 +116,23 @@ fn format_check(tried: &Tried) -> String {
     );
     // Test runners print their summary last, so the end of the output says what failed.
     let lines: Vec<&str> = tried.said.lines().collect();
-    for line in lines.iter().skip(lines.len().saturating_sub(CHECK_LINES)) {
-        out.push_str(&format!(
-            "    {} {}\n",
-            paint(style::DIM, "|"),
-            escape::line(line)
-        ));
-    }
+    let last = lines.iter().skip(lines.len().saturating_sub(CHECK_LINES));
+    out.extend(last.map(|line| quote_line(line)));
     out
+}
+
+/// Returns a line of a program's output, marked as a quotation.
+fn quote_line(line: &str) -> String {
+    format!("    {} {}\n", paint(style::DIM, "|"), escape::line(line))
+}
+
+/// Returns the end of what the tool wrote besides its answer.
+fn format_output(outcome: &Outcome) -> String {
+    if outcome.output.is_empty() {
+        return String::new();
+    }
+    let lines: String = outcome.output.iter().map(|line| quote_line(line)).collect();
+    format!("  {}\n{lines}", paint(style::DIM, "the tool's output ends with"))
 }
 
 /// Returns the files that policy withheld from the tool, one line each.

@@ -22,6 +22,17 @@ pub fn format_when(at: &str, now: &Timestamp, offset_minutes: i32) -> String {
     }
 }
 
+/// Returns a time in local time, with its difference from UTC, as in `2026-11-21 10:14:00 +0100`.
+pub fn format_local(at: &str, offset_minutes: i32) -> String {
+    let Ok(time) = Timestamp::parse(at) else {
+        return at.to_owned();
+    };
+    let sign = if offset_minutes < 0 { '-' } else { '+' };
+    let minutes = offset_minutes.unsigned_abs();
+    let local: String = shift_time(&time, offset_minutes).chars().take(19).collect();
+    format!("{local} {sign}{:02}{:02}", minutes / 60, minutes % 60)
+}
+
 /// Returns a time that is shifted by minutes, with a blank between date and time.
 fn shift_time(time: &Timestamp, minutes: i32) -> String {
     let seconds = time.unix_seconds() + i64::from(minutes) * MINUTE;
@@ -49,6 +60,13 @@ mod tests {
             ("no time", 0, "no time"),
         ] {
             assert_eq!(format_when(at, &now, offset), words, "{at}");
+        }
+        for (offset, words) in [
+            (0, "2026-11-21 09:14:30 +0000"),
+            (330, "2026-11-21 14:44:30 +0530"),
+            (-90, "2026-11-21 07:44:30 -0130"),
+        ] {
+            assert_eq!(format_local(now.as_str(), offset), words);
         }
     }
 }

@@ -81,7 +81,7 @@ fn list_runs(typed: &OsStr) -> Vec<CompletionCandidate> {
         let id = [run.short, run.run]
             .into_iter()
             .find(|id| id.starts_with(&*begun))?;
-        // A shell shows the help beside the id. What a tape contains could hold control characters.
+        // A shell shows the help next to the id. What a tape contains could hold control characters.
         let task = run.task.map(|task| escape::line(&task).into());
         Some(CompletionCandidate::new(id).help(task))
     };

@@ -113,7 +113,7 @@ fn a_change_that_never_passes_does_not_land() {
     refused [check-failed] the change does not pass `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }`: it ended with exit code 3
       failed `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` [DURATION]
         | the sum is wrong
-      next: `agentos evidence show` shows the run; allow more attempts with `--attempts N`, or say in the task what the check wants
+      next: `agentos show` shows the run; allow more attempts with `--attempts N`, or say in the task what the check wants
     ");
     let replayed = run_in(&repo, &["evidence", "replay"]);
     assert!(

@@ -68,6 +68,7 @@ mod run_log;
 mod schemas;
 mod secrets;
 mod shell;
+mod show;
 mod signals;
 mod signing;
 mod start;

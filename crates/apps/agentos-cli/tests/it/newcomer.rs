@@ -193,7 +193,7 @@ fn nothing_is_called_nothing() {
         --- stdout
         --- stderr
         nothing to do [empty] the program changed nothing
-          next: look at its output; `agentos evidence show` has its output
+          next: `agentos show --output` prints its output
           run [RUN]  command, [DURATION]
         ");
     }
