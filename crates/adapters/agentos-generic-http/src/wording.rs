@@ -7,7 +7,7 @@ use agentos_tool::KeyObstacle;
 
 use crate::{Reason, ServerSettings};
 
-/// ServerHints of one provider for what its users have to do most often.
+/// Hints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerHints {
     /// How to start the server.

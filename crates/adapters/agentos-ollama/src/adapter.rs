@@ -1,7 +1,7 @@
-//! The adapter for Ollama.
+//! The adapter for Ollama: probes the server, selects the model, and requests a context that is long enough for the task.
 //!
-//! Owns: the order of probes, and the length of the context that is requested. Never: requests a longer context than the
-//! model has.
+//! Owns: the order of probes, and the length of the context that is requested (`num_ctx`). Never: requests a longer
+//! context than the model has.
 
 use std::sync::Arc;
 
@@ -15,22 +15,26 @@ use crate::models::{find_listed, loaded_context, longest_context, read_names};
 
 /// Bytes of a prompt per token, as a cautious estimate; code and English have three to four.
 const BYTES_PER_TOKEN: usize = 3;
-/// Context lengths that are requested. They are few, because Ollama reloads the model whenever the length changes.
+/// Shortest context length that is requested, in tokens. Longer ones are powers of two up to the model's
+/// maximum: Ollama reloads the model whenever the length changes, so there should be few different ones.
 const SHORTEST_CONTEXT: u64 = 4096;
 
-/// Service of Ollama.
+/// [`Service`] for an Ollama server.
 #[derive(Debug, Clone, Copy)]
 pub struct OllamaService;
 
-/// Installed model.
+/// Model that a task will use.
 struct InstalledModel {
     name: String,
+    /// Names of all installed models.
     all: Vec<String>,
+    /// Maximum context length in tokens. `None` if the server does not say.
     longest: Option<u64>,
 }
 
 impl OllamaService {
-    /// Probes the server. `/api/version` comes first, because no other service has that document.
+    /// Probes the server. `/api/version` comes first: only Ollama has that document, so it shows whether the
+    /// address belongs to an Ollama server at all.
     async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         let version = call.get(call.base.join("api/version")).await?;
         version
@@ -49,10 +53,10 @@ impl OllamaService {
         })
     }
 
-    /// Chooses the wanted model, or the only one.
+    /// Chooses the configured model. Without a configured one, chooses the only installed model.
     ///
     /// # Errors
-    /// If the model is not installed, or none is named and there are several.
+    /// If no model is installed, the configured one is not installed, or several are installed and none is configured.
     async fn choose_model(call: ServerCall<'_>) -> Result<InstalledModel, Fault> {
         let all = read_names(&call.get(call.base.join("api/tags")).await?)?;
         let name = match (call.wanted_model(), all.as_slice()) {
@@ -79,7 +83,8 @@ impl OllamaService {
         longest_context(&show.await?)
     }
 
-    /// Words a note if the model is loaded with another context and must be reloaded. `None` if it need not be.
+    /// Returns a note for the user if the model is loaded with a shorter context and must be reloaded. `None` if it need
+    /// not be reloaded, is not loaded, or the server does not say.
     async fn reload_note(call: ServerCall<'_>, name: &str, context: u64) -> Option<String> {
         let loaded = loaded_context(&call.get(call.base.join("api/ps")).await.ok()?, name)?;
         (loaded < context).then(|| {
@@ -87,6 +92,10 @@ impl OllamaService {
         })
     }
 
+    /// Prepares the request for a task: the model, the context length and a note about a reload.
+    ///
+    /// # Errors
+    /// If the model is not installed, or none can be chosen.
     async fn prepare_chat(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
         let settings = call.server.settings();
         let (name, longest) = match call.wanted_model() {
@@ -101,10 +110,11 @@ impl OllamaService {
                 (model.name, model.longest)
             }
         };
-        // The server's default length depends on the machine's memory, and a request is the only way to set it.
+        // Without a requested length, the server uses a default that depends on the machine's memory, and cuts longer
+        // prompts without an error.
         let limit = task.limits.max_output_tokens.or(settings.max_tokens);
         let longest = match (longest, settings.context_window) {
-            (Some(of_model), Some(said)) => Some(of_model.min(said)),
+            (Some(of_model), Some(configured)) => Some(of_model.min(configured)),
             (one, other) => one.or(other),
         };
         let context = context_for(
@@ -122,8 +132,8 @@ impl OllamaService {
     }
 }
 
-/// Computes the context length for a prompt of so many bytes and an answer, at most `longest`. Lengths double from the shortest,
-/// so that tasks of similar size keep the model loaded.
+/// Computes the context length for a prompt of `prompt_bytes` bytes and an answer of `answer` tokens, at most `longest`.
+/// The length is rounded up to a power of two, so that tasks of similar size do not make Ollama reload the model.
 fn context_for(prompt_bytes: usize, answer: u64, longest: Option<u64>) -> u64 {
     let prompt = u64::try_from(prompt_bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
     let need = prompt.saturating_add(answer);

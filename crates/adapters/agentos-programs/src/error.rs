@@ -1,7 +1,7 @@
-//! Why a program gave no answer.
+//! Error of a program that gave no answer.
 //!
-//! Owns: the error, and its category, hint and next steps for the run. Never: quotes more than one line of a program's
-//! output.
+//! Owns: the error, and its conversion for the engine: code, category, hint and next steps. Never: quotes more than one
+//! line of a program's output.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ pub enum AgentError {
         /// Command that installs it. `None` if none is known.
         install_command: Option<String>,
     },
-    /// The executor could not make the copy.
+    /// The copy of the repository that the program works in could not be made.
     #[error("the tool's copy of the repository cannot be made: {0}")]
     Copy(String),
-    /// No thread to wait for the program could be started.
+    /// The system refused the thread that would have waited for the program.
     #[error("the tool cannot be started: the system refused to create a thread")]
     Thread,
-    /// The program could not be confined, or the sandbox ended it.
+    /// The sandbox could not confine the program, or ended it, as after a timeout.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     /// The program ended with an exit code other than 0.
@@ -39,7 +39,7 @@ pub enum AgentError {
         program: String,
         /// Exit code.
         code: u8,
-        /// Last line that it wrote; untrusted.
+        /// Last line of its output, untrusted. Empty if there was none.
         said: String,
         /// Thing that it probably lacked. `None` if its output does not say.
         lack: Option<ProgramLack>,
@@ -55,17 +55,17 @@ pub enum AgentError {
     /// The program's output does not follow the tool protocol.
     #[error("`{program}` broke the tool protocol: {how}")]
     Protocol {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// How.
+        /// Rule that it broke.
         how: String,
     },
     /// The program's output does not follow the Agent Client Protocol.
     #[error("`{program}` broke the Agent Client Protocol: {how}")]
     Acp {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// How.
+        /// Rule that it broke.
         how: String,
     },
     /// A file of the copy cannot be read or written.
@@ -76,7 +76,7 @@ pub enum AgentError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A folder to share is part of the repository.
+    /// A folder to share is not ignored by `.gitignore`, so it is part of the copy already.
     #[error("`{0}` cannot be shared with the tool, because the repository does not ignore it")]
     NotIgnored(String),
     /// A folder to share is a git directory or contains one.
@@ -90,10 +90,10 @@ pub enum AgentError {
     /// The changed files exceed the limit in bytes.
     #[error("the tool changed more than {0} bytes")]
     TooLarge(u64),
-    /// The program left too many files; the limit is on the bytes of their paths.
+    /// The program left too many files. The limit applies to the total length of their paths, in bytes.
     #[error("the tool left too many files: their paths together are longer than {0} bytes")]
     TooMany(u64),
-    /// The program nested folders deeper than they are read.
+    /// The program nested folders deeper than this crate reads them.
     #[error("the tool nested folders more than {0} levels deep, so its answer was discarded")]
     TooDeep(usize),
 }
@@ -123,7 +123,7 @@ impl AgentError {
         move |source| Self::Unreadable { path, source }
     }
 
-    /// Converts the error for the engine. After a timeout, the latency is at least the time limit.
+    /// Converts the error for the engine. After a timeout, the reported latency is at least the time limit.
     pub(crate) fn into_tool_error(self, latency_ms: u64) -> ToolError {
         let category = self.error_category();
         let (fix, next) = self.suggest_advice();
@@ -148,6 +148,7 @@ impl AgentError {
         }
     }
 
+    /// Returns the error code, which `agentos-api` lists.
     fn code(&self) -> &'static str {
         match self {
             Self::NoProgram { .. } => "no-program",
@@ -207,7 +208,7 @@ impl AgentError {
         }
     }
 
-    /// Returns what to do about the error: a sentence, steps, or nothing if the cause is a matter of the program itself.
+    /// Returns what the user can do: a sentence and next steps. Both are empty if only a change of the program itself helps.
     fn suggest_advice(&self) -> (Option<String>, Vec<NextStep>) {
         let (fix, next) = match self {
             Self::NoProgram { install_command, .. } => {

@@ -1,7 +1,13 @@
-//! Runs any program as a tool: it works in a copy of the base, in a sandbox, and the difference is its answer.
+//! Runs any program as a tool. The program works in a copy of the base commit, in a sandbox. What it changed in the copy,
+//! as one diff, is its answer.
 //!
-//! Owns: the folders, environment and network outlets of a program, the difference of trees as text, the adapters. Never:
-//! believes a program's report of what it did, shows it the repository, or reads git; copies come through [`Copies`].
+//! There are three ways to run a program: [`Agent`] runs a coding agent or a command in a copy (`adapter`), [`Speaker`]
+//! runs a program that reads a task and writes an answer, without a copy (`speaker`), and [`Hosted`] runs a built-in
+//! adapter in a child process (`hosted`). All three pass through `calling`, which starts the thread and the sandbox.
+//! [`Trial`] runs the user's check command on a candidate.
+//!
+//! Owns: the folders, environment and network outlets of a program, the diff of its copy, the adapters. Never: believes a
+//! program's report of what it did, shows it the repository itself, or reads git; copies come through [`Copies`].
 //! Start at [`Agent`].
 
 mod acp;

@@ -1,7 +1,6 @@
-//! One program and what it is given.
+//! Description of one program, and the launch spec that the sandbox gets for it: arguments, environment, folders, network.
 //!
-//! Owns: the order for the sandbox. Never: passes on a variable, a file or a key that the profile does
-//! not name.
+//! Owns: building the launch spec. Never: passes on a variable, a file or a key that the profile does not name.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use crate::{AgentError, Places};
 /// Port on the program's own loopback where the proxy to its hosts listens. 3128 is the usual port of HTTP proxies.
 const PROXY: u16 = 3128;
 
-/// Description of a program that changes files, or answers tasks.
+/// Description of a program that works in a copy and changes files, or that reads a task and writes an answer.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Name of the provider.
@@ -25,18 +24,18 @@ pub struct Program {
     pub name: String,
     /// Arguments. [`TASK`] is replaced by the task's text, an argument [`FILES`] by the paths of the task's files.
     pub args: Vec<String>,
-    /// Arguments that make it print its version. Without them, a health check does not start it.
+    /// Arguments that make it print its version. If empty, a health check does not start the program.
     pub version_args: Vec<String>,
     /// Name of the model. `None` if none is set.
     pub model: Option<String>,
-    /// Environment variables in addition to those of every tool.
+    /// Environment variables in addition to those that every program gets.
     pub env: Vec<(String, String)>,
     /// Environment variable for the key, with the key.
     pub key: Option<(String, Secret)>,
     /// Files below the user's home of which the program gets copies.
     pub home_files: Vec<PathBuf>,
-    /// Names of new files and folders at the top of its copy that are not part of its answer. A `*` at the end matches any
-    /// rest.
+    /// Names of new files and folders at the top of its copy that are not part of its answer, such as its log. A `*` at
+    /// the end of a name matches any characters.
     pub own_files: Vec<String>,
     /// Sign-in files. The program is signed in if one of them exists or it has a key. `None` if it needs no sign-in.
     pub sign_in: Option<Vec<PathBuf>>,
@@ -52,13 +51,13 @@ pub struct Program {
     pub readable: Vec<PathBuf>,
     /// Ignored folders of the working tree that are shown read-only in the copy: their path, and their name in the copy.
     pub shared: Vec<(PathBuf, String)>,
-    /// Server that the program reaches at the same port of its own loopback.
+    /// Host and port of the server that the program reaches at the same port of its own loopback. `None` if it needs none.
     pub server: Option<(String, u16)>,
     /// Hosts and ports that the program may reach through a proxy.
     pub hosts: Vec<(String, u16)>,
     /// True if the user named the one server that it may reach, so that the hosts of its profile do not apply.
     pub has_own_server: bool,
-    /// Location of the model: this machine or the cloud.
+    /// Where the model runs: on this machine or in the cloud.
     pub mode: ExecutionMode,
     /// How the program receives its task.
     pub task_input: TaskInput,
@@ -112,10 +111,12 @@ impl Program {
     #[expect(clippy::disallowed_methods, reason = "the user's own program")]
     pub fn installed(&self, places: &Places) -> Option<PathBuf> {
         let found = places.find(&self.name);
+        // A relative path is a path in the copy, which does not exist yet.
         found.filter(|found| !found.is_absolute() || found.exists())
     }
 
-    /// Builds the launch for one run in the copy. `lower` is the folder to mount an overlay on; `None` for a full copy.
+    /// Builds the launch spec for one run in the copy. `lower` is the lower folder of the overlay that makes the copy; `None`
+    /// if the files were copied.
     ///
     /// # Errors
     /// [`AgentError::NoProgram`] if the program is not installed.
@@ -128,11 +129,11 @@ impl Program {
         prompt: &str,
     ) -> Result<LaunchSpec, AgentError> {
         let copy = scratch.copy();
-        let mut order = self.launch_spec(places, scratch, &copy, copy.clone())?;
-        order.args = self.fill_arguments(task, prompt);
+        let mut spec = self.launch_spec(places, scratch, &copy, copy.clone())?;
+        spec.args = self.fill_arguments(task, prompt);
         match lower {
-            None => order.writable.push(copy.clone()),
-            Some(lower) => order.overlays.push(OverlayMount {
+            None => spec.writable.push(copy.clone()),
+            Some(lower) => spec.overlays.push(OverlayMount {
                 lower,
                 upper: scratch.changes(),
                 work: scratch.kernel(),
@@ -143,11 +144,12 @@ impl Program {
             from: from.clone(),
             at: copy.join(name),
         });
-        order.shares = shares.collect();
-        Ok(order)
+        spec.shares = shares.collect();
+        Ok(spec)
     }
 
-    /// Builds the launch for one run in `cwd`, without a copy.
+    /// Builds the launch spec for one run in `cwd`, without the mounts of a copy. A relative path of the program is looked
+    /// up in `base`.
     ///
     /// # Errors
     /// [`AgentError::NoProgram`] if the program is not installed.
@@ -162,29 +164,30 @@ impl Program {
             program: self.name.clone(),
             install_command: self.install_command.clone(),
         })?;
-        // Resolved before the path is joined to the copy: for a program inside the copy, no installation needs to be shown.
+        // Called before `found` is joined to `base`: for an absolute path it would also show the folders around the
+        // program, and a program inside the copy needs none of them.
         let readable = places.readable(&found);
         let program = if found.is_absolute() {
             found
         } else {
             base.join(found)
         };
-        let mut order = LaunchSpec::new(program.clone(), self.args.clone(), cwd);
-        order.env = self.build_environment(places, &scratch.home(), &scratch.tmp());
-        order.readable = readable;
-        order.readable.extend(self.readable.iter().cloned());
-        // The home is a folder of this run: an agent may write settings and caches without changing the user's.
-        order.writable = vec![scratch.home(), scratch.tmp()];
-        order.forwards = self
+        let mut spec = LaunchSpec::new(program.clone(), self.args.clone(), cwd);
+        spec.env = self.build_environment(places, &scratch.home(), &scratch.tmp());
+        spec.readable = readable;
+        spec.readable.extend(self.readable.iter().cloned());
+        // `HOME` is a folder of this run: an agent may write settings and caches there, and the user's stay unchanged.
+        spec.writable = vec![scratch.home(), scratch.tmp()];
+        spec.forwards = self
             .network_outlets(scratch)
             .into_iter()
             .map(|(forward, _)| forward)
             .collect();
-        order.limits = ResourceLimits::default();
-        Ok(order)
+        spec.limits = ResourceLimits::default();
+        Ok(spec)
     }
 
-    /// Lists the network outlets of a run: the port inside, and the address or proxy that it leads to.
+    /// Lists the network outlets of a run: each a port on the program's loopback, with the address or proxy behind it.
     pub(crate) fn network_outlets(&self, scratch: &RunFolders) -> Vec<(PortForward, OutletRoute)> {
         let socket = |name: &str| scratch.doors().join(name);
         let mut outlets = Vec::new();
@@ -220,11 +223,11 @@ impl Program {
     #[expect(clippy::disallowed_methods, reason = "the user's own home")]
     pub fn signed_in(&self, places: &Places) -> Option<bool> {
         let files = self.sign_in.as_ref()?;
-        let there = |name: &PathBuf| {
+        let exists = |name: &PathBuf| {
             let home = places.home.as_ref();
             home.is_some_and(|home| home.join(name).is_file())
         };
-        Some(self.key.is_some() || files.iter().any(there))
+        Some(self.key.is_some() || files.iter().any(exists))
     }
 
     /// Returns true if a new file at this path of the copy belongs to the program itself, such as its log.
@@ -237,6 +240,7 @@ impl Program {
         })
     }
 
+    /// Replaces [`TASK`] and [`FILES`] in the arguments.
     fn fill_arguments(&self, task: &ToolTask, prompt: &str) -> Vec<String> {
         let mut all = Vec::new();
         for arg in &self.args {
@@ -249,7 +253,7 @@ impl Program {
         all
     }
 
-    /// Builds the complete environment, with a home and a folder for temporary files.
+    /// Builds the complete environment, with `home` and `tmp` as the program's folders.
     pub(crate) fn build_environment(
         &self,
         places: &Places,

@@ -1,4 +1,4 @@
-//! Text for people, created from values.
+//! Formats the results of commands as text for people.
 //!
 //! Owns: layout and wording. Never: prints, or returns untrusted text unescaped.
 
@@ -33,7 +33,8 @@ pub fn count_noun(count: u64, noun: &str) -> String {
 /// Formats a table. Each column is as wide as its widest cell; the last one is not padded.
 pub fn format_columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    // Cells are measured in characters, so they must not contain color codes, which have no width on the screen.
+    // The width is the number of characters. Cells must not contain color codes: they would be counted, although they
+    // take no space on the screen.
     let widths: Vec<usize> = (0..count)
         .map(|column| {
             rows.iter()
@@ -53,7 +54,7 @@ pub fn format_columns(rows: &[Vec<String>]) -> String {
                 width.saturating_sub(cell.chars().count()) + 2,
             ));
         }
-        // Blanks at line ends would be copied with the text and make diffs of saved output differ.
+        // Spaces at line ends are copied with the text, and show up as differences when saved output is compared.
         out.push_str(line.trim_end());
         out.push('\n');
     }

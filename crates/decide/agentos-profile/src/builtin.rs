@@ -1,6 +1,7 @@
-//! The profiles that are compiled into the program.
+//! The profiles that are compiled into the program, so that it needs no files next to it.
 //!
-//! Owns: the list of these files of `profiles/`. Never: changes them.
+//! Owns: the list of the built-in files, which lie in `profiles/` at the top of the repository. Never: changes a value of
+//! a profile.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::{ProfileError, ProfileFile, file};
 /// Returns the built-in profiles by provider.
 ///
 /// # Errors
-/// If a file is not a valid profile. A test reads them all, so that does not happen in a release.
+/// If a file is not a valid profile. A test parses them all, so this does not happen in a release.
 pub fn builtin_profiles() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
     let mut all = BTreeMap::new();
     for (name, text) in FILES {
@@ -19,10 +20,10 @@ pub fn builtin_profiles() -> Result<BTreeMap<String, ProfileFile>, ProfileError>
     Ok(all)
 }
 
+/// Path and text of each file. Error messages name the path.
 const FILES: &[(&str, &str)] = &[
     (
         "profiles/agents/aider.json",
-        // Compiled in, so that the program needs no files next to it.
         include_str!("../../../../profiles/agents/aider.json"),
     ),
     (

@@ -1,7 +1,10 @@
 //! The five checks of a connectivity gate, as decisions over observed facts.
 //!
-//! Owns: A health, B minimal run, C diff valid, D power boundary, E result structure. Never: runs anything or
-//! reads a file; a check without facts is skipped, with the reason.
+//! A gate shows that `agentos` works with one real provider. Other modules run `agentos` and collect the facts.
+//!
+//! Owns: the decisions of the checks A (health), B (minimal run), C (valid diff), D (power boundary: the tool wrote
+//! nothing) and E (structure of the result). Never: runs anything or reads a file; a check without facts is skipped, with
+//! the reason.
 
 use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHealth, ToolResult};
 use agentos_verdict::{Check, CheckStatus, ProviderSpec};
@@ -10,10 +13,10 @@ use serde_json::Value;
 use crate::structure::{has_succeeded, problems_of};
 use crate::witness::sha256;
 
-/// The program's report about the server, or the reason why it cannot be read.
+/// Output of `agentos tool health` for the server, or the reason why it cannot be read.
 pub(crate) type HealthReport = Result<ToolHealth, String>;
 
-/// Observations of one `tool run`.
+/// Observations of one run of `agentos tool run`.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolRun {
     /// The printed result, or the reason why it cannot be read.
@@ -30,21 +33,21 @@ pub(crate) struct ToolRun {
 pub(crate) struct GateFacts<'a> {
     /// The provider.
     pub(crate) spec: &'a ProviderSpec,
-    /// The program's report about the server.
+    /// Output of the health check.
     pub(crate) health: &'a HealthReport,
     /// The exit code of the health check; `None` if a signal ended the program.
     pub(crate) health_code: Option<i32>,
-    /// The smallest task and the task for a diff; empty if the server was not connected.
+    /// Runs of two tasks: first the smallest task, then one that requests a diff. Empty if the server was not connected.
     pub(crate) runs: &'a [ToolRun],
     /// The places in which the key was found, or the reason why nothing was searched.
     pub(crate) leaks: &'a Result<Vec<String>, String>,
 }
 
-/// Result of a check: the observations if it held, otherwise the reasons why not.
+/// Result of a check: the observations if it passed, otherwise the reasons why not.
 type CheckOutcome = Result<Vec<String>, NotHeld>;
 type CheckDecision = fn(&GateFacts<'_>) -> CheckOutcome;
 
-/// The reasons why a check did not hold.
+/// The reasons why a check did not pass.
 enum NotHeld {
     Failed(Vec<String>),
     Skipped(Vec<String>),
@@ -94,7 +97,7 @@ fn skipped(why: impl Into<String>) -> CheckOutcome {
     Err(NotHeld::Skipped(vec![why.into()]))
 }
 
-/// Returns a result that holds if there are no problems.
+/// Returns a passed check with the observation `seen` if there are no problems, otherwise a failed one.
 fn check_outcome(problems: Vec<String>, seen: impl Into<String>) -> CheckOutcome {
     match problems.is_empty() {
         true => Ok(vec![seen.into()]),
@@ -102,33 +105,33 @@ fn check_outcome(problems: Vec<String>, seen: impl Into<String>) -> CheckOutcome
     }
 }
 
-/// Check A. A connected server passes. Without a server or a configuration the check is skipped. Any other state is a
-/// failure: a server that does not accept tasks.
+/// Makes check A. It passes if the server is connected, is skipped without a server or a configuration, and fails in any
+/// other state: then the server is there and does not accept tasks.
 fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
-    let said = facts.health.as_ref().map_err(Clone::clone)?;
-    let place = said
+    let health = facts.health.as_ref().map_err(Clone::clone)?;
+    let place = health
         .endpoint
         .as_ref()
         .map_or("no address".to_owned(), ToString::to_string);
-    let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
-    details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
+    let mut details = vec![format!("{} at {place}: {}", health.status, health.details)];
+    details.extend(health.fix.iter().map(|fix| format!("next: {fix}")));
     // The schema cannot express this: `error_category` may be absent only if the server is connected.
-    if !said.is_connected() && said.error_category.is_none() {
-        return Err(format!("{}, but the report has no error category", said.status).into());
+    if !health.is_connected() && health.error_category.is_none() {
+        return Err(format!("{}, but the report has no error category", health.status).into());
     }
     if let Some(problem) = untrue_code(
         facts.health_code,
-        said.is_connected(),
-        said.status.to_string().as_str(),
+        health.is_connected(),
+        health.status.to_string().as_str(),
     ) {
         return Err(problem.into());
     }
-    match said.status {
+    match health.status {
         HealthStatus::Connected => Ok(details),
         HealthStatus::NotConfigured => Err(NotHeld::Skipped(details)),
         // Only a network error means that there is no server. `unreachable` with another category is a server
         // that answered wrongly.
-        HealthStatus::Unreachable if said.error_category == Some(ErrorCategory::Network) => {
+        HealthStatus::Unreachable if health.error_category == Some(ErrorCategory::Network) => {
             Err(NotHeld::Skipped(details))
         }
         HealthStatus::Unreachable
@@ -138,7 +141,8 @@ fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
     }
 }
 
-/// Reports an exit code that contradicts the output: it must be 0 exactly if the call succeeded. `None` if it fits.
+/// Returns a problem if the exit code contradicts the output: it must be 0 if and only if the call succeeded. `None` if they
+/// agree.
 fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> {
     let shown = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
     ((code == Some(0)) != happened).then(|| format!("it reported `{said}` but ended {shown}"))
@@ -158,6 +162,7 @@ fn was_answered(result: &ToolResult) -> bool {
     has_succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
 }
 
+/// Makes check B: a model answered the smallest task.
 fn minimal_run(facts: &GateFacts<'_>) -> CheckOutcome {
     let result = typed_result(facts.runs.first())?;
     let mut problems = Vec::new();
@@ -173,6 +178,7 @@ fn minimal_run(facts: &GateFacts<'_>) -> CheckOutcome {
     check_outcome(problems, format!("{model} answered in {} ms", result.latency_ms))
 }
 
+/// Makes check C: the answer to the second task contains a diff that lands. Skipped if there was no answer.
 fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
     let Some(run) = facts.runs.get(1) else {
         return skipped("the task for a diff was not run");
@@ -188,7 +194,7 @@ fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
         let errors = judged.errors.join("; ");
         return Err(format!("the diff does not land ({code}): {errors}").into());
     }
-    // The program removes the diff from the result if the tool wrote something. Check D reports that.
+    // `agentos` leaves the diff out of the result if the tool wrote to the repository. Check D reports that.
     if result.status == ResultStatus::Failed && (result.wrote_files || result.committed) {
         let seen = "the diff lands; it was withheld because the boundary was crossed";
         return Ok(vec![seen.to_owned()]);
@@ -201,7 +207,7 @@ fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
     if result.output_kind != OutputKind::Diff || diff.is_empty() {
         problems.push("the result is valid but contains no diff".to_owned());
     }
-    // The gate computes the hash itself, because the program's own hash would match its own mistake.
+    // The gate computes the hash itself: if `agentos` hashed another text than it printed, only this shows it.
     if result.diff_sha256.as_deref() != Some(sha256(diff.as_bytes()).as_str()) {
         problems.push("the stated hash is not the hash of the diff".to_owned());
     }
@@ -209,6 +215,7 @@ fn diff_valid(facts: &GateFacts<'_>) -> CheckOutcome {
     check_outcome(problems, format!("{files} in {} lines lands", result.line_count))
 }
 
+/// Makes check D: no run wrote to the repository, by the gate's own measurement and by that of `agentos`.
 fn power_boundary(facts: &GateFacts<'_>) -> CheckOutcome {
     let mut problems = Vec::new();
     for run in facts.runs {
@@ -224,7 +231,7 @@ fn power_boundary(facts: &GateFacts<'_>) -> CheckOutcome {
             let violations = result.boundary.violations.join(", ");
             problems.push(format!("measured by the program: {violations}"));
         }
-        // Without both measurements `wrote_files: false` would be an assertion and not an observation.
+        // Without both measurements, `wrote_files: false` is not based on an observation.
         if result.boundary.before.is_none() || result.boundary.after.is_none() {
             problems.push("the program did not measure the repository before and after".to_owned());
         }
@@ -240,6 +247,7 @@ fn power_boundary(facts: &GateFacts<'_>) -> CheckOutcome {
     check_outcome(problems, same)
 }
 
+/// Makes check E: every result has the stated structure and exit code, and the key is nowhere.
 fn check_structure(facts: &GateFacts<'_>) -> CheckOutcome {
     let found = facts.leaks.iter().flatten();
     let mut problems: Vec<String> = found.map(|place| format!("the key is in {place}")).collect();
@@ -265,7 +273,7 @@ fn check_structure(facts: &GateFacts<'_>) -> CheckOutcome {
         seen.push_str("; the key is on no stream and in no file");
     }
     let mut details = check_outcome(problems, seen)?;
-    // Skipped only at the end: a structural problem is a failure even if the search for leaks was impossible.
+    // Decided last: a problem of structure makes the check fail even if no search for the key was possible.
     let Err(reason) = facts.leaks else {
         return Ok(details);
     };

@@ -1,6 +1,8 @@
-//! A folder with an open descriptor, on Unix.
+//! A folder with an open descriptor, on Unix. Its entries are reached through the descriptor, so that nobody can replace a
+//! folder on the way by a link.
 //!
-//! Owns: every operation on one entry of it. Never: takes a path of more than one name, except to open folders beneath.
+//! Owns: every operation on one entry of the folder. Never: takes a path of more than one name, except to open a folder
+//! beneath it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -111,9 +113,9 @@ impl OpenFolder {
         if seen.kind != EntryKind::File {
             return Err(TreeError::NotAFile(shown(name)));
         }
-        // Somebody may put a FIFO there now: O_NONBLOCK opens one without waiting for a writer (fifo(7)), and the
-        // second look, at the descriptor, refuses it. With that flag, opening a file on which another process has a lease
-        // does not wait for that process either (fcntl(2)).
+        // Another process may replace the file by a FIFO now. O_NONBLOCK opens a FIFO without waiting for a writer
+        // (fifo(7)), and the second check, of the open descriptor, refuses it. With that flag, opening a file on which
+        // another process has a lease does not wait for that process either (fcntl(2)).
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = open_one(self.descriptor.as_fd(), name, flags).map_err(|error| not_a_file(name, error))?;
         let found = facts(&rustix::fs::fstat(&open).map_err(TreeError::io("look at", name))?);
@@ -133,7 +135,7 @@ impl OpenFolder {
         if facts.length > limit {
             return Err(TreeError::TooLarge(limit));
         }
-        // The file may grow while it is read. One byte above the limit shows that there is more.
+        // The file may grow while it is read. One byte more than the limit is read, to notice that.
         let mut bytes = Vec::with_capacity(usize::try_from(facts.length).unwrap_or_default());
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
@@ -154,8 +156,8 @@ impl OpenFolder {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Returns true if overlayfs marked this folder of an upper layer as one through which nothing of the lower layer
-    /// shows (overlayfs.rst, "whiteouts and opaque directories", with the mount option `userxattr`).
+    /// Returns true if this folder of an overlay's upper layer is opaque: it hides the folder of the same path in the lower
+    /// layer (overlayfs.rst, "whiteouts and opaque directories", with the mount option `userxattr`).
     #[must_use]
     pub fn is_opaque(&self) -> bool {
         #[cfg(target_os = "linux")]
@@ -204,8 +206,7 @@ impl OpenFolder {
     /// # Errors
     /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_folder(&self, name: &OsStr, mode: u32) -> Result<Self, TreeError> {
-        // Closed to other users until `change_mode` opens it: the umask could leave it open to them, and `mode` may be
-        // wider than the umask lets through.
+        // `mkdirat` subtracts the umask from its mode, `fchmod` does not. Until then no other user may enter.
         rustix::fs::mkdirat(&self.descriptor, check_name(name)?, mode_bits(0o700))
             .map_err(TreeError::io("create the folder", name))?;
         let created = self.open_folder(name)?;
@@ -300,7 +301,7 @@ fn owner_ids(owner: FolderOwner) -> (Option<Uid>, Option<Gid>) {
 
 fn not_a_folder(name: &OsStr, error: Errno) -> TreeError {
     match error {
-        // With O_NOFOLLOW and O_DIRECTORY, a link is refused with one or the other, depending on the system.
+        // With O_NOFOLLOW and O_DIRECTORY, some systems refuse a link with ENOTDIR, others with ELOOP.
         Errno::NOTDIR | Errno::LOOP => TreeError::NotAFolder(shown(name)),
         error => TreeError::io("open the folder", name)(error),
     }
@@ -308,13 +309,13 @@ fn not_a_folder(name: &OsStr, error: Errno) -> TreeError {
 
 fn not_a_file(name: &OsStr, error: Errno) -> TreeError {
     match error {
-        // ENXIO: a socket, or a FIFO for writing that nobody reads (open(2)).
+        // ELOOP: a link. ENXIO: a socket, or a FIFO that is opened for writing and has no reader (open(2)).
         Errno::LOOP | Errno::NXIO | Errno::ISDIR => TreeError::NotAFile(shown(name)),
         error => TreeError::io("open", name)(error),
     }
 }
 
-/// Converts the facts that the system reports. Their number types differ between systems.
+/// Converts the result of `fstat` or `statat`. The types of its numbers differ between systems.
 #[allow(
     clippy::allow_attributes,
     clippy::unnecessary_cast,

@@ -1,6 +1,9 @@
-//! Reads the tape: record by record, and run by run.
+//! Reads the tape, which is the evidence's append-only log: line by line, record by record, and as summaries of runs.
 //!
-//! Owns: streaming of records, and the summary of a run. Never: holds the whole tape in memory.
+//! The tape has several files: full ones, which do not change any more, and the current one, which writers append to.
+//! Readers see them as one sequence of lines.
+//!
+//! Owns: streaming of lines and records, and the summary of a run. Never: holds the whole tape in memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,6 +23,7 @@ use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 /// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
 pub struct RecordIter {
+    /// `None` if there is no tape, or after an error.
     lines: Option<TapeLines>,
     /// Kinds whose bodies are parsed. The body of another record is null.
     reads_body: fn(RecordKind) -> bool,
@@ -146,15 +150,15 @@ impl Store {
                 order.push(RunSummary::begin(&record));
             }
             // The run that left the request began earlier, so its summary exists already.
-            if let Some((of, answer)) = answers.answered_run(&record)
-                && let Some(asked) = places.get(&of).and_then(|at| order.get_mut(*at))
+            if let Some((earlier_run, answer)) = answers.answered_run(&record)
+                && let Some(earlier) = places.get(&earlier_run).and_then(|at| order.get_mut(*at))
             {
-                asked.answered = Some(answer.to_owned());
+                earlier.answered = Some(answer.to_owned());
             }
             if let Some(summary) = order.get_mut(at) {
                 summary.records += 1;
                 summary.ended.clone_from(&record.ts);
-                // Every run ends with a checkpoint, so its kind says nothing about the run.
+                // Every run ends with a checkpoint, so that kind does not show how far the run came.
                 if record.kind != RecordKind::Checkpoint {
                     summary.last = record.kind;
                 }
@@ -165,33 +169,33 @@ impl Store {
     }
 }
 
-/// Answers to requests of earlier runs: for each run that approves a request, the run that left it.
+/// Approvals of requests that earlier runs left. The key is the run that approves, the value the run that left the request.
 #[derive(Default)]
 struct RequestAnswers(BTreeMap<String, String>);
 
 impl RequestAnswers {
-    /// Returns the run whose request this record answers, and the answer. `None` if it answers none. An approval counts
-    /// only when the change has landed, so it is reported with the receipt.
+    /// Returns the earlier run whose request this record answers, and the answer. `None` if it answers none. An approval
+    /// counts only when the change has landed, so it is returned for the receipt and not for the consent.
     fn answered_run(&mut self, record: &Record) -> Option<(String, &'static str)> {
         if record.kind == RecordKind::Receipt {
-            let of = self.0.get(&record.run)?;
-            return Some((of.clone(), "approved"));
+            let earlier_run = self.0.get(&record.run)?;
+            return Some((earlier_run.clone(), "approved"));
         }
         if record.kind != RecordKind::Consent {
             return None;
         }
-        let of = record.body.get("answers")?.as_str()?.to_owned();
+        let earlier_run = record.body.get("answers")?.as_str()?.to_owned();
         let given = record.body.get("given").and_then(Value::as_bool) == Some(true);
-        // A record without a person's consent means that the request was only shown.
-        let said = record
+        // Without a person in the record, the request was only shown and nobody answered.
+        let has_person = record
             .body
             .get("consent")
             .is_some_and(|consent| !consent.is_null());
         if given {
-            self.0.insert(record.run.clone(), of);
+            self.0.insert(record.run.clone(), earlier_run);
             return None;
         }
-        said.then_some((of, "denied"))
+        has_person.then_some((earlier_run, "denied"))
     }
 }
 
@@ -246,6 +250,8 @@ impl RunSummary {
         }
     }
 
+    /// Adds the facts of one record. A later record of the same kind replaces those of an earlier one, because a run may
+    /// have several attempts.
     fn add_record(&mut self, record: &Record) {
         let text = |pointer: &str| record.body.pointer(pointer)?.as_str().map(str::to_owned);
         match record.kind {
@@ -272,6 +278,7 @@ impl RunSummary {
             RecordKind::Receipt => {
                 self.commit = record_fact(record, "commit").or(self.commit.take());
                 self.writes = record_fact(record, "writes");
+                // The change landed, so a refusal of an earlier attempt is not the end of the run.
                 self.code = None;
                 self.outcome = None;
             }
@@ -302,7 +309,7 @@ impl Iterator for RecordIter {
 
     fn next(&mut self) -> Option<Self::Item> {
         let lines = self.lines.as_mut()?;
-        // A line that is a whole record but has no line feed may still be growing, so it is refused too.
+        // A record without a line feed is refused too: its writer has not finished, or was killed.
         let item = match lines.next() {
             Ok(None) => return None,
             Ok(Some(line)) => match LineView::parse_line(line.text()) {
@@ -346,7 +353,7 @@ pub(crate) struct TapeLines {
     buffer: Vec<u8>,
     /// Number of lines read so far.
     pub count: u64,
-    /// True after a line that was too long; nothing after it is read.
+    /// True after a line that was too long. Nothing after it is read.
     ended: bool,
 }
 
@@ -369,8 +376,8 @@ pub(crate) enum LineEnd {
     Whole,
     /// The file ends before a line feed.
     Torn,
-    /// There is no line feed within the bytes that a record can have. Nothing further is read: a file with a hole of a
-    /// terabyte has no line feed either, and no writer makes such a line.
+    /// There is no line feed within the maximum length of a record. No writer makes such a line. The next line feed is not
+    /// searched for, because a sparse file may have none for a terabyte.
     TooLong,
 }
 
@@ -408,8 +415,9 @@ impl TapeLines {
     /// # Errors
     /// When a file of the tape cannot be opened.
     pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
-        // With the lock, no writer can rename the current file between the listing and its opening, and no record is half
-        // written when its length is taken.
+        // While the lock is held, no writer can rename the current file between the listing and the opening, and the last
+        // record is complete when the length is read. Without a lock file (nobody has written yet, or the folder is a
+        // copy) there is no writer to wait for.
         let _lock = segments::lock_to_read(store.dir());
         let mut later: VecDeque<TapeSource> = segments::full_files(store.dir())?
             .into_iter()
@@ -450,7 +458,7 @@ impl TapeLines {
         if self.ended {
             return Ok(None);
         }
-        // One byte more than a line may have, so that a line that is too long differs from one that just fits.
+        // One byte more than the longest line, to tell a line that is too long from one of exactly that length.
         let limit = u64::try_from(MAX_LINE + 1).unwrap_or(u64::MAX);
         loop {
             (&mut self.tape)
@@ -474,6 +482,7 @@ impl TapeLines {
 impl TapeSource {
     fn open(self) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
         let (path, file, len) = match self {
+            // A full file does not change any more, so it is read to its end.
             Self::Full(path) => {
                 let file = plain_file::open_regular(&path).map_err(EvidenceError::io_error("open", &path))?;
                 (path, file, u64::MAX)

@@ -16,7 +16,7 @@ use crate::tree_diff::list_differences;
 use crate::{ExecError, ReceiptFile};
 
 /// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the change.
-/// ObjectSource of the check are written to `memory`: a repository of [`memory_repository`], or `git` itself if it keeps new objects in
+/// Objects of the check are written to `memory`: a repository of [`memory_repository`], or `git` itself if it keeps new objects in
 /// memory.
 ///
 /// # Errors

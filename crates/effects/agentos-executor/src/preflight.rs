@@ -1,6 +1,7 @@
-//! Looks at one path of the working tree, and compares it with a blob.
+//! Inspects one path of the working tree before a landing, and compares its mode and content with a blob.
 //!
-//! Owns: paths and the folders above them, modes, links and content. Never: writes, follows a link, or reads the index.
+//! Owns: the comparison of modes, links and content, with git's conversion of line ends. Never: writes, follows a link, or
+//! reads the index.
 
 use std::cell::OnceCell;
 use std::fs::{self, Metadata};
@@ -15,7 +16,7 @@ use crate::line_ends::LineEnds;
 use crate::splice::parse_oid;
 use crate::{ExecError, RepoError, Repository};
 
-/// Returns the file of attributes in a folder; the outermost folder has no name.
+/// Returns the path of the `.gitattributes` file in a folder. An empty name is the top of the repository.
 pub(crate) fn attributes_in(folder: &str) -> String {
     let separator = if folder.is_empty() { "" } else { "/" };
     format!("{folder}{separator}.gitattributes")
@@ -26,10 +27,10 @@ pub(crate) fn ancestor_folders(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
-/// Looks at a path without following a link. `None` if nothing is there.
+/// Returns the metadata of a path, without following a link. `None` if nothing exists there.
 ///
 /// # Errors
-/// When the system does not permit the look.
+/// When the system does not report it, as without permission to enter a folder above it.
 pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -49,11 +50,11 @@ pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
     }
 }
 
-/// Returns the owner's executable bit; `None` if the system has none.
+/// Returns the owner's executable bit. `None` if the system has no such bit.
 #[cfg(unix)]
 pub(crate) fn is_executable(found: &Metadata) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
-    // git keeps this bit and no other.
+    // git records only this permission bit.
     Some(found.permissions().mode() & 0o100 != 0)
 }
 
@@ -62,8 +63,8 @@ pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
     None
 }
 
-/// Returns whether a regular file has this mode. Any mode fits if the repository does not trust the file system's modes
-/// (`core.fileMode`), or the system has none.
+/// Returns whether a regular file has this mode. Returns true for any mode if the repository does not trust the file
+/// system's modes (`core.fileMode`), or the system has none.
 pub(crate) fn mode_fits(repository: &Repository, found: &Metadata, mode: FileMode) -> bool {
     let wanted = mode == FileMode::Executable;
     !repository.trusts_mode() || is_executable(found).is_none_or(|executable| executable == wanted)
@@ -72,7 +73,7 @@ pub(crate) fn mode_fits(repository: &Repository, found: &Metadata, mode: FileMod
 /// Returns whether the path is a symbolic link whose target is the content of the blob. The link is not followed.
 ///
 /// # Errors
-/// When the id is not valid.
+/// When the blob's id is not valid.
 pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     let Ok(leads_to) = fs::read_link(path) else {
         return Ok(false);
@@ -98,23 +99,23 @@ impl<'a> FileContent<'a> {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
         }
-        // It was a regular file a moment ago, but another program may have replaced it by a FIFO or a link since.
+        // Another program may have replaced the file by a FIFO or a link since it was inspected.
         let bytes =
             read_regular_file(self.path, LinkRule::Refused, u64::MAX).map_err(RepoError::io(self.path))?;
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
-    /// Returns whether it is exactly this blob.
+    /// Returns whether the content equals this blob, byte by byte.
     ///
     /// # Errors
-    /// When the file cannot be read, or the id is not valid.
+    /// When the file cannot be read, or the blob's id is not valid.
     pub(crate) fn is_content_of(&self, id: &str) -> Result<bool, ExecError> {
         is_blob(self.read_bytes()?, id)
     }
 }
 
-/// Returns whether a regular file equals a blob of a commit as git compares them: different line ends alone are no change,
-/// unless `core.safecrlf` says that none may be lost.
+/// Returns whether git would show a regular file as unchanged from a blob of the base. Different line ends alone are no
+/// change, except if `git add` would have to lose them and `core.safecrlf` forbids that.
 ///
 /// # Errors
 /// When the file, the blob or a setting cannot be read.
@@ -136,8 +137,8 @@ pub(crate) fn is_base_content(
         return Ok(true);
     }
     // git shows no change if `git add` would store the same content again.
-    let comes_back = *ends.to_git(bytes, Some(content)) == *content;
-    Ok(comes_back && !repository.line_end_settings()?.safe)
+    let is_stored_same = *ends.to_git(bytes, Some(content)) == *content;
+    Ok(is_stored_same && !repository.line_end_settings()?.safe)
 }
 
 /// Returns whether a regular file has exactly the content that a checkout of this blob writes.

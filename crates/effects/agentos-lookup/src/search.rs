@@ -1,4 +1,4 @@
-//! Search for a program by path or by name.
+//! Searches for a program by path or by name. The crate's documentation states the rule and its reasons.
 //!
 //! Owns: the order of the search. Never: falls back to the current folder.
 
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::LookupError;
 use crate::repository::RepositoryFolders;
 
-/// Folders in which programs are looked up, and the repository whose programs are excluded.
+/// Folders in which programs are looked up, and the repository whose folders are skipped, because its programs are not
+/// trusted.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramSearch {
     folders: Vec<PathBuf>,
@@ -32,7 +33,7 @@ impl ProgramSearch {
         }
     }
 
-    /// Takes `~/` in a path for this folder.
+    /// Sets the folder that `~/` at the start of a path stands for.
     #[must_use]
     pub fn with_home(self, home: Option<&Path>) -> Self {
         Self {
@@ -41,8 +42,8 @@ impl ProgramSearch {
         }
     }
 
-    /// Skips folders of the repository that `place` lies in: any folder of its working tree. Call it after
-    /// [`Self::with_home`]: a repository that holds the whole home skips nothing.
+    /// Skips every folder inside the repository that `place` lies in. If the home folder lies in that repository, nothing is
+    /// skipped, because all programs of the user would be; so call this after [`Self::with_home`].
     #[must_use]
     pub fn outside_repository(self, place: Option<&Path>) -> Self {
         let repository = place
@@ -54,7 +55,7 @@ impl ProgramSearch {
     /// Returns the absolute path of the program that a person named by a path or by its name.
     ///
     /// # Errors
-    /// When the path is relative, nothing is there, or programs of this name are in the repository alone.
+    /// When the path is relative, no such program exists, or programs of this name exist only in the repository.
     pub fn find_program(&self, named: &str) -> Result<PathBuf, LookupError> {
         let missing = || LookupError::Missing(named.to_owned());
         if named.is_empty() {
@@ -76,7 +77,7 @@ impl ProgramSearch {
             if !is_executable(&place) {
                 continue;
             }
-            // Asked only for a program that was found: resolving links of every folder of `PATH` would cost more.
+            // Checked only for a program that was found: resolving the links of every folder of `PATH` would take longer.
             if !place
                 .parent()
                 .is_some_and(|folder| self.repository.contains(folder))
@@ -106,7 +107,7 @@ pub fn absolute_path(named: &str, home: Option<&Path>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns true for a file with permission to execute for anybody; on a system without that permission, for every file.
+/// Returns true for a file that some user may execute. On a system without that permission, returns true for every file.
 #[must_use]
 pub fn is_executable(place: &Path) -> bool {
     #[cfg(unix)]
@@ -120,10 +121,10 @@ pub fn is_executable(place: &Path) -> bool {
     place.is_file()
 }
 
-/// Lists the files that a program of this name may be in, where programs end with `suffix`.
+/// Lists the file names to look for. `suffix` is the ending of programs on this system: `.exe` on Windows, else empty.
 fn file_names(name: &str, suffix: &str) -> Vec<String> {
     let with_suffix = format!("{name}{suffix}");
-    // `tool.cmd` is a file of its own; `python3.12` is the start of `python3.12.exe`.
+    // A name with a dot may be complete (`tool.cmd`) or lack the suffix (`python3.12` for `python3.12.exe`).
     let has_extension = !suffix.is_empty() && Path::new(name).extension().is_some();
     let as_named = has_extension.then(|| name.to_owned());
     as_named.into_iter().chain([with_suffix]).collect()

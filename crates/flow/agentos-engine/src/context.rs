@@ -137,7 +137,7 @@ pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
     files.collect()
 }
 
-/// Makes the error of a base that cannot be read.
+/// Converts the error of a base that cannot be read to an `EffectError`.
 pub fn unreadable_base(error: &BaseError) -> EffectError {
     match error {
         BaseError::Unreadable(_) => EffectError::from_error(Cause::Repository, "unreadable-base", error),

@@ -1,6 +1,7 @@
-//! The executor as the engine's port.
+//! Implements the engine's repository port with the executor.
 //!
-//! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
+//! Owns: the translation of targets, errors and receipts between the two, and the layers of policy. Never: writes to the
+//! repository itself; the executor does.
 
 use agentos_api::{Activity, Notice};
 use agentos_evidence::SyncFile;
@@ -32,7 +33,7 @@ use crate::tape::{TapeReader, evidence_error};
 /// Opens the host's repository.
 ///
 /// # Errors
-/// If there is none, or its configuration cannot be read.
+/// If there is no repository, or its configuration cannot be read.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
     let found = Repository::discover(&host.repository_dir()).map_err(|error| repo_error(&error))?;
     let found = found
@@ -42,17 +43,18 @@ pub fn open(host: &Host) -> Result<Repository, EffectError> {
     Ok(if host.is_attended() {
         found
     } else {
-        // Only without a person: others would wait for an answer that may take hours.
+        // With a queue, landings whose base moved take turns. Not if a person is asked before the next attempt: the others
+        // would wait for the answer, perhaps for hours.
         found.queueing()
     })
 }
 
-/// Makes the error of a repository that cannot be read or landed on.
+/// Converts the error of a repository that cannot be read or landed on to the engine's error.
 pub fn repo_error(error: &RepoError) -> EffectError {
     let cause = match error {
-        // Only these two are names that the user typed. The others are states of the repository.
+        // Only these two errors are about names that the user typed. The others are about the repository's state.
         RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
-        // Rules that cannot be read count as a deny.
+        // If the rules cannot be read, the change is denied.
         RepoError::UnreadablePolicy { .. } => Cause::Policy,
         _ => Cause::Repository,
     };
@@ -67,7 +69,7 @@ pub struct RepositoryPort {
     repo: Repository,
     spec: RefCell<TargetSpec>,
     identity: IdentityEnv,
-    /// The environment of a signing program, if one is started.
+    /// The environment for the program that signs commits, such as `gpg`.
     surroundings: SigningEnvironment,
     host: Host,
     /// The flag that is set when the run is asked to stop.
@@ -92,7 +94,7 @@ impl RepositoryPort {
         }
     }
 
-    /// Ends a signing program when this flag is set.
+    /// Makes this flag end a signing program when it is set.
     pub(crate) fn stopped_by(mut self, stop: StopFlag) -> Self {
         self.stop = stop;
         self
@@ -156,8 +158,8 @@ impl ports::Repository for RepositoryPort {
         let target = self.resolve_on_landed(&spec)?;
         let info = to_target_info(&target);
         if spec.commits() {
-            // Author and signature are needed only for the commit, but a fault is reported now: a model's answer could
-            // not be committed either, and the call would be paid for nothing.
+            // Author and signature are needed only for the commit, but they are checked now, before the model is called.
+            // Otherwise its answer would be paid for and could not be committed.
             let by = self
                 .repo
                 .authorship(&self.identity)
@@ -176,7 +178,8 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
-        // Compiling the rules costs more than landing a small change, and one base has one policy.
+        // The policy is kept, because compiling its rules takes longer than landing a small change. It depends only on the
+        // base commit.
         if let Some((base, policy)) = &*self.policy.borrow()
             && *base == target.base_commit
         {
@@ -195,22 +198,22 @@ impl ports::Repository for RepositoryPort {
             });
         }
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
-        // `core.hooksPath` can name a folder of the working tree, whose files a git command of the user would run.
+        // `core.hooksPath` can name a folder of the working tree. git would run the files that a change adds there.
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
-        let told = sources.iter().map(|source| {
+        let recorded = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
         });
         let policy = Rc::new(ActivePolicy {
             set,
-            sources: told.collect(),
+            sources: recorded.collect(),
         });
         *self.policy.borrow_mut() = Some((target.base_commit.clone(), Rc::clone(&policy)));
         Ok(policy)
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
-        // Read before the measurement, so that the receipt of a landing that ends in between is considered later. One
-        // receipt too many does no harm.
+        // The end of the tape is read before the measurement. A landing that ends in between is then measured and also
+        // listed later, which does no harm. In the other order its receipt would be missing.
         let tape_end = self.open_store()?.tape_end();
         let measured = self.repo.measure().map_err(|error| repo_error(&error))?;
         Ok(Box::new(MeasuredState { measured, tape_end }))
@@ -236,8 +239,8 @@ impl ports::Repository for RepositoryPort {
         order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
-        // The hash of the policy that is active now, not the approval's: the executor compares the two, and refuses a
-        // change that was approved by other rules.
+        // The hash of the policy that is active now. The executor compares it with the approval's, and refuses a change that
+        // was approved by other rules.
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
         let target = to_exec_target(target);
         let mut wish = Wish::default();
@@ -276,8 +279,8 @@ impl ports::Repository for RepositoryPort {
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
             (Err(error), from_sink) => {
-                // The tape's error is the cause only if the executor says so. If the repository's files cannot be written, the
-                // tape fails as well, because it is synced in the same call.
+                // The tape's error is reported only if the executor names the evidence as the cause. If the repository's files
+                // cannot be written, the tape fails as well, because both are synced in the same call.
                 let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
                 let mut error = from_sink.unwrap_or_else(|| exec_error(&error));
                 let recovered = self.repo.take_recovered();
@@ -300,7 +303,7 @@ impl ports::Repository for RepositoryPort {
     }
 }
 
-/// Makes the error of an executor that wrote nothing, or could not finish.
+/// Converts the error of an executor that wrote nothing, or could not finish, to the engine's error.
 pub fn exec_error(error: &ExecError) -> EffectError {
     let cause = match error {
         ExecError::EvidenceNotDurable(_) => Cause::Evidence,
@@ -316,15 +319,15 @@ pub fn exec_error(error: &ExecError) -> EffectError {
     effect
 }
 
-/// Passes the executor's records on to the flow.
+/// Passes the executor's records on to the engine, which writes them to the tape.
 struct RecordSink<'a> {
     records: &'a mut dyn LandingRecords,
-    /// The flow's own error. `None` if nothing failed.
+    /// The engine's error with all its details. `None` if nothing failed.
     failed: Option<EffectError>,
 }
 
 impl RecordSink<'_> {
-    /// Reduces an error to its message for the executor, and keeps it complete for the flow.
+    /// Returns an error's message for the executor, which accepts only text, and keeps the whole error in `failed`.
     fn keep_error<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
         result.map_err(|error| {
             let message = error.message.clone();
@@ -348,21 +351,21 @@ impl IntentSink for RecordSink<'_> {
 
     fn receipt(&mut self, receipt: &Receipt, sync: &mut SyncFile<'_>) {
         let recovered = receipt.recovered.as_ref().map(to_json).transpose();
-        // A receipt that is no JSON is reported when the landing returns.
+        // This function cannot return an error. `land` converts the same receipt again and reports the failure.
         if let (Ok(json), Ok(recovered)) = (to_json(receipt), recovered) {
             self.records.receipt(json, recovered, sync);
         }
     }
 }
 
-/// A measurement, with the end of the tape before it.
+/// A measurement of the repository, with the end of the tape before it.
 struct MeasuredState {
     measured: Measurement,
     /// End of the tape before the measurement.
     tape_end: TapeEnd,
 }
 
-/// Reads the receipts that were recorded after this position on the tape. There are none if the position is unknown.
+/// Reads the receipts that were recorded after this position on the tape. Returns none if the position is unknown.
 fn receipts_since(store: &Store, tape_end: TapeEnd) -> Result<Vec<Receipt>, EffectError> {
     let is_later = |record: &Record| match tape_end {
         TapeEnd::Empty => true,
@@ -404,7 +407,7 @@ fn to_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectEr
 /// Reads the files of a landing as the executor recorded them.
 ///
 /// # Errors
-/// If they have another form.
+/// If they have an unexpected form.
 pub fn receipt_files(recorded: &serde_json::Value) -> Result<Vec<ReceiptFile>, EffectError> {
     serde::Deserialize::deserialize(recorded).map_err(|error| {
         let message = format!("the files of a landing have an unexpected form: {error}");
@@ -426,7 +429,7 @@ fn spec_of(place: &LandingPlace) -> Result<TargetSpec, EffectError> {
     })
 }
 
-/// Converts a target to the flow's type.
+/// Converts a target to the engine's type.
 pub fn to_target_info(target: &Target) -> TargetInfo {
     TargetInfo {
         refname: target.refname.clone(),

@@ -1,6 +1,6 @@
-//! Running futures to their end on the calling thread.
+//! Runs a future to its end on the calling thread.
 //!
-//! Owns: the runtime of one thread. Never: handles signals; a front end does, and cancels the run.
+//! Owns: the single-threaded runtime. Never: handles signals; a front end does, and cancels the run.
 
 use std::future::Future;
 
@@ -11,16 +11,16 @@ use tokio::runtime::Builder;
 /// Runs a future that may use the network or timers.
 ///
 /// # Errors
-/// If the system refuses a runtime.
+/// If the runtime cannot be started.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     drive_future(Builder::new_current_thread().enable_all(), future)
 }
 
-/// Runs a future that waits only for channels. A landing needs no timers and no sockets, and starting their drivers costs more
-/// than a small landing.
+/// Runs a future that waits only for channels. The drivers for timers and sockets are left out: starting them takes longer
+/// than a small landing, which does not use them.
 ///
 /// # Errors
-/// If the system refuses a runtime.
+/// If the runtime cannot be started.
 pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     drive_future(&mut Builder::new_current_thread(), future)
 }
@@ -32,8 +32,8 @@ fn drive_future<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Re
         EffectError::from_source(Cause::Internal, "runtime", message, &error)
     })?;
     let value = runtime.block_on(future);
-    // A name lookup may still block a thread of the runtime. Dropping the runtime would wait for it, and nobody needs its
-    // result any more.
+    // A DNS lookup may still block a helper thread of the runtime. Dropping the runtime would wait for it, although its
+    // result is not needed any more.
     runtime.shutdown_background();
     Ok(value)
 }

@@ -1,6 +1,7 @@
-//! Places the hunks of one file: from its hunks to splices and a report, hunk by hunk.
+//! Places the hunks of one file: finds where each hunk belongs, and returns its splices and a report about it.
 //!
-//! Owns: the outcome of each hunk. Never: lands a file in which one hunk has no place.
+//! Owns: the outcome of each hunk, and the explanation of a refusal. Never: returns splices for the whole file if one hunk
+//! has no place.
 
 use crate::applied::{self, AppliedState};
 use crate::budget::WorkBudget;
@@ -79,7 +80,8 @@ pub(crate) fn place_hunks(
                         complete = false;
                         show_miss(target, one, &mut report, &MissExplanation::unproven(start));
                     }
-                    // An added line that cannot be converted makes the hunk unusable, just as a line that is missing.
+                    // An added line cannot be converted to the file's indentation or typography, so the hunk cannot land. It is
+                    // reported like a hunk whose old lines are missing.
                     (Err(_), _) => {
                         complete = false;
                         report_miss(target, one, &mut report, PlaceMiss::Nowhere, budget)?;
@@ -94,12 +96,13 @@ pub(crate) fn place_hunks(
         reports.push(report);
     }
     withdraw_contested(target, &sought, &mut reports);
-    // Hunks are placed in the order of the answer, but splices are joined from the top of the file down.
+    // Hunks are placed in the order of the answer, but `join_splices` needs them in the order of the file.
     all.sort_by_key(|splice| (splice.start, splice.end));
     Ok(collect_placed(&sought, reports, all, complete, &placed))
 }
 
-/// Returns the splices of all hunks, or of those that have a place and do not touch each other.
+/// Returns the splices of all hunks. If a hunk has no place, returns those of the others for a partial landing, unless they
+/// touch each other.
 fn collect_placed(
     sought: &[SoughtHunk<'_, '_>],
     reports: Vec<HunkReport>,
@@ -121,7 +124,8 @@ fn collect_placed(
     }
 }
 
-/// Returns the outcome of edits whose texts were found by bytes.
+/// Returns the outcome of JSON edits whose texts were all found by bytes. They state no line numbers, so each counts as
+/// moved.
 fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<LineSplice>) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
     for (at, (one, line)) in sought.iter().zip(places).enumerate() {
@@ -138,6 +142,7 @@ fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<Li
     }
 }
 
+/// Returns the outcome of JSON edits if the text of the edit `index` has no place: no edit lands.
 fn miss_inline(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
@@ -223,7 +228,7 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
     }
 }
 
-/// Fills the report of a hunk that has no place.
+/// Fills the report of a hunk that has no place, or whose result is already in the file.
 fn report_miss(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -306,7 +311,7 @@ fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
         .collect();
 }
 
-/// Explanation of a miss: text of the refusal and the lines it is about.
+/// Reason why a hunk has no place: the text of the refusal and the starts of the lines that it is about.
 struct MissExplanation {
     code: RefusalCode,
     message: &'static str,
@@ -335,8 +340,8 @@ impl MissExplanation {
     }
 }
 
-/// Explains why the old lines of a hunk are not in the file. The inner result is `Err` with the place of its result
-/// if the hunk was applied before.
+/// Explains why the old lines of a hunk are not in the file. If the hunk was applied before, the inner result is `Err` with
+/// the first line of the hunk's result.
 fn explain_nowhere(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,

@@ -1,11 +1,11 @@
-//! From a hunk and its place to the exact bytes that change.
+//! Computes the exact bytes that a hunk changes at its place.
 //!
 //! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines that a
 //! hunk removes or adds.
 //!
-//! The answer rarely has the bytes of the file. A model writes LF where the file has CRLF, loses the byte order mark,
+//! The answer rarely has the bytes of the file. A model writes LF where the file has CRLF, drops the byte order mark,
 //! or indents with spaces where the file has tabs. If the added lines were written as they are, one edit would mix
-//! two line endings or two indentations in a file. So each property of an added line is decided by the lines that
+//! two line endings or two indentations in a file. So each property of an added line is derived from the lines that
 //! located the hunk:
 //!
 //! | property | decided by | without it |
@@ -28,7 +28,7 @@ use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim, trim_end};
 /// Replacement of the lines `start..end` by these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineSplice {
-    /// First line that is replaced; 0 is the first of the file.
+    /// First line that is replaced. 0 is the first of the file.
     pub start: usize,
     /// Line after the last one that is replaced.
     pub end: usize,
@@ -88,7 +88,9 @@ pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Ve
 
 /// Run of removed and added lines without context between them.
 struct ChangeRun<'h, 'a> {
+    /// First removed line in the file, or the line above which the lines are added.
     start: usize,
+    /// Line after the last removed one.
     end: usize,
     removed: Vec<&'h HunkLine<'a>>,
     added: Vec<&'h HunkLine<'a>>,
@@ -104,6 +106,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         }
     }
 
+    /// Appends the splice of this run to `out`.
     fn close(
         &self,
         ending: &LineEndings<'_, 'h, 'a>,
@@ -149,9 +152,9 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
         }
-        // Nothing was removed, so the old first line stays below the added ones and must lose its mark.
+        // Lines were added above the first line. The byte order mark moved to the new first line, so the old one is
+        // written again without it.
         if let (true, true, Some(first)) = (marked, self.removed.is_empty(), ending.lines.first()) {
-            // The mark moved up to the new first line.
             splice.end = 1;
             splice
                 .bytes
@@ -162,20 +165,21 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
     }
 }
 
-/// Rules for the bytes of added lines, derived once for each hunk.
+/// Rules for the bytes of added lines, derived once for each hunk: line endings, indentation, typography, final newline.
 struct LineEndings<'l, 'h, 'a> {
     lines: &'l [TextLine<'l>],
     place: &'l HunkPlace,
-    /// The hunk's carriage returns match those of the file, so those of its added lines are meant.
+    /// True if the carriage returns of the hunk's old lines match the file. Then those of its added lines are intended.
     literal: bool,
     /// Ending of most lines near the hunk.
     usual: LineEnding,
-    /// The hunk states that the old text has no final newline.
+    /// True if the hunk states that the old text has no final newline.
     old_bare: bool,
-    /// The hunk states that the new text has none.
+    /// True if the hunk states that the new text has no final newline.
     new_bare: bool,
+    /// True if the indentation of added lines must be shifted.
     shifts: bool,
-    /// Blanks that every old line of the hunk ends with, and no line of the file.
+    /// Blanks at the end of every old line of the hunk that the lines of the file do not have. Removed from added lines.
     tail: &'h [u8],
     hunk: &'h Hunk<'a>,
 }
@@ -224,12 +228,12 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             .filter(|(old, _)| old.mark == LineMark::Remove && old.text == line.text)
             .map(|(_, here)| here.text);
         let first = same.next()?;
-        // If the file has the line in two spellings, none of them is the right one for certain.
+        // If the file spells the line in two ways, nothing shows which one is right.
         same.all(|text| text == first).then_some(first)
     }
 
-    /// Writes the typographic characters of an added line as the file does: plain if the hunk's old lines have the
-    /// character and the file's have not; unchanged if both have it equally often.
+    /// Converts the typographic characters of an added line, such as curly quotes, to the file's spelling. A character
+    /// becomes plain if the hunk's old lines have it and the file's do not. It stays if both have it equally often.
     ///
     /// # Errors
     /// Fails if the old lines do not show how the file spells the character.
@@ -269,8 +273,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         Ok(Cow::Owned(out))
     }
 
-    /// Returns true if tabs between words became spaces, or spaces tabs, and the added line has such blanks, too:
-    /// nothing shows which they were.
+    /// Returns true if the old lines show that tabs between words became spaces, or spaces became tabs, and the added line
+    /// has such blanks too. Nothing shows what those should be.
     fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
         match self.place.level {
             MatchLevel::Exact | MatchLevel::Trailing => return false,
@@ -287,8 +291,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
-            // A removed line had its tab where the added line has a single space. Elsewhere only a run of spaces can
-            // be a lost tab.
+            // If the line is removed, the added line probably replaces it, so that even one space in it can be a lost tab.
+            // For a context line, only two spaces or more can be.
             let blanks: &[u8] = if old.mark == LineMark::Remove { b" " } else { b"  " };
             let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
             let at_front =
@@ -297,6 +301,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         })
     }
 
+    /// Writes the ending of the added line `at` of the run. Writes none if `bare`.
     fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &ChangeRun<'_, '_>, at: usize, bare: bool) {
         if bare {
             return;
@@ -345,35 +350,36 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             (Some(removed), Some(added)) => removed.text == added.text,
             (Some(_) | None, _) => false,
         };
-        // A line that is removed and added unchanged can only differ in its final newline; the marker for it got
-        // lost.
+        // If the last line is removed and added with the same text, the hunk can only mean the final newline. The answer
+        // lost the `\ No newline` line that would say so.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
     }
 }
 
-/// Returns the blanks at the end of every old line of the hunk if the lines of the file have none. They were added in
-/// transport, to the added lines as well.
+/// Returns the blanks at the end of every old line of the hunk if the lines of the file have none. The transport added
+/// them, so the added lines have them as well.
 pub(crate) fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
-    let behind = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
+    let blanks_at_end = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
     let mut pairs = old
         .iter()
         .zip(here)
         .filter(|(_, line)| !trim(line.text).is_empty());
     let clean = |line: &TextLine<'_>| trim_end(line.text) == line.text;
     let first = match pairs.next() {
-        Some((old, line)) if clean(line) => behind(&old.text),
+        Some((old, line)) if clean(line) => blanks_at_end(&old.text),
         Some(_) | None => return b"",
     };
-    if pairs.all(|(old, line)| clean(line) && behind(&old.text) == first) {
+    if pairs.all(|(old, line)| clean(line) && blanks_at_end(&old.text) == first) {
         first
     } else {
         b""
     }
 }
 
-/// Returns the commoner ending of the lines at the hunk's place, else of the first lines of the file.
+/// Returns the more frequent ending of the lines `here`, at the hunk's place. If both are equally frequent there, returns
+/// that of the first lines of the file.
 pub(crate) fn usual_ending(lines: &[TextLine<'_>], here: &[TextLine<'_>]) -> LineEnding {
-    /// Number of lines that are enough to see the usual ending.
+    /// Maximum number of first lines that are counted.
     const LOOKED_AT: usize = 1_000;
     let count = |lines: &[TextLine<'_>]| {
         let crlf = lines.iter().filter(|line| line.eol == LineEnding::CrLf).count();

@@ -34,9 +34,9 @@ const SHORTEST_BEGINNING: usize = 8;
 /// Search patterns for a set of secrets.
 #[derive(Clone)]
 pub struct SecretForms {
-    /// PatternSet that must match exactly: secrets that are words, or that have too few letters and digits.
+    /// Patterns that must match exactly: secrets that are words, or that have too few letters and digits.
     exact: PatternSet,
-    /// PatternSet that are searched among letters and digits only.
+    /// Patterns that are searched among letters and digits only.
     squeezed: PatternSet,
 }
 

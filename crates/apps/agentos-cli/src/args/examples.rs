@@ -1,10 +1,11 @@
 //! Examples at the end of every verb's help text, in one style.
 //!
-//! Owns: the examples. Never: shows one that does not parse; a test reads every one of them.
+//! Owns: the examples. Never: shows one that does not parse; a test parses them all.
 
 use clap::Command;
 
-/// Example commands for each verb. The first example is the most common use.
+/// Example commands for each verb. The key is the verb without the program's name, and is empty for `agentos` itself.
+/// The first example is the most common use.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -331,7 +332,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Adds the examples to the end of each help text.
+/// Adds the examples to the end of the help text of `command` and of all verbs below it.
 pub fn with_examples(command: Command) -> Command {
     add_examples(command, "")
 }
@@ -341,7 +342,7 @@ fn add_examples(command: Command, path: &str) -> Command {
     let command = match found {
         Some((_, calls)) => {
             let lines: String = calls.iter().map(|call| format!("\n  {call}")).collect();
-            // A verb may have notes of its own at the end of its help, and setting the text replaces them.
+            // `after_help` replaces the notes that a verb may already have at the end of its help.
             let before = command.get_after_help().map(|text| format!("{text}\n\n"));
             let before = before.unwrap_or_default();
             command.after_help(format!("{before}Examples:{lines}"))
@@ -366,7 +367,7 @@ mod tests {
     use super::*;
     use crate::args::full_command;
 
-    /// Every verb, in as many words as it has.
+    /// Collects the full name of every verb, such as `evidence key show`.
     fn verbs(command: &Command, above: &str, found: &mut BTreeSet<String>) {
         found.insert(above.to_owned());
         for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
@@ -375,7 +376,7 @@ mod tests {
         }
     }
 
-    /// The words of a call as a shell would cut them, up to what is the shell's own.
+    /// Splits an example into words as a shell does. Starts at `agentos`, and ends before a pipe, a redirection or `&&`.
     fn words(line: &str) -> Vec<String> {
         let start = line.find("agentos").unwrap();
         let mut words = vec![String::new()];
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verb_has_examples_and_no_example_is_of_another() {
+    fn every_verb_has_examples_and_every_example_is_of_its_verb() {
         let mut known = BTreeSet::new();
         verbs(&full_command(), "", &mut known);
         let shown: BTreeSet<String> = EXAMPLES.iter().map(|(verb, _)| (*verb).to_owned()).collect();
@@ -401,8 +402,8 @@ mod tests {
         for (verb, calls) in EXAMPLES {
             assert!((2..=4).contains(&calls.len()), "{verb}: {}", calls.len());
             for call in *calls {
-                let of = words(call)[1..].join(" ");
-                assert!(of.starts_with(verb), "{verb}: {call}");
+                let arguments = words(call)[1..].join(" ");
+                assert!(arguments.starts_with(verb), "{verb}: {call}");
             }
         }
     }
@@ -424,8 +425,8 @@ mod tests {
     fn help_ends_with_examples() {
         let mut program = full_command();
         program.build();
-        let run = program.find_subcommand_mut("undo").unwrap();
-        insta::assert_snapshot!(run.render_help().to_string(), @r"
+        let undo = program.find_subcommand_mut("undo").unwrap();
+        insta::assert_snapshot!(undo.render_help().to_string(), @r"
         Undo a landed run with a new commit
 
         Usage: agentos undo [OPTIONS] [RUN]

@@ -1,6 +1,7 @@
-//! `agentos demo`: the whole path of a change in a small new repository.
+//! `agentos demo`: creates a small repository and sends recorded answers through the real pipeline: one that lands, three
+//! hostile ones that are refused, then a check of the evidence.
 //!
-//! Owns: the order of the steps and their recorded answers. Never: prints an outcome that the real pipeline did not give.
+//! Owns: the order of the steps and their recorded answers. Never: prints an outcome that the pipeline did not return.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +16,12 @@ use crate::exit::Exit;
 use crate::printer::{paint, style};
 use crate::render;
 
+// Files of the demo's repository.
 const LIB: &str = include_str!("../../demo/lib.rs.txt");
 const CI: &str = include_str!("../../demo/ci.yml.txt");
+/// Recorded answer that lands.
 const ANSWER: &str = include_str!("../../demo/answer.md");
+/// Recorded answers that must be refused, each with the title of its step.
 const HOSTILE: [(&str, &str); 3] = [
     (
         "a file outside the repository",
@@ -43,13 +47,12 @@ pub fn run_demo(app: &App, args: &DemoArgs) -> Done {
     let good = demo.send_recorded()?;
     let mut truthful = good.is_done();
     for (number, (what, answer)) in (2..).zip(HOSTILE) {
-        // Every attack is tried even after a surprise, so that the screen shows all of them; the exit status reports
-        // the surprise.
+        // If a hostile answer lands, the demo still shows the other ones; its exit status reports the failure.
         truthful &= !demo.send_hostile(number, what, answer)?.is_done();
     }
     truthful &= demo.check_evidence()?;
     demo.print_next_steps(&dir)?;
-    // If a step ends in another way than the demo announces, the demo has failed.
+    // The demo failed if one of its steps had another outcome than its title announces.
     Ok(if truthful { Exit::Done } else { Exit::Internal })
 }
 
@@ -106,7 +109,8 @@ impl Demo<'_> {
         Ok(outcome)
     }
 
-    /// Verifies the evidence, then a copy with one changed bit. Returns true if the evidence is valid and the change is detected.
+    /// Verifies the evidence, then a copy with one changed bit. Returns true if the evidence is valid and the change is
+    /// detected.
     fn check_evidence(&self) -> Result<bool, EffectError> {
         self.print_step(
             "5  The evidence: every step above, including the refusals, on one hash-chained tape",
@@ -172,8 +176,8 @@ fn choose_dir(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
         Some(dir) => app.host.environment().cwd.join(dir),
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
-    // `exists()` follows links and calls a dangling one free. Creating the repository through it would write somewhere
-    // else.
+    // Not `exists()`, which follows links: it returns false for a dangling link, and the repository would then be created
+    // at the link's target.
     if std::fs::symlink_metadata(&dir).is_ok() {
         return Err(usage_error(format!(
             "`{}` already exists",

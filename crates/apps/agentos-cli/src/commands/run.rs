@@ -1,6 +1,6 @@
 //! `agentos run`: gives a task to a tool and lands its answer.
 //!
-//! Owns: the meaning of the flags. Never: selects a model or a provider.
+//! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
 use agentos_host::{CheckOptions, ContextMode, RunSpec, RunWork, TaskSpec};
 use agentos_tool::RunId;
@@ -48,6 +48,7 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
     }
 }
 
+/// Prints the files that the tool would get, and runs nothing (`--context show`).
 fn show_context(app: &App, task: &TaskSpec) -> Done {
     let found = {
         let _working = WorkDisplay::start_on(app, "searching the repository");

@@ -1,6 +1,6 @@
-//! Next steps, worded as commands and flags.
+//! Next steps after a failure as text: sentences that name commands and flags.
 //!
-//! Owns: the wording. Never: decides which steps help: a failure contains them.
+//! Owns: the wording. Never: decides which steps help; the failure lists them as data.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use agentos_tool::ToolHealth;
 pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     match (hint, word_steps(steps)) {
         (Some(hint), Some(words)) => {
-            // A step that only shows something does not solve the problem, so "or" would offer it as a remedy.
+            // "or" would present the step as a solution. A step that only shows something solves nothing.
             let joiner = if steps.first().is_some_and(is_look) {
                 "; "
             } else {
@@ -24,7 +24,7 @@ pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     }
 }
 
-/// Words the next steps of each provider that cannot be used.
+/// Replaces the `fix` of each provider by a sentence with its hint and its next steps.
 pub fn word_health(tools: &mut [ToolHealth]) {
     for tool in tools {
         tool.fix = word_hint(tool.fix.as_deref(), &tool.next);
@@ -74,7 +74,8 @@ fn word_steps(steps: &[NextStep]) -> Option<String> {
     Some(words)
 }
 
-/// Returns true for a step that only shows something. It accompanies the other steps and is not an alternative to them.
+/// Returns true for a step that only shows something. It is not an alternative to the other steps, so it is joined with
+/// ";" instead of "or".
 fn is_look(step: &NextStep) -> bool {
     matches!(
         step,
@@ -91,6 +92,7 @@ fn is_look(step: &NextStep) -> bool {
 const SET_ASIDE: &str = "`agentos evidence verify` lists every fault; run `agentos recover`, then rename the folder to keep it \
                          for inspection, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
 
+/// Returns one step as part of a sentence.
 fn word_step(step: &NextStep) -> Cow<'static, str> {
     match step {
         NextStep::NameRepository => "change to a repository, or name one with `--repo DIR`".into(),
@@ -186,8 +188,8 @@ fn word_key(provider: Option<&str>, in_file: bool) -> String {
 }
 
 fn word_program(provider: &str) -> String {
-    // The provider `tool` passes a task to its program; the provider `command` has no task, because the program is the
-    // task.
+    // The provider `tool` passes a task to its program. The provider `command` has no task text: its program makes the
+    // change.
     let task = if provider == "tool" {
         " \"fix the typo\" -- python3 my_tool.py"
     } else {

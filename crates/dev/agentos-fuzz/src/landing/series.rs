@@ -1,6 +1,8 @@
-//! Diffs of one file, each made for the result of the one before it: they land as the last state, or are refused.
+//! Fuzz target for an answer with several diffs of one file, each made for the result of the diff before it. Its property:
+//! the answer lands as the change from the first to the last state, or is refused.
 //!
-//! Owns: making the states and the answer, and the claim. Never: claims that a series must land.
+//! Owns: making the states and the answer, and checking the property. Never: requires that a series lands, because damaged
+//! diffs may be ambiguous.
 
 use std::sync::Arc;
 
@@ -18,8 +20,9 @@ const PATH: &str = "src/a.rs";
 /// If they land as anything but the last state.
 pub fn check_series(data: &[u8]) {
     let mut bytes = ByteReader(data);
-    let (how, damages) = (bytes.next(), bytes.next());
-    let Some(states) = states(&mut bytes, usize::from(how & 1) + 2) else {
+    // `form`: bit 0 adds a third diff, bit 1 adds prose below each diff. `damages`: the kinds of damage for all diffs.
+    let (form, damages) = (bytes.next(), bytes.next());
+    let Some(states) = states(&mut bytes, usize::from(form & 1) + 2) else {
         return;
     };
     let (Some(first), Some(last)) = (states.first(), states.last()) else {
@@ -29,17 +32,18 @@ pub fn check_series(data: &[u8]) {
     let mut answer = Vec::new();
     for pair in states.windows(2) {
         let [before, after] = pair else { return };
-        // A step that changes nothing writes nothing.
+        // A step that changes nothing has no diff.
         let Some(step) = change(before, after) else {
             continue;
         };
-        // Damage to line ends would remove what is meant, so those bits are left out.
+        // Without bit 4 (CR LF at every line end) and bit 6 (no final line feed): in an answer of several diffs, damaged
+        // line ends would change what the diffs mean.
         let Some(diff) = damage::damage(&step, damages & 0b0010_1111) else {
             return;
         };
         answer.extend(diff);
-        // Prose between diffs, as models write it.
-        if how & 2 != 0 {
+        // Models often write a sentence between two diffs.
+        if form & 2 != 0 {
             answer.extend(b"\nThen:\n\n");
         }
     }
@@ -70,22 +74,24 @@ fn change(before: &[String], after: &[String]) -> Option<Change> {
     (!change.is_empty()).then_some(change)
 }
 
-/// Makes a text of lines that mostly resemble each other, and the results of several edits, one after the other.
+/// Makes the first state, whose lines mostly resemble each other, and one further state for each step: the state before
+/// it after one to four edits. `None` never happens; it keeps the function free of panics.
 fn states(bytes: &mut ByteReader<'_>, steps: usize) -> Option<Vec<Vec<String>>> {
     let first: Vec<String> = (0..bytes.next() & 31).map(|_| line(bytes.next())).collect();
     let mut states = vec![first];
     for _ in 0..steps {
         let mut next = states.last()?.clone();
         for _ in 0..=bytes.next() & 3 {
-            let (at, what) = (usize::from(bytes.next()) % (next.len() + 1), bytes.next());
-            match what >> 6 {
+            // The top two bits of `edit` select removing, adding or replacing a line; the others select the new line.
+            let (at, edit) = (usize::from(bytes.next()) % (next.len() + 1), bytes.next());
+            match edit >> 6 {
                 0 if at < next.len() => {
                     next.remove(at);
                 }
-                1 => next.insert(at, line(what)),
+                1 => next.insert(at, line(edit)),
                 _ => {
                     if let Some(old) = next.get_mut(at) {
-                        *old = line(what);
+                        *old = line(edit);
                     }
                 }
             }
@@ -95,6 +101,7 @@ fn states(bytes: &mut ByteReader<'_>, steps: usize) -> Option<Vec<Vec<String>>> 
     Some(states)
 }
 
+/// Returns one of 16 texts (bits 0 to 3), plain or with a digit at its end (bits 4 and 5).
 fn line(byte: u8) -> String {
     let text = LINES.get(usize::from(byte & 15)).copied().unwrap_or_default();
     match byte >> 4 & 3 {

@@ -1,7 +1,18 @@
-//! The chain: each line by itself, each link to the line before, each blob.
+//! Checks the chain of the tape: each line by itself, its link to the line before, and the blobs that it refers to.
 //!
-//! Owns: one pass over the tape, and the kind of each fault. Never: stops at the first fault: the rest of the tape is
-//! checked from the next genuine record on.
+//! A record is *genuine* if its hash matches its content. Every record has a number, which counts from 1, and the hash of
+//! the record before it. From these two follows the kind of a fault:
+//!
+//! | line | fault |
+//! |---|---|
+//! | not a genuine record | `Mutated`; `TornTail` if the line has no line feed |
+//! | expected number, another previous hash | `Spliced` |
+//! | higher number | `Reordered` if the missing record is further down, else `Dropped` |
+//! | lower number, same record as the one before | `Duplicated` |
+//! | lower number, another record | `Reordered` |
+//!
+//! Owns: one pass over the tape, and the kind of each fault. Never: stops at the first fault; it continues with the next
+//! genuine record.
 
 use agentos_chain::parse_hash;
 use serde_json::Value;
@@ -18,22 +29,25 @@ use crate::{EvidenceError, RecordKind, Store, blob};
 
 /// Results of one pass over the tape.
 pub(super) struct ChainReport {
+    /// Number of lines read.
     pub lines: u64,
     /// Number of bytes read.
     pub bytes: u64,
+    /// Number of blobs checked.
     pub blobs: u64,
     /// Number of records whose body was left out.
     pub withheld: u64,
-    /// Number of these records whose hash does not prove kind, time and run.
+    /// Number of these records whose kind, time and run cannot be proved, because their hash covers the missing body.
     pub unproved: u64,
-    /// TapeLine of the first record counted in `unproved`. `None` if there is none.
+    /// Line of the first record counted in `unproved`. `None` if there is none.
     pub first_unproved: Option<u64>,
     /// Newest form of a genuine record. `None` if there is none.
     pub form: Option<RecordForm>,
     /// Number of searches for a missing record further down.
     searches: usize,
+    /// True if bodies and blobs may have been left out.
     redacted: bool,
-    /// Highest number of a genuine record.
+    /// Highest record number so far. Each line that could not be read counts as one record.
     pub seq: u64,
     /// Hash of the last genuine record. `None` if there is none, or if a line after it could not be read.
     pub hash: Option<String>,
@@ -53,11 +67,14 @@ struct ExpectedLink {
     hash: Option<String>,
 }
 
-/// Maximum number of searches for missing records further down. Each reads the rest of the tape, so the time for a tape
-/// full of gaps would grow with the square of its length.
+/// Maximum number of searches for missing records further down. Each search reads the tape again, so without a limit the
+/// time for a tape full of gaps would grow with the square of its length.
 const MOST_SEARCHES: usize = 16;
 
-/// Reads the tape. `redacted` says that bodies and blobs may have been left out.
+/// Checks the tape in `store` and its blobs in `blobs`. `redacted` says that bodies and blobs may have been left out.
+///
+/// # Errors
+/// When a file cannot be read. Faults of the tape are no errors; they are in the report.
 pub(super) fn read(
     store: &Store,
     blobs: &Store,
@@ -68,12 +85,13 @@ pub(super) fn read(
     let Some(mut lines) = TapeLines::open(store)? else {
         return Ok(chain);
     };
-    let noted = match head::read(&store.head_path())? {
+    let head_seq = match head::read(&store.head_path())? {
         HeadFile::Says(head) => head.seq,
         HeadFile::Missing | HeadFile::Unreadable => 0,
     };
-    // Where the head stands before the first record, a writer was killed right after it.
-    chain.at_head = (noted == 0).then(|| GENESIS.to_owned());
+    // `head.json` is created with number 0 and updated after each record. If it still names 0 here, the first writer was
+    // killed before the update, which is no fault.
+    chain.at_head = (head_seq == 0).then(|| GENESIS.to_owned());
     let mut link = ExpectedLink {
         seq: 1,
         hash: Some(GENESIS.to_owned()),
@@ -83,7 +101,7 @@ pub(super) fn read(
         chain.lines = at;
         chain.bytes += line.bytes();
         let end = line.end();
-        let view = glimpse_of(line.text(), redacted);
+        let view = parse_genuine(line.text(), redacted);
         let Some(view) = view.filter(|_| end == LineEnd::Whole) else {
             chain.add_unreadable(at, end);
             link = ExpectedLink {
@@ -99,10 +117,10 @@ pub(super) fn read(
             };
             chain.findings.push(Finding::new(tampering, Some(at), detail));
         }
-        if view.seq == noted {
+        if view.seq == head_seq {
             chain.at_head = Some(view.hash.to_owned());
         }
-        chain.take(at, &view, blobs, checks)?;
+        chain.add_record(at, &view, blobs, checks)?;
         link = ExpectedLink {
             seq: view.seq + 1,
             hash: Some(view.hash.to_owned()),
@@ -111,8 +129,8 @@ pub(super) fn read(
     Ok(chain)
 }
 
-/// Returns the record on a line. `None` if it is no genuine one; its body may be left out where `redacted` says so.
-fn glimpse_of(line: &[u8], redacted: bool) -> Option<LineView<'_>> {
+/// Returns the record on a line. `None` if it is not genuine. With `redacted`, a record without its body is accepted too.
+fn parse_genuine(line: &[u8], redacted: bool) -> Option<LineView<'_>> {
     match LineView::parse_line(line) {
         None if redacted => LineView::parse_withheld(line),
         other => other,
@@ -120,7 +138,7 @@ fn glimpse_of(line: &[u8], redacted: bool) -> Option<LineView<'_>> {
 }
 
 impl ChainReport {
-    /// Returns what is known before the first line.
+    /// Returns the report before the first line.
     fn new(checks: &VerifyChecks<'_>, redacted: bool) -> Self {
         Self {
             lines: 0,
@@ -143,8 +161,9 @@ impl ChainReport {
         }
     }
 
+    /// Adds the fault of a line that is not a genuine record.
     fn add_unreadable(&mut self, at: u64, end: LineEnd) {
-        // The line takes the place of a record. Otherwise the next genuine record would be reported as out of order too.
+        // The line counts as one record, so that a damaged last record is not reported as cut off too.
         self.seq += 1;
         self.hash = None;
         let (tampering, detail) = match end {
@@ -164,15 +183,16 @@ impl ChainReport {
         self.findings.push(Finding::new(tampering, Some(at), detail));
     }
 
-    /// Returns whether a missing record is further down. Returns false without a look after [`MOST_SEARCHES`] searches.
+    /// Returns whether a missing record is further down. Returns false without reading after [`MOST_SEARCHES`] searches.
     fn finds_later(&mut self, store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
         self.searches += 1;
         Ok(self.searches <= MOST_SEARCHES && is_further_down(store, after_line, seq, self.redacted)?)
     }
 
-    /// VerifyChecks that the form of a record is not older than that of the records before, and counts records without a body.
-    fn take_form(&mut self, at: u64, record: &LineView<'_>) {
-        // Unlike the other checks, this one spans all records: one old record between new ones could be changed.
+    /// Checks that the form of a record is not older than that of the records before it, and counts records without a body.
+    fn check_form(&mut self, at: u64, record: &LineView<'_>) {
+        // In the older form, kind, time and run are not proved if the body is left out. So a record could be rewritten in
+        // that form and then changed. Such a record is genuine by itself; only the newer records before it show the fault.
         if self.form.is_some_and(|form| record.form < form) {
             let detail = format!(
                 "record {} is in the form of earlier versions, after a newer one",
@@ -189,7 +209,8 @@ impl ChainReport {
         }
     }
 
-    fn take(
+    /// Adds a genuine record and checks what it refers to: commits, signatures and blobs.
+    fn add_record(
         &mut self,
         at: u64,
         record: &LineView<'_>,
@@ -198,13 +219,13 @@ impl ChainReport {
     ) -> Result<(), EvidenceError> {
         self.seq = self.seq.max(record.seq);
         self.hash = Some(record.hash.to_owned());
-        self.take_form(at, record);
-        // No other body holds anything that is checked here, so it need not be parsed.
-        let ties = matches!(
+        self.check_form(at, record);
+        // These kinds refer to commits. Any other body matters only if it refers to a blob, else it need not be parsed.
+        let refers_to_commit = matches!(
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
         );
-        let body = if ties || record.may_refer() {
+        let body = if refers_to_commit || record.may_refer() {
             record.parse_body()?
         } else {
             Value::Null
@@ -213,7 +234,7 @@ impl ChainReport {
         self.signed.take(at, record, &body, checks, &mut self.findings)?;
         if record.kind == RecordKind::Recovered {
             let what = fact_of(&body, "what").unwrap_or_else(|| "something that a crash left".to_owned());
-            // The tape may be hostile, and this text is shown to people.
+            // The tape is untrusted and this text is shown to people, so its length is limited.
             let what: String = what.chars().take(64).collect();
             push_note(
                 &mut self.notes,
@@ -253,8 +274,8 @@ impl ChainReport {
     }
 }
 
-/// Blobs seen recently, one for each slot. A blob that many records name is then read about once, and the memory does not
-/// grow with the tape.
+/// Blobs that were checked recently, in a table of fixed size: a new blob replaces the one in its slot. So a blob that many
+/// records refer to is read about once, and the memory does not grow with the tape.
 struct RecentBlobs(Vec<Option<String>>);
 
 impl Default for RecentBlobs {
@@ -278,7 +299,8 @@ impl RecentBlobs {
     }
 }
 
-/// Returns the fault of a genuine record at this place. `None` if number and link are as expected.
+/// Returns the fault of a genuine record on this line, and a sentence about it. `None` if its number and previous hash are
+/// as expected. `before` is the hash of the record before it.
 fn find_misfit(
     link: &ExpectedLink,
     record: &LineView<'_>,
@@ -327,7 +349,7 @@ fn is_further_down(store: &Store, after_line: u64, seq: u64, redacted: bool) -> 
         if at <= after_line {
             continue;
         }
-        let record = glimpse_of(line.text(), redacted);
+        let record = parse_genuine(line.text(), redacted);
         if record.is_some_and(|record| record.seq == seq) {
             return Ok(true);
         }

@@ -1,7 +1,10 @@
-//! Puts single files into a tool's folders, or takes them out.
+//! Writes, hides and removes single files in a tool's folders.
 //!
-//! Owns: single entries by their path below a tool's folder. Never: follows a link, or leaves a new entry to another
-//! user than the owner of its folder.
+//! The tool may run as another user than this program, and may have put links anywhere in its folders. So every new entry
+//! gets the owner of the tool's folder, and no link is followed.
+//!
+//! Owns: single entries by their path below a tool's folder. Never: follows a link below that folder, or gives a new entry
+//! another owner than the folder has.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -9,7 +12,7 @@ use std::path::Path;
 
 use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
 
-/// Treatment of an entry that is not a folder and stands where a folder is needed.
+/// What to do with an entry that is not a folder, at a path where a folder is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ObstaclePolicy {
     Fail,
@@ -27,7 +30,7 @@ pub fn put_file(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(write_file(&above, last_component(name)?, bytes, 0o600, owner)?)
 }
 
-/// Hides a file that an overlay shows. `upper` is the overlay's upper folder.
+/// Hides a file of an overlay's lower folder by a whiteout. `upper` is the overlay's upper folder.
 ///
 /// # Errors
 /// If the whiteout cannot be created, which is always so on a system without overlays.
@@ -38,7 +41,7 @@ pub fn hide_file(upper: &Path, name: &Path) -> io::Result<()> {
     Ok(above.create_whiteout(last_component(name)?)?)
 }
 
-/// Removes a file from a whole copy of the files. A missing file is no error.
+/// Removes a file from a full copy, which is used where there are no overlays. A missing file is no error.
 ///
 /// # Errors
 /// If it cannot be removed.
@@ -52,8 +55,8 @@ pub fn remove_file(copy: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file of a candidate into a folder that a tool will see, replacing whatever is at that path, also a link.
-/// Anything above it that is not a folder is removed. Nothing is ever written through a link.
+/// Writes a file of a candidate (a change that is to be checked) into a folder that a tool will see. Replaces whatever is
+/// at that path, even a folder or a link. Anything above it that is not a folder is removed.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -62,8 +65,8 @@ pub fn replace_file(folder: &Path, name: &Path, bytes: &[u8], executable: bool) 
     let owner = other_owner(&root)?;
     let above = open_above(root, name, owner, ObstaclePolicy::Remove)?;
     let name = last_component(name)?;
-    // Removed and created again instead of overwritten: opening the old entry could follow a link, and a file with a
-    // second name would change under that name too.
+    // Removed and created again instead of overwritten: the old entry could be a link, or have a second hard link, under
+    // which its content would change too.
     above.remove_tree(name)?;
     let mode = if executable { 0o700 } else { 0o600 };
     Ok(write_file(&above, name, bytes, mode, owner)?)
@@ -100,7 +103,7 @@ fn open_above(
             folder = folder.open_folder(part)?;
             continue;
         }
-        // Only a candidate's files replace what is in the way; a file of the user's must not destroy anything.
+        // Only a candidate's files may replace other entries. A copy of the user's own file must not destroy anything.
         if obstacle == ObstaclePolicy::Remove {
             folder.remove_entry(part)?;
         }
@@ -112,7 +115,8 @@ fn open_above(
     Ok(folder)
 }
 
-/// Returns the owner of a folder. `None` if that is this program's own user, who owns what it creates anyway.
+/// Returns the owner that new entries of a folder must get. `None` if it is this program's own user: then they have it
+/// already.
 fn other_owner(folder: &OpenFolder) -> Result<Option<FolderOwner>, TreeError> {
     let owner = folder.inspect()?.owner;
     Ok((super::leftovers::own_user() != Some(owner.user)).then_some(owner))

@@ -1,4 +1,7 @@
-//! The root of what a confined process sees: the system's folders read-only, its own folders, nothing else.
+//! Builds the root file system of a confined process: the system's folders read-only, its own folders, nothing else.
+//!
+//! *Outside* means the machine's file system as this program sees it. To *show* a place is to bind-mount it into the new
+//! root. These are steps 8 (`build_common`) and 11 (`finish`) of the table in `stage`.
 //!
 //! Owns: the list of system folders, and every mount. Never: shows a home folder, `/run`, `/tmp` or a socket of the
 //! outside unless the launch spec names it.
@@ -45,7 +48,7 @@ const ETC: &[&str] = &[
     "timezone",
 ];
 
-/// Devices without state.
+/// Devices of `/dev` that a tool may use: they keep no data.
 pub(super) const DEVICES: &[&str] = &["full", "null", "random", "urandom", "zero"];
 
 /// Files of `/proc` about the machine and its user instead of the processes that a tool can see: kernel keys with
@@ -61,9 +64,10 @@ const HIDDEN: &[&str] = &[
     "timer_list",
 ];
 
-/// Pages of System V shared memory: 256 MiB where a page has 4 KiB.
+/// Maximum System V shared memory in pages: 256 MiB if a page has 4 KiB.
 const SHARED_PAGES: &str = "65536";
 
+/// Links in `/dev`: target and path.
 const LINKS: &[(&str, &str)] = &[
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -75,14 +79,14 @@ const NONE: Option<&str> = None;
 
 /// Path of the process list. The outside's list is never shown.
 const PROCESSES: &str = "/proc";
-/// Path at which the new root is built, for a moment. Every system has it, and nothing is looked up below it
-/// meanwhile.
+/// Path at which the new root is mounted first, until it is moved. Every system has this folder, and nothing below it
+/// is needed before the move.
 const BUILD_PATH: &str = PROCESSES;
 
-/// Root under construction, with what every process sees. The process builds it with relative paths, and sees the
-/// outside by absolute ones.
+/// New root under construction. Until [`NewRoot::finish`] ends, relative paths lead into the new root, which is the
+/// current folder, and absolute paths lead to the outside.
 pub(super) struct NewRoot {
-    /// Mount points that existed before. Nobody else can change them: the mounts are this process's own.
+    /// Mount points of the outside. They cannot change any more, because this process has its own mount namespace.
     outside: Vec<PathBuf>,
 }
 
@@ -106,7 +110,8 @@ impl NewRoot {
         let making = Path::new(BUILD_PATH);
         mount_tmpfs(making, "mode=755,size=1m")?;
         chdir(making).map_err(failed("cannot go to", making))?;
-        // Moved over the old root, where it hides nothing: this process already works below it.
+        // Moved, because at `/proc` it would hide the outside's `/proc`. At `/` it hides nothing from this process: an
+        // absolute path begins at the process's root, which is still the old one below this mount.
         mount(Some("."), top, NONE, MsFlags::MS_MOVE, NONE)
             .map_err(failed("the new root cannot be moved to", top))?;
         for place in SYSTEM {
@@ -131,8 +136,8 @@ impl NewRoot {
 
     /// Adds what a launch spec names, and makes the result the root of this process.
     pub(super) fn finish(&self, spec: &LaunchSpec) -> Result<(), StageRefusal> {
-        let is_of_runs = |place: &PathBuf| spec.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
-        let (of_runs, readable): (Vec<_>, Vec<_>) = spec.readable.iter().cloned().partition(is_of_runs);
+        let is_in_runs = |place: &PathBuf| spec.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
+        let (in_runs, readable): (Vec<_>, Vec<_>) = spec.readable.iter().cloned().partition(is_in_runs);
         let mut shown = select_unshown(&readable);
         for place in &shown {
             self.show_place(place, place, true)?;
@@ -146,12 +151,13 @@ impl NewRoot {
                 self.show_place(&place, &place, true)?;
             }
         }
-        // The git objects of this run's copy lie there, and a cover would hide them.
-        for place in &of_runs {
+        // Shown after the covers, which would hide them: this run's own places in the folder of all runs, such as the git
+        // objects of its copy.
+        for place in &in_runs {
             self.show_place(place, place, true)?;
         }
-        // Later mounts cover earlier ones: what is writable comes after what is readable, so that a writable folder
-        // inside a readable one stays writable.
+        // A later mount hides an earlier one at the same path or below it. Writable folders are mounted after readable
+        // ones, so that a writable folder inside a readable one is writable.
         for place in &spec.writable {
             self.show_place(place, place, false)?;
         }
@@ -165,7 +171,7 @@ impl NewRoot {
         Ok(become_root()?)
     }
 
-    /// Shows a system folder, or copies the link that a merged `/usr` has in its place.
+    /// Shows a system folder. If it is a link, as `/bin` is on systems with a merged `/usr`, creates the same link.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -181,7 +187,7 @@ impl NewRoot {
         self.show_place(place, place, true)
     }
 
-    /// Shows a file or folder of the outside together with everything that is mounted below it.
+    /// Shows a file or folder of the outside at `at`, together with everything that is mounted below it.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -212,7 +218,7 @@ impl NewRoot {
     fn mounts_below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
         if real.parent().is_none() {
-            // The new root lies over `/`, so that showing `/` would show the new root inside itself.
+            // The new root is mounted over `/`, so `/` shown as a whole would contain the new root itself.
             return Err(format!(
                 "`{}` is the root of the file system and is never shown as a whole",
                 folder.display()
@@ -242,7 +248,7 @@ fn select_unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-/// Lists the folders of the outside's root, except the devices. They are shown one by one, because the new root lies
+/// Lists the folders of the outside's root, except `/dev`. They are shown one by one, because the new root is mounted
 /// over `/` itself.
 #[expect(
     clippy::disallowed_methods,
@@ -258,8 +264,8 @@ fn folders_of_root() -> Vec<PathBuf> {
 /// Makes the current folder the root and detaches the old one.
 fn become_root() -> Result<(), String> {
     let top = Path::new("/");
-    // The same folder twice stacks the old root on the new one, so that no empty folder is needed for it
-    // (pivot_root(2), "pivot_root(\".\", \".\")").
+    // With the same folder twice, the old root is mounted over the new one and needs no empty folder of its own. The
+    // unmount then removes it (pivot_root(2), "pivot_root(\".\", \".\")").
     pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
     umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root cannot be unmounted", top))?;
     chdir(top).map_err(failed("cannot go to", top))?;
@@ -268,6 +274,7 @@ fn become_root() -> Result<(), String> {
     mount(NONE, top, NONE, fixed, NONE).map_err(failed("cannot be made read-only:", top))
 }
 
+/// Creates `/dev` and `/tmp` of the new root.
 fn create_devices() -> Result<(), String> {
     for name in DEVICES {
         let place = Path::new("/dev").join(name);
@@ -287,7 +294,7 @@ fn create_devices() -> Result<(), String> {
     mount_tmpfs(temporary, "mode=1777,size=512m")
 }
 
-/// Mounts an empty folder over a folder that is shown inside a readable one. Does nothing if it is not shown.
+/// Mounts an empty folder over this folder of the new root, if it is visible there.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -329,8 +336,8 @@ fn mount_tmpfs(at: &Path, options: &str) -> Result<(), String> {
     mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
 }
 
-/// Removes rights from one mount. A flag that is locked by the outside must be kept, or the kernel refuses the change
-/// (mount_namespaces(7)).
+/// Makes one mount `nosuid` and `nodev`, and read-only if requested. Flags that the mount has outside may be locked, so they
+/// are kept: without a locked flag, the kernel refuses the change (mount_namespaces(7)).
 fn restrict_mount(at: &Path, read_only: bool) -> Result<(), String> {
     let has = statvfs(at).map_err(failed("cannot look at", at))?.flags();
     let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -364,7 +371,7 @@ fn read_mounts() -> Result<Vec<PathBuf>, String> {
     Ok(places.map(decode_path).collect())
 }
 
-/// Decodes a path of mountinfo, in which blanks, tabs, line ends and backslashes are three octal digits.
+/// Decodes a path of mountinfo, in which spaces, tabs, line feeds and backslashes are written as three octal digits.
 fn decode_path(text: &str) -> PathBuf {
     let replaced = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     let mut whole = text.to_owned();
@@ -377,9 +384,8 @@ fn decode_path(text: &str) -> PathBuf {
 fn mount_overlay(overlay: &OverlayMount) -> Result<(), String> {
     let at = path_inside(&overlay.at);
     create_folders(at)?;
-    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written
-    // need not survive a crash; without it, unmounting at the end of every run would sync the whole file system
-    // below.
+    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: the files need not
+    // survive a crash; without it, the unmount at the end of every run would sync the whole underlying file system.
     let options = format!(
         "userxattr,volatile,lowerdir={},upperdir={},workdir={}",
         escape_path(&overlay.lower)?,
@@ -403,7 +409,7 @@ fn escape_path(path: &Path) -> Result<String, String> {
     Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
 }
 
-/// Returns the path of a place relative to the new root while it is built.
+/// Returns the path relative to the new root, which is the current folder while it is built.
 fn path_inside(place: &Path) -> &Path {
     place.strip_prefix("/").unwrap_or(place)
 }

@@ -1,7 +1,7 @@
 //! A person's consent to a change: requested, recorded, and left open if nobody can be asked.
 //!
-//! Owns: the consent's record, and the request that another terminal may answer later. Never: takes silence for a
-//! yes, or lands by itself.
+//! Owns: the consent's record, and the open request that a person may answer later, as with `agentos approve`. Never:
+//! treats a missing answer as consent, or lands a change.
 
 use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
@@ -15,12 +15,12 @@ use crate::records::{self, ConsentBody, ConsentRequest};
 use crate::request::await_or_cancel;
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// Seconds for which a request stays open: one week.
+/// Seconds for which a request stays open. One week.
 const OPEN_SECONDS: i64 = 7 * 24 * 3600;
 
 /// The result of asking for consent.
 pub(super) enum ConsentResult {
-    /// Policy does not ask.
+    /// Policy does not require consent: it allows the change, or denies it.
     NotNeeded,
     /// A person said yes.
     Given(Consent),
@@ -57,7 +57,7 @@ pub(super) async fn request_consent(
         hashes: &hashes,
     };
     let asked = await_or_cancel(effects.consent.ask(question), cancel).await;
-    // Stopping withdraws the question, and is no answer to it: the request stays open.
+    // `None`: the run was stopped while the person was asked. That is not an answer, so the request stays open.
     let is_stopped = asked.is_none();
     let answer = asked.unwrap_or(Answer::Nobody);
     let (given, consent) = match &answer {
@@ -65,7 +65,7 @@ pub(super) async fn request_consent(
         Answer::No | Answer::Nobody => (false, None),
     };
     let request = match (&answer, target.writes) {
-        // A run that writes nothing leaves no request: an answer to it would have no effect.
+        // A dry run leaves no request, because an answer to it could not land anything.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
         (Answer::Nobody, _) => Some(make_request(effects, proposal, change, target, &hashes)?),
     };
@@ -76,7 +76,8 @@ pub(super) async fn request_consent(
         request: request.as_ref(),
         answers: proposal.answers.as_deref(),
     };
-    // After a yes, the intent follows and makes this durable; after a no, the refusal does.
+    // Not synced here: the next record of the run is synced and makes this one durable too. It is the intent after a yes,
+    // else the refusal.
     records::record_with_next(effects.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => ConsentResult::Given(consent),
@@ -88,7 +89,8 @@ pub(super) async fn request_consent(
     })
 }
 
-/// Ends a run whose change a person declined.
+/// Returns the outcome of a run whose change a person declined. It has the same kind as a run without an answer: policy
+/// requires consent and there is none.
 pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Consent;
@@ -98,12 +100,12 @@ pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision) -> Outc
     outcome
 }
 
-/// Returns the step by which a person answers later.
+/// Returns the next step by which a person answers the request later.
 pub(super) fn answer_request(run: &RunId) -> NextStep {
     NextStep::AnswerRequest { run: run.to_string() }
 }
 
-/// Ends a run that was stopped while a person was asked. Its request stays open.
+/// Returns the outcome of a run that was stopped while a person was asked. Its request stays open.
 pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, run: &RunId) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Interrupted;
@@ -114,7 +116,10 @@ pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, run: &Ru
     outcome
 }
 
-/// Makes the request that stays open, with everything that a later answer needs to land the change.
+/// Makes the request that stays open, with everything that a later approval needs to land the change.
+///
+/// # Errors
+/// If the diff cannot be stored.
 fn make_request(
     effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
@@ -123,12 +128,12 @@ fn make_request(
     hashes: &ApprovalHashes,
 ) -> Result<ConsentRequest, EffectError> {
     let now = effects.clock.now().unix_seconds();
-    // A clock before 1970 gives no expiry in the future: the request counts as expired.
+    // With a clock before 1970 the time is negative. The expiry becomes 0, so the request counts as expired.
     let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();
     Ok(ConsentRequest {
         hashes: hashes.clone(),
         target: target.clone(),
-        // The diff and not the answer: a later approval must land exactly what was shown.
+        // The diff is stored and not the tool's answer: a later approval must land exactly what was shown.
         diff_blob_sha256: effects.evidence.store_blob(change.canonical_diff())?,
         tool: proposal.tool.clone(),
         reported_model: proposal.reported_model.clone(),
@@ -138,7 +143,7 @@ fn make_request(
     })
 }
 
-/// Records a person's no to a request of an earlier run.
+/// Records that a person declined the request of an earlier run. `run` is that earlier run.
 ///
 /// # Errors
 /// If the record cannot be made durable.
@@ -155,7 +160,7 @@ pub(crate) fn record_denial(
         request: None,
         answers: Some(run),
     };
-    // Durable at once: no other record of this run follows.
+    // Synced here, because no other record of this run follows.
     records::record_now(effects.evidence, RecordKind::Consent, &record)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! The copies that programs work in, as the executor makes them.
+//! Gives programs the copies that they work in. The executor makes the copies, because it alone reads git.
 //!
-//! Owns: the commit, the folder and the files of a copy. Never: shows a file that policy withholds from the tool.
+//! Owns: the choice of the commit, the folder and the files of a copy. Never: shows a file that policy withholds from the
+//! tool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,13 +37,18 @@ pub(crate) struct ExecutorCopies {
     target: Target,
     folder: Arc<CopyFolder>,
     policy: PolicySet,
-    /// The tool's facts, except its enforcement, which is known once the probe has ended.
+    /// Facts about the tool for policy. Their `enforcement` is a placeholder until the probe has ended.
     tool: ToolFacts,
-    held: SandboxProbe,
+    /// Probe that runs in the background and shows whether this machine can confine the program.
+    probe: SandboxProbe,
 }
 
 impl ExecutorCopies {
-    pub(crate) fn new(session: &Session, program: &Program, held: SandboxProbe) -> Result<Self, EffectError> {
+    pub(crate) fn new(
+        session: &Session,
+        program: &Program,
+        probe: SandboxProbe,
+    ) -> Result<Self, EffectError> {
         let target = session.port().target()?;
         let policy = session.port().policy(&target)?;
         Ok(Self {
@@ -57,12 +63,12 @@ impl ExecutorCopies {
                 enforcement: Enforcement::Observed,
                 attempt: 1,
                 at: SystemClock.now(),
-                // Nobody knows how much of the copy a program reads.
+                // Unknown: the program reads files of the copy by itself.
                 context_bytes: 0,
                 target_ref: Some(target.refname),
                 checked: false,
             },
-            held,
+            probe,
         })
     }
 }
@@ -83,10 +89,10 @@ impl Copies for ExecutorCopies {
     }
 
     fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
-        // Opened again: the port is shared between threads, and an open repository cannot be.
+        // The repository is opened again, because these copies are shared between threads and an open repository cannot be.
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
-        // The probe of the sandbox has run in the background since the tool was made. Its result is needed only now.
-        let enforcement = if self.held.is_whole() {
+        // Waits for the probe if it has not ended. Policy may withhold files from a tool that is only observed.
+        let enforcement = if self.probe.is_whole() {
             Enforcement::Kernel
         } else {
             Enforcement::Observed
@@ -97,7 +103,7 @@ impl Copies for ExecutorCopies {
         };
         let reading = self.policy.read_policy(&tool);
         let shown = ShownFiles {
-            // A prepared copy may be used again only where policy shows the same files.
+            // An earlier copy is used again only if it was made with the same key: policy then shows the same files.
             key: &reading.cache_key(),
             may: &|path, content| reading.read_effect(path, content) == Effect::Allow,
         };
@@ -108,7 +114,7 @@ impl Copies for ExecutorCopies {
     }
 }
 
-/// The executor's copy as the port of programs.
+/// Implements [`Checkout`] for the executor's copy.
 struct ExecutorCopy(BaseCopy);
 
 impl Checkout for ExecutorCopy {

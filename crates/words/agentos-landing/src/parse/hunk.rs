@@ -1,11 +1,11 @@
 //! One hunk of a unified diff: its header, and where its body ends.
 //!
-//! Owns: counts against structure. Never: drops an edit.
+//! Owns: the decision between the header's counts and the structure of the lines. Never: drops an edit.
 //!
 //! A hunk ends where its header's counts are reached, or where its lines stop looking like a body. Models count
 //! wrong, so these two often disagree. The structure decides, because a person who reviews the diff sees the
-//! structure and not the counts. The counts decide only about lines that no reader would take for the hunk, such as
-//! empty lines and prose below it.
+//! structure and not the counts. The counts decide only about lines that a reader would not see as part of the hunk,
+//! such as empty lines and prose below it.
 //!
 //! | counts | structure | body ends |
 //! |---|---|---|
@@ -20,10 +20,11 @@ use super::model::{HeaderName, Hunk, HunkLine, LineMark, StatedLines, new_repair
 use super::name::{header_name, same_file};
 use crate::text::{trim, trim_end};
 
-/// Parses `@@ -1,3 +1,4 @@ section` in any state of health. Returns the numbers and the text behind them. Returns
-/// `None` if the line does not begin with `@@`.
+/// Parses `@@ -1,3 +1,4 @@ section`, even if numbers or marks are missing. Returns the numbers and the text after them.
+/// Returns `None` if the line does not begin with `@@`.
 pub(crate) fn parse_header(line: &[u8]) -> Option<(StatedLines, &[u8])> {
     let rest = line.strip_prefix(b"@@")?;
+    // git's combined diffs write `@@@`.
     let rest = rest.strip_prefix(b"@").unwrap_or(rest);
     let (numbers, section) = split_at_marks(rest);
     let stated = numbers.map(parse_numbers).unwrap_or_default();
@@ -56,7 +57,7 @@ fn parse_range(text: &[u8]) -> (Option<u64>, Option<u64>) {
     let start = parts.next().and_then(parse_number);
     let count = match parts.next() {
         Some(count) => parse_number(count),
-        // As in git: `@@ -3 +3 @@` counts one line on each side.
+        // As in git: `@@ -3 +3 @@` has one line on each side.
         None => start.map(|_| 1),
     };
     (start, count)
@@ -72,6 +73,7 @@ fn parse_number(text: &[u8]) -> Option<u64> {
 
 /// Line of a body, by its meaning.
 enum BodyLine<'a> {
+    /// Line with a mark, and its text without the mark.
     Marked(LineMark, &'a [u8]),
     /// Empty line: blank context whose mark got lost, or the end.
     Empty,
@@ -92,8 +94,8 @@ fn classify_line(line: &[u8]) -> BodyLine<'_> {
     }
 }
 
-/// Returns true for `\ No newline at end of file` in any language, recognised as git does it: by the blank and the
-/// length. Other lines with a backslash are text, as in TeX.
+/// Returns true for `\ No newline at end of file` in any language. As in git, a line with a backslash, a space and at
+/// least 12 bytes is such a line. Other lines with a backslash are text, as in TeX.
 fn is_no_newline(line: &[u8]) -> bool {
     const SHORTEST: usize = 12;
     let Some(rest) = line.strip_prefix(b"\\") else {
@@ -113,8 +115,8 @@ struct LineCount {
 }
 
 impl LineCount {
-    fn add_line(&mut self, shape: &BodyLine<'_>) {
-        match shape {
+    fn add_line(&mut self, kind: &BodyLine<'_>) {
+        match kind {
             BodyLine::Marked(LineMark::Remove, _) => self.old += 1,
             BodyLine::Marked(LineMark::Add, _) => self.new += 1,
             BodyLine::Marked(LineMark::Context, _) | BodyLine::Empty | BodyLine::Unmarked(_) => {
@@ -129,12 +131,13 @@ impl LineCount {
 /// Facts about the text around a hunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HunkSurroundings {
-    /// True if the hunk is in a fence: there is no prose.
+    /// True if the hunk is in a code fence, so no prose follows it.
     pub in_fence: bool,
-    /// True if its file began with a `diff --git` line. The next file does so, too, so names in the body are lines of
-    /// the body.
+    /// True if its file began with a `diff --git` line. Then the next file begins with such a line too, and `---` and
+    /// `+++` lines in the body are removed and added lines.
     pub after_git_line: bool,
-    /// True if its header line ends in a carriage return: transport added it, and those of the body mean nothing.
+    /// True if its header line ends in a carriage return. The transport added it, so the carriage returns in the body are
+    /// not content either.
     pub crlf_transport: bool,
 }
 
@@ -145,6 +148,7 @@ pub(crate) fn read_body<'a>(
     around: HunkSurroundings,
 ) -> Hunk<'a> {
     let start = cursor.at;
+    // `end` is the end by structure, `full` the end by counts, `cut` the one that is used.
     let (end, full) = body_extent(cursor, stated, around);
     let mut hunk = Hunk {
         stated,
@@ -164,8 +168,8 @@ pub(crate) fn read_body<'a>(
         ));
     }
     let signed = |line: &[u8]| is_signature(cursor, end, line);
-    // A removed line `-` and a mail signature look alike. The signature is assumed, and the line is kept as a
-    // possible continuation that the file may confirm.
+    // `--` may be a mail signature, or a removed line with the text `-`. It is read as a signature. The line is kept as a
+    // possible continuation: if the file has it at this place, the hunk is refused as ambiguous.
     if full != Some(cut) && cursor.line(end).is_some_and(signed) {
         hunk.continuation.push(Cow::Borrowed(b"-"));
     }
@@ -226,9 +230,9 @@ fn body_extent(
     let mut full = None;
     let mut index = cursor.at;
     while let Some(line) = cursor.line(index) {
-        let shape = classify_line(line);
+        let kind = classify_line(line);
         if full.is_none()
-            && !matches!(shape, BodyLine::NoNewline)
+            && !matches!(kind, BodyLine::NoNewline)
             && counts_reached(count, stated)
             && index > cursor.at
         {
@@ -236,11 +240,11 @@ fn body_extent(
         }
         let inside = counted_end
             .is_some_and(|end| index < end && (around.after_git_line || !header_at_end(cursor, index, end)));
-        // Lines that both counts cover are body lines even if they look like a header.
+        // Lines before the counted end are body lines even if they look like a header.
         if !inside && ends_body(cursor, index, line, around, full.is_some()) {
             break;
         }
-        count.add_line(&shape);
+        count.add_line(&kind);
         index += 1;
     }
     if full.is_none() && counts_reached(count, stated) {
@@ -249,21 +253,21 @@ fn body_extent(
     (index, full)
 }
 
-/// Returns the end of the body by the counts alone: every line up to there has a mark, and another part begins there.
-/// Returns `None` otherwise. The search ends at the next `@@`, which no body line begins with.
+/// Returns the end of the body by the counts alone, if they are credible: every line before it has a mark, and another
+/// part begins there. Returns `None` otherwise. A line without a mark, such as the next `@@`, ends the search.
 fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSurroundings) -> Option<usize> {
-    // Without counts there is no such end, and to search for it below each of many headers takes quadratic time.
+    // Without counts there is no such end, and searching for it below each of many headers would take quadratic time.
     let (Some(_), Some(_)) = (stated.old_count, stated.new_count) else {
         return None;
     };
     let mut count = LineCount::default();
     let mut index = cursor.at;
     while !counts_reached(count, stated) {
-        let shape = classify_line(cursor.line(index)?);
-        if matches!(shape, BodyLine::Unmarked(_)) {
+        let kind = classify_line(cursor.line(index)?);
+        if matches!(kind, BodyLine::Unmarked(_)) {
             return None;
         }
-        count.add_line(&shape);
+        count.add_line(&kind);
         index += 1;
     }
     while cursor.line(index).is_some_and(is_no_newline) {
@@ -280,8 +284,8 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
     clean.then_some(index)
 }
 
-/// Returns true if the last two counted lines are names and a hunk follows: the counts are two too high, and these
-/// lines are the header of the next file.
+/// Returns true if the last two counted lines are a `---` and a `+++` line and a hunk follows. Then the counts are two
+/// too high, and these lines are the header of the next file.
 fn header_at_end(cursor: &LineCursor<'_, '_>, index: usize, end: usize) -> bool {
     index + 2 == end
         && cursor.line(end).is_some_and(|line| line.starts_with(b"@@"))
@@ -292,7 +296,7 @@ fn counts_reached(count: LineCount, stated: StatedLines) -> bool {
     stated.old_count == Some(count.old) && stated.new_count == Some(count.new)
 }
 
-/// Returns true if this line is no longer part of a body.
+/// Returns true if this line is not part of the body any more. `full` is true if the counts were reached before it.
 fn ends_body(
     cursor: &LineCursor<'_, '_>,
     index: usize,
@@ -309,12 +313,13 @@ fn ends_body(
         Some(b'@') if line.starts_with(b"@@") => true,
         Some(b'`' | b'~') if super::cursor::parse_fence(line).is_some() => true,
         Some(_) if around.in_fence => is_header(line),
+        // `</`: some models wrap the diff in tags.
         Some(_) => is_header(line) || full || line.starts_with(b"</") || begins_prose(cursor, index),
     }
 }
 
-/// Returns true if prose begins at this line: an empty line is above it. A line right below the body belongs to it
-/// and lost its mark.
+/// Returns true if prose begins at this line. That needs an empty line above it: a line directly below the body is part
+/// of the body and lost its mark.
 fn begins_prose(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
     index == cursor.at || cursor.line(index - 1).is_none_or(|above| trim(above).is_empty())
 }
@@ -340,8 +345,8 @@ fn is_header(line: &[u8]) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// Returns true if `--- x` and `+++ y` inside a body are plainly a header. Otherwise they are a removed and an added
-/// line.
+/// Returns true if `--- x` and `+++ y` inside a body are certainly the header of the next file: a hunk follows, or both
+/// name one file, and by a path or `/dev/null`. Otherwise they are a removed and an added line.
 pub(crate) fn begins_file(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
     let Some((old, new)) = header_names(cursor, index) else {
         return false;
@@ -362,7 +367,7 @@ fn header_names(cursor: &LineCursor<'_, '_>, index: usize) -> Option<(HeaderName
     (old != HeaderName::Unstated && new != HeaderName::Unstated).then_some((old, new))
 }
 
-/// Returns true if both names are of one file.
+/// Returns true if both names are of one file, which may be created or deleted.
 fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
     match (old, new) {
         (HeaderName::Nothing, HeaderName::Written(_)) | (HeaderName::Written(_), HeaderName::Nothing) => true,
@@ -373,7 +378,7 @@ fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
     }
 }
 
-/// Returns true for the `-- ` line that ends a mail of `git format-patch`.
+/// Returns true for the `-- ` line that ends a mail of `git format-patch`: the last line, or one above git's version.
 fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool {
     if trim_end(line) != b"--" {
         return false;
@@ -384,7 +389,8 @@ fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool 
     }
 }
 
-/// Returns true if only empty lines and prose follow after the counts are reached. In a fence there is no prose.
+/// Returns true if only empty lines, or a Markdown list as prose, follow the line `full` at which the counts are reached. In
+/// a fence there is no prose.
 fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence: bool) -> bool {
     let rest = || (full..end).filter_map(|index| cursor.line(index));
     if rest().all(<[u8]>::is_empty) {
@@ -400,8 +406,8 @@ pub(crate) fn is_bullet(line: &[u8]) -> bool {
     matches!(line, [b'-' | b'+', b' ', next, ..] if !next.is_ascii_whitespace())
 }
 
-/// Leaves out empty lines at the end of a body. They are more often a gap in the text than context, and context only
-/// narrows the place, so this is safe.
+/// Returns the end of a body without the empty lines at its end. They are usually a gap in the text. If they were context
+/// lines, the hunk only matches more places without them, and a hunk that matches several places is refused.
 fn without_trailing_empty(cursor: &LineCursor<'_, '_>, start: usize, end: usize) -> usize {
     let mut end = end;
     while end > start && cursor.line(end - 1).is_some_and(<[u8]>::is_empty) {

@@ -1,11 +1,14 @@
-//! Owners of the lines of an answer: each line belongs to the outermost part that begins above it.
+//! Finds the owner of each line of an answer: the outermost part that contains the line.
 //!
-//! Owns: where a hunk, a block, an envelope, a titled file, a here-document and a commit message end, so that a text
-//! which shows an edit is not read as one. Never: reads an edit.
+//! An answer can contain a text that shows an edit and is none, such as a README with an example diff. Such lines belong to
+//! the file and must not be read as an edit of their own.
 //!
-//! The walk goes down the answer once. Where a part begins, all its lines get its owner and the walk continues below
-//! it, so what seems to begin inside is never asked. Fences may contain other parts, so the walk enters a fence
-//! unless it is a whole file.
+//! Owns: where a hunk, a block, an envelope, a titled file, a here-document and a commit message end. Never: reads an
+//! edit.
+//!
+//! The walk goes down the answer once. Where a part begins, all its lines get its owner and the walk continues below it,
+//! so nothing can begin inside. A code fence may contain other parts, so the walk enters a fence unless it is a whole
+//! file. A *margin* is the blanks and `>` marks at the start of a line, as in quoted mail.
 
 use std::collections::HashMap;
 
@@ -19,7 +22,7 @@ use crate::{Refusal, RefusalCode};
 /// Returns the owner of each line.
 ///
 /// # Errors
-/// Fails if a part may be a file or an edit, or if the work exceeds the budget.
+/// Fails if a part can be read as a file and as an edit, or if the work exceeds the budget.
 pub(super) fn find_owners(
     lines: &[TextLine<'_>],
     commands: &heredoc::ApplyCommands<'_>,
@@ -36,7 +39,7 @@ pub(super) fn find_owners(
         diff: None,
     };
     let first = lines.iter().find(|line| !trim(line.text).is_empty());
-    // The answer is JSON as a whole: what looks like a diff is inside its strings.
+    // The whole answer is JSON, so a text that looks like a diff is inside its strings.
     if first.is_some_and(|line| trim(line.text).starts_with(b"{")) {
         return Ok(walk.owners);
     }
@@ -47,8 +50,8 @@ pub(super) fn find_owners(
     Ok(walk.owners)
 }
 
-/// Hides the lines of whole files and of messages from the dialects that look for marks. Returns them with their
-/// positions.
+/// Replaces the lines of whole files and of messages by empty ones, so that the parsers of other parts do not read them.
+/// Returns the lines with their positions.
 pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -> Vec<(usize, TextLine<'a>)> {
     let mut hidden = Vec::new();
     for (at, (line, owner)) in lines.iter_mut().zip(owners).enumerate() {
@@ -62,7 +65,7 @@ pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -
     hidden
 }
 
-/// Restores hidden lines.
+/// Puts the lines that [`hide_lines`] replaced back.
 pub(super) fn restore_lines<'a>(lines: &mut [TextLine<'a>], hidden: Vec<(usize, TextLine<'a>)>) {
     for (at, line) in hidden {
         if let Some(place) = lines.get_mut(at) {
@@ -71,7 +74,7 @@ pub(super) fn restore_lines<'a>(lines: &mut [TextLine<'a>], hidden: Vec<(usize, 
     }
 }
 
-/// Steps for each line of a fence, since several readers look at it.
+/// Budget for each line of a fence. It is more than one step, because several parsers read the line.
 const STEPS_PER_LINE: usize = 16;
 
 struct OwnerWalk<'l, 'a> {
@@ -79,12 +82,12 @@ struct OwnerWalk<'l, 'a> {
     commands: &'l heredoc::ApplyCommands<'a>,
     budget: &'l mut WorkBudget,
     owners: Vec<LineOwner>,
-    /// Open fences, outermost first, and the line at which each ends.
+    /// Fences that are open at the current line, outermost first, and the line at which each ends.
     fences: Vec<(CodeFence<'a>, usize)>,
-    /// Next closing line for fences of this mark and count. Without it, each of many nested fences would search all
-    /// lines below it.
+    /// Next closing line for fences of this mark and count. Without this cache, each of many nested fences would search
+    /// all lines below it.
     ends: HashMap<(u8, usize), usize>,
-    /// Line at which the last diff without a margin begins.
+    /// Line at which the last diff without a margin begins. 0 if there is none.
     last_diff: usize,
     /// Margin of the current diff. `None` outside of a diff.
     diff: Option<&'a [u8]>,
@@ -93,7 +96,7 @@ struct OwnerWalk<'l, 'a> {
 impl<'a> OwnerWalk<'_, 'a> {
     /// Sets the owner of the part that begins at `at`. Returns the line after it.
     fn step_over(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
-        // Without a diff below, there is no commit that this message belongs to.
+        // A message belongs to the diff below it, so below the last diff there is none.
         if at < self.last_diff
             && let Some(end) = message_end(self.lines, at)
         {
@@ -108,7 +111,7 @@ impl<'a> OwnerWalk<'_, 'a> {
             self.set_owner(at, end + 1, LineOwner::Block);
             return Ok(end + 1);
         }
-        // Inside a diff, an envelope behind a blank is a context line of that diff.
+        // Inside a diff, an envelope with a margin is a context line of that diff.
         if self.diff.is_none_or(|_| margin.is_empty()) && envelope::opens_envelope(text) {
             let end = self.envelope_end(at, margin);
             self.set_owner(at, end, LineOwner::Envelope);
@@ -120,6 +123,7 @@ impl<'a> OwnerWalk<'_, 'a> {
             return Ok(self.lines.len());
         }
         let next = self.raw_line(at + 1).and_then(|next| next.strip_prefix(margin));
+        // A diff begins. Its first hunk may have no `@@` line; then its lines follow the names directly.
         let names = text.starts_with(b"--- ") && next.is_some_and(|next| next.starts_with(b"+++ "));
         if text.starts_with(b"diff --git ") || names {
             self.diff = Some(margin);
@@ -133,6 +137,7 @@ impl<'a> OwnerWalk<'_, 'a> {
                 at + 1 + usize::from(names)
             });
         }
+        // Any other line is of interest only if it is the header of a hunk, in a diff or directly in a fence.
         let margin = self.diff.or(self.fences.last().map(|_| b"".as_slice()));
         match margin.and_then(|margin| Some((margin, line.strip_prefix(margin)?))) {
             Some((margin, line)) if unified::is_hunk_header(line) => Ok(self.own_hunk(at + 1, margin, line)),
@@ -140,9 +145,9 @@ impl<'a> OwnerWalk<'_, 'a> {
         }
     }
 
-    /// Refuses a patch below the title of a patch file, unless a command in the answer applies it: it may be that
-    /// file, or the change that it describes.
-    fn not_a_patch_file(
+    /// Refuses a fence with a patch whose title is the path of a `.patch` or `.diff` file: the author may mean that the
+    /// patch is applied, or that the file is created. If the answer has a command that applies the file, it is applied.
+    fn refuse_patch_file(
         &mut self,
         at: usize,
         open: &CodeFence<'_>,
@@ -157,10 +162,10 @@ impl<'a> OwnerWalk<'_, 'a> {
         let first = body.iter().find(|line| !trim(line.text).is_empty());
         let edits = first.is_some_and(|line| whole::begins_edit(line.text));
         // A diff that adds the patch file itself is an ordinary edit.
-        let of_itself = body
+        let adds_title = body
             .iter()
             .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
-        if !patch || !edits || of_itself || self.commands.applies(&path, self.budget)? {
+        if !patch || !edits || adds_title || self.commands.applies(&path, self.budget)? {
             return Ok(());
         }
         Err(heredoc::patch_file_refusal(&path))
@@ -177,23 +182,26 @@ impl<'a> OwnerWalk<'_, 'a> {
             .fill(owner);
     }
 
+    /// Handles a fence line: closes open fences, or opens one. `unquoted` is true for a fence without a margin. Returns the
+    /// next line to look at.
     fn at_fence(&mut self, at: usize, mark: CodeFence<'a>, unquoted: bool) -> Result<usize, Refusal> {
         self.diff = None;
         let text = split_margin(self.raw_line(at).unwrap_or_default()).1;
-        // A closing line also closes the fences inside the one that it matches, whose own end is missing.
+        // A closing line also closes all fences inside the one that it matches: their own closing lines are missing.
         if let Some(depth) = self.fences.iter().rposition(|(open, _)| closes_fence(open, text)) {
             self.fences.truncate(depth);
             return Ok(at + 1);
         }
-        // An outer fence whose closing line was taken by another part is no bound any more.
+        // The fence ends at the latest where its outer fence ends. An outer fence whose end was passed inside another part
+        // is no limit any more.
         let mut outer = self.fences.iter().rev().map(|(_, end)| *end);
         let outer = outer.find(|end| *end > at).unwrap_or(self.lines.len());
         let end = self.fence_end(at, &mark).min(outer);
         self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
         let body = self.lines.get(at + 1..end).unwrap_or_default();
         if unquoted {
-            self.not_a_patch_file(at, &mark, body)?;
-            // JSON edits are left to their own reader, which also refuses broken ones.
+            self.refuse_patch_file(at, &mark, body)?;
+            // JSON edits are left to their own parser, which also refuses broken ones.
             if json::is_edits_block(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
                 return Ok(end + 1);
             }

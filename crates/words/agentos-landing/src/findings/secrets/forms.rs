@@ -1,6 +1,7 @@
-//! Forms of tokens that show their vendor in the middle, at the end, or by how they are divided.
+//! Recognises the tokens of vendors that a prefix alone does not identify: by a mark in the middle or at the end, or by
+//! the lengths of their parts. `shapes` recognises the tokens that begin with a prefix of their vendor.
 //!
-//! Owns: those forms, as the vendors document them and the rules of gitleaks 8 and detect-secrets 1.5 list them.
+//! Owns: these forms, as the vendors document them and the rules of gitleaks 8 and detect-secrets 1.5 list them.
 //! Never: keeps the text that it found.
 
 /// Returns true if a whole run of token characters has the form.
@@ -14,11 +15,11 @@ const FORMS: [(&str, TokenForm); 5] = [
     ("twilio-key", twilio),
 ];
 
-/// Returns the kinds of tokens in a text, each once.
+/// Returns the kinds of tokens in a text, each once. `is_real` returns false for placeholders and documented examples.
 pub(super) fn form_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
-    /// Minimum length. Shorter runs are words.
+    /// Minimum length of a run, in bytes. Every form is longer, so shorter runs need no test.
     const LEAST: usize = 30;
-    // A colon and a dot divide the parts of some tokens, so they belong to the run.
+    // A run is a sequence of characters that tokens consist of. Some tokens have a colon or a dot between their parts.
     let runs: Vec<&str> = text
         .split(|mark: char| !mark.is_ascii_alphanumeric() && !"_-.:".contains(mark))
         .filter(|run| run.len() >= LEAST && is_real(run))
@@ -29,17 +30,18 @@ pub(super) fn form_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator
         .map(|(kind, _)| kind)
 }
 
+/// Returns true for letters, digits, `_` and `-` only: the alphabet of base64url.
 fn is_dashed(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// Returns true for `sk-…T3BlbkFJ…`: the middle is `OpenAI` in base64.
+/// Returns true for an OpenAI key, `sk-…T3BlbkFJ…`: the middle is `OpenAI` in base64.
 fn openai(run: &str) -> bool {
     let parts = run
         .strip_prefix("sk-")
         .and_then(|rest| rest.split_once("T3BlbkFJ"));
-    parts.is_some_and(|(before, behind)| before.len() >= 20 && behind.len() >= 20 && is_dashed(before))
+    parts.is_some_and(|(before, after)| before.len() >= 20 && after.len() >= 20 && is_dashed(before))
 }
 
 /// Returns true for a Telegram token: the bot's number, a colon and 35 characters.
@@ -52,7 +54,7 @@ fn telegram(run: &str) -> bool {
     })
 }
 
-/// Returns true for a Discord token: the user's number in base64, a time and a signature.
+/// Returns true for a Discord token: the user's number in base64, a time and a signature, divided by dots.
 fn discord(run: &str) -> bool {
     let parts: Vec<&str> = run.split('.').collect();
     match parts.as_slice() {
@@ -67,15 +69,16 @@ fn discord(run: &str) -> bool {
     }
 }
 
-/// Returns true for decimal digits in base64: every three digits become four characters of these sets.
+/// Returns true for decimal digits in base64. Base64 writes three bytes as four characters, and for digits each of the four
+/// positions has only these possible characters. So a dotted identifier is not taken for a token.
 fn is_number_in_base_64(text: &str) -> bool {
-    const PLACES: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
+    const POSITIONS: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
     text.bytes()
-        .zip(PLACES.iter().cycle())
-        .all(|(byte, place)| place.contains(&byte))
+        .zip(POSITIONS.iter().cycle())
+        .all(|(byte, possible)| possible.contains(&byte))
 }
 
-/// Returns true for a Mailchimp key: 32 characters, and the data centre.
+/// Returns true for a Mailchimp key: 32 characters and the name of a data centre, such as `-us12`.
 fn mailchimp(run: &str) -> bool {
     run.split_once("-us").is_some_and(|(key, centre)| {
         key.len() == 32
@@ -85,6 +88,7 @@ fn mailchimp(run: &str) -> bool {
     })
 }
 
+/// Returns true for a Twilio key: `SK` and 32 characters.
 fn twilio(run: &str) -> bool {
     run.strip_prefix("SK")
         .is_some_and(|key| key.len() == 32 && key.bytes().all(is_low))
@@ -99,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_is_told_from_its_neighbours() {
+    fn each_form_is_distinguished_from_similar_text() {
         let low = "7c9ef2b8d4e6a1f3c5d0b7c9ef2b8d4e6";
         let low = low.split_at(32).0;
         let long = "q7Rk2mWx9Lp4vNs6Jd8fGc3Yt5aZ1uT0bV";
