@@ -13,6 +13,7 @@ import argparse
 import base64
 import errno
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -531,10 +532,12 @@ def touching(repo, paths):
 class Verification:
     """One pass over a tape, with its findings."""
 
-    def __init__(self, folder, repo=None, trusted=(), require=False, export=False):
+    def __init__(self, folder, repo=None, trusted=(), require=False, export=False, claims=None, others=None):
+        """`claims` are the evidence hashes to be checked here, all if None; `others` are further tapes of the history, whose
+        machines may have commits that this repository lacks."""
         self.folder, self.repo, self.trusted, self.require = folder, repo, set(trusted), require
         self.manifest, self.account = read_manifest(folder) if export else (None, b"")
-        self.export = export
+        self.export, self.others, self.partial = export, others or (), export and others is not None
         # A copy without an account is a copy of evidence that may go on, whose note may be one record behind.
         self.is_ended = export and (self.manifest is not None or require)
         self.redacted = bool(self.manifest and self.manifest["redacted"]) and not lies_in_git(folder)
@@ -544,6 +547,7 @@ class Verification:
         self.commits = history(repo, "--exclude=refs/[!h]*", "--all") if repo else None
         known = (self.commits or {}).values()
         self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
+        self.claims = {evidence for _, evidence, _ in known if evidence} if claims is None else claims
         self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
         self.receipts, self.has_any, self.gone, self.room, self.moved = 0, False, [], BUDGET, {}
 
@@ -703,14 +707,16 @@ class Verification:
     def check_commits(self):
         """Checks commits that name evidence and that no receipt names, then commits that left the history."""
         others = {commit: self.compare(commit, evidence) for commit, (_, evidence, _) in (self.commits or {}).items()
-                  if evidence in self.intents and commit not in self.recorded}
+                  if evidence in self.intents and evidence in self.claims and commit not in self.recorded}
         paths = {path for commit, fits in others.items() if not fits for path in changes_of(self.repo, commit) or ()}
         steps, faulty = self.recorded_steps(paths) if paths else {}, set()
         for commit, (tree, evidence, _) in (self.commits or {}).items():
             intent = self.intents.get(evidence)
-            if evidence and commit not in self.recorded and not intent:
+            if evidence not in self.claims or commit in self.recorded:
+                continue
+            if not intent:
                 self.tell("commit-without-record")
-            elif evidence and commit not in self.recorded:
+            else:
                 landed = intent["run"].get("commit")
                 if not others[commit] and not self.explains(commit, intent["change"], steps):
                     self.tell("commit-rewritten")
@@ -722,7 +728,7 @@ class Verification:
         for at, commit, _, replaced in left:
             if replaced and commit not in self.moved:
                 self.tell("commit-rewritten", at)
-        if self.receipts and not self.has_any and not self.moved:
+        if self.receipts and not self.has_any and not self.moved and not self.partial:
             self.tell("record-without-commit", self.gone[0][0])
 
     def compare(self, commit, evidence):
@@ -735,9 +741,9 @@ class Verification:
 
     def recorded_steps(self, paths):
         """Returns the changes to some paths by receipts that name a commit."""
-        steps = {}
-        for at, (line, end) in enumerate(lines(self.folder), 1):
-            record = parse(line, self.redacted) if at <= self.count and end == "whole" else None
+        steps, own = {}, (line for at, line in enumerate(lines(self.folder), 1) if at <= self.count)
+        for line, end in itertools.chain(own, *map(lines, self.others)):
+            record = parse(line, False) if end == "whole" else None
             if record and record["kind"] == "receipt" and fact(record["body"], "commit"):
                 for path, (old, new) in (recorded_change(record["body"]) or {"files": {}})["files"].items():
                     if path in paths:

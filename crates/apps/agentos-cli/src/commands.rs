@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod evidence_export;
 pub mod evidence_key;
+pub mod evidence_publish;
 pub mod evidence_replay;
 pub mod health;
 pub mod init;
@@ -97,6 +98,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Evidence(EvidenceVerb::Replay(args)) => (false, evidence_replay::replay_runs(app, args)),
         Verb::Evidence(EvidenceVerb::Stats) => (false, evidence::show_stats(app)),
         Verb::Evidence(EvidenceVerb::Export(args)) => (false, evidence_export::export_evidence(app, args)),
+        Verb::Evidence(EvidenceVerb::Publish(args)) => (false, evidence_publish::publish_evidence(app, args)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Show)) => (false, evidence_key::show_keys(app)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Rotate(args))) => {
             (false, evidence_key::rotate_key(app, args))

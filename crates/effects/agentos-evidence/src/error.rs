@@ -80,6 +80,9 @@ pub enum EvidenceError {
     /// The list of an export's files cannot be read.
     #[error("`export.json` is not a valid list of an export's files: {0}")]
     BadExport(String),
+    /// The files of a published tape are not those of a publication, or there are more than one may have.
+    #[error("not a publication of evidence: {0}")]
+    BadPublication(String),
     /// There is no tape to work on.
     #[error("no run has left evidence here yet")]
     NoTape,
@@ -104,9 +107,11 @@ impl EvidenceError {
         match self {
             Self::Io { .. } => "evidence-not-durable",
             Self::CutOff { .. } => "evidence-cut-off",
-            Self::BrokenTail | Self::BrokenRecord { .. } | Self::TooMuch(_) | Self::BadExport(_) => {
-                "evidence-broken"
-            }
+            Self::BrokenTail
+            | Self::BrokenRecord { .. }
+            | Self::TooMuch(_)
+            | Self::BadExport(_)
+            | Self::BadPublication(_) => "evidence-broken",
             Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep
@@ -152,6 +157,7 @@ impl EvidenceError {
             | Self::NoTape
             | Self::TooMuch(_)
             | Self::BadExport(_)
+            | Self::BadPublication(_)
             | Self::Json(_) => (None, None),
         }
     }

@@ -23,7 +23,7 @@ use crate::checkpoint::Checkpoint;
 use crate::head::{self, TapeHead};
 use crate::line_view::LineView;
 use crate::record::fields_fit;
-use crate::runs::TapeLines;
+use crate::runs::{TapeLines, record_fact};
 use crate::{EvidenceError, RecordKind, SigningKey, Store, blob, plain_file, segments};
 
 /// Copy of the evidence.
@@ -90,6 +90,33 @@ impl Store {
         tape.flush().map_err(EvidenceError::io_error("write", &path))?;
         head::write(&out.join("head.json"), &TapeHead::new(last, &copy.head))?;
         Ok(copy)
+    }
+
+    /// Adds the canonical diffs of landed changes to a redacted copy, for those commits that `is_public` accepts.
+    ///
+    /// # Errors
+    /// When the tape cannot be read, or the copy cannot be written.
+    pub fn add_diffs(
+        &self,
+        copy: &mut ExportedCopy,
+        is_public: &dyn Fn(&str) -> bool,
+    ) -> Result<(), EvidenceError> {
+        for record in self.records()? {
+            let record = record?;
+            let fact = |name: &str| record_fact(&record, name);
+            let (Some(commit), Some(diff)) = (fact("commit"), fact("diff_sha256")) else {
+                continue;
+            };
+            if record.kind != RecordKind::Receipt || !is_public(&commit) {
+                continue;
+            }
+            let id = format!("sha256:{diff}");
+            // A fault of the evidence is reported by its verification.
+            if let Ok(bytes) = self.get_blob(&id) {
+                copy.blobs += u64::from(blob::copy_blob(&copy.dir, &id, &bytes)?);
+            }
+        }
+        Ok(())
     }
 
     /// Copies the blobs and signed statements of a record.

@@ -17,6 +17,7 @@ mod head;
 mod line_view;
 mod placed;
 mod plain_file;
+mod published;
 mod record;
 mod runs;
 mod segments;
@@ -36,6 +37,7 @@ pub use export::{ExportedCopy, is_own_evidence};
 pub use facts::RunFacts;
 pub use free_space::FreeSpace;
 pub use guard::remove_secrets;
+pub use published::{MOST_FILES, PUBLISHED_REFS, PublishedPart, list_published, unpack_publication};
 pub use record::{Record, RecordKind, RecordRef};
 pub use runs::{RecordIter, RunSummary, TapeEnd};
 pub use sign::{PublicKey, SigningKey};
@@ -44,5 +46,5 @@ pub use store::Store;
 pub use trust::{TrustedKey, trust_key, trusted_keys};
 pub use verify::{
     CommitInfo, CommitLookup, CommitProperty, CommitStanding, ExportSummary, FileChange, FileVersion,
-    Finding, KeyUse, MoveKind, MovedCommit, Tampering, VerifyChecks, VerifyReport,
+    Finding, KeyUse, MoveKind, MovedCommit, PublishedTape, Tampering, VerifyChecks, VerifyReport,
 };

@@ -18,11 +18,13 @@ mod change;
 mod claims;
 mod exported;
 mod history;
+mod merged;
 mod moved;
 mod patch;
 mod signed;
 
 pub use change::{FileChange, FileVersion};
+pub use merged::PublishedTape;
 pub use moved::{CommitProperty, MoveKind, MovedCommit};
 
 use claims::TapeSources;
@@ -102,6 +104,10 @@ pub struct VerifyChecks<'a> {
     /// True if the folder is an export. An export may say that content was left out, and its last record is signed. Never
     /// set this for a repository's own evidence: anybody who may write there could then leave content out.
     pub export: bool,
+    /// True if the repository may lack every commit that the tape names, as a clone may when the tape is another machine's.
+    pub partial_history: bool,
+    /// Further tapes of the same history. A commit that several runs were squashed into may contain runs of each.
+    pub others: Vec<&'a Store>,
 }
 
 impl VerifyChecks<'_> {
@@ -164,6 +170,8 @@ pub enum Tampering {
     ExportUnsigned,
     /// A file of an export does not match the list of its files.
     ExportChanged,
+    /// The files of a published tape are not those of a publication, or it lies in the ref of another tape.
+    PublicationInvalid,
 }
 
 impl Tampering {
@@ -192,7 +200,8 @@ impl Tampering {
             | Self::RunUnsigned
             | Self::RecordUnproved
             | Self::ExportUnsigned
-            | Self::ExportChanged => false,
+            | Self::ExportChanged
+            | Self::PublicationInvalid => false,
         }
     }
 }
@@ -248,6 +257,10 @@ pub struct VerifyReport {
     /// Number of redacted records that an earlier version wrote. Their hash does not prove kind, time and run; a trusted
     /// signature over the whole export does.
     pub unproved: u64,
+    /// Tapes that were published in refs of the repository and verified too; the numbers above and below include them. Left
+    /// out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tapes: Vec<PublishedTape>,
     /// The export as a whole. Left out if the evidence is a repository's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub export: Option<ExportSummary>,
@@ -318,6 +331,7 @@ impl Store {
             tape: self,
             lines: chain.lines,
             blobs,
+            others: &checks.others,
         };
         let commits = chain
             .pins
@@ -345,6 +359,7 @@ impl Store {
             unsigned: signed.unsigned,
             redacted: chain.withheld,
             unproved: chain.unproved,
+            tapes: Vec::new(),
             export,
             keys: signed.keys,
             head: chain.hash,

@@ -2,6 +2,8 @@
 //!
 //! Owns: finding them in the history. Never: judges them; the evidence does.
 
+use std::collections::BTreeSet;
+
 use git2::{ObjectType, Oid, Sort};
 
 use crate::{RepoError, Repository};
@@ -93,6 +95,18 @@ impl Repository {
             found.push(commit_info(&commit.map_err(RepoError::git("read the history"))?));
         }
         Ok(found)
+    }
+
+    /// Lists the ids of the commits that can be reached from the branches of a remote as they were last seen, at most
+    /// `limit`. The list is empty if there are none, or they cannot be read.
+    #[must_use]
+    pub fn remote_commits(&self, remote: &str, limit: usize) -> BTreeSet<String> {
+        let walk = self.git.revwalk().and_then(|mut walk| {
+            walk.push_glob(&format!("refs/remotes/{remote}/*"))?;
+            Ok(walk)
+        });
+        let ids = walk.into_iter().flatten().take(limit);
+        ids.map_while(Result::ok).map(|id| id.to_string()).collect()
     }
 
     /// Starts a walk from HEAD and every branch, newest first.

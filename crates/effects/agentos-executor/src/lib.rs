@@ -19,6 +19,7 @@ mod embedded;
 mod error;
 mod exchange;
 mod fail;
+mod file_ref;
 mod file_state;
 mod filters;
 mod git_dir;
@@ -63,6 +64,7 @@ pub use error::{
     DirtyPath, ExecError, Operation, RepoError, Unsupported, advise_unwritable, unwritable_code,
 };
 pub use fail::FailPoints;
+pub use file_ref::{NewFile, RefFile, ScratchFolder};
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
 pub use identity::{Authorship, Identity, IdentityEnv, local_offset_minutes};
 pub use land::LandPlan;

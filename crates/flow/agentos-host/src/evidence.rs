@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
+use crate::published::verify_all;
 use crate::run_log::{LoggedRun, log_run};
 use crate::run_ref::find_run;
 use crate::tape::evidence_error;
@@ -132,6 +133,10 @@ impl Host {
             (Some(repo), None) => Some(History::read(repo)?),
             (None, _) => None,
         };
+        let keys = read_trusted_keys(self, spec.keys.as_deref())?;
+        if let (None, Some(repo), Some(history)) = (&spec.dir, &repo, &history) {
+            return verify_all(repo, history, &keys, spec.require);
+        }
         let dir = match (&spec.dir, &repo) {
             (Some(dir), _) => find_export(self, &self.environment().cwd.join(dir))?,
             (None, Some(repo)) => repo.state_dir(),
@@ -140,11 +145,13 @@ impl Host {
         let store = Store::open(&dir).map_err(|error| evidence_error(&error))?;
         let checks = VerifyChecks {
             history: history.as_ref().map(|history| history as &dyn CommitLookup),
-            keys: read_trusted_keys(self, spec.keys.as_deref())?,
+            keys,
             require: spec.require,
             // An export may leave content out and has a signed end. The repository's own evidence has neither, and must not
             // pass as an export, or missing content would be accepted.
             export: spec.dir.is_some() && !is_own(&dir, repo.as_ref().map(|repo| repo.state_dir())),
+            partial_history: false,
+            others: Vec::new(),
         };
         store.verify(&checks).map_err(|error| evidence_error(&error))
     }

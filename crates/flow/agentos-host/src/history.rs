@@ -41,7 +41,7 @@ fn commit_marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
 }
 
 /// Most commits that are read when evidence is verified, far above the length of a usual history.
-const MOST_COMMITS: usize = 1_000_000;
+pub(crate) const MOST_COMMITS: usize = 1_000_000;
 /// Most commits that are searched for the changes of commits that left the history, the newest ones.
 const MOST_SEARCHED: usize = 100_000;
 /// Most files and folders of one commit that are compared.
@@ -152,6 +152,15 @@ impl CommitLookup for History<'_> {
     fn content(&self, oid: &str) -> Option<Vec<u8>> {
         self.repo.blob_content(oid, MOST_CONTENT)
     }
+}
+
+/// Returns the hash of the record that a commit names. `None` if it names none.
+pub(crate) fn evidence_of(commit: &CommitInfo) -> Option<&str> {
+    let found = commit
+        .trailers
+        .iter()
+        .rfind(|(name, _)| name.eq_ignore_ascii_case(EVIDENCE_TRAILER));
+    found.map(|(_, value)| value.as_str())
 }
 
 fn to_file_change(change: &CommitChange) -> FileChange {

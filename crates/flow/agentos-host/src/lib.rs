@@ -40,6 +40,7 @@ mod profile_values;
 mod programs;
 mod provider_kind;
 mod providers;
+mod published;
 mod reexec;
 mod replay;
 mod repository;
@@ -72,8 +73,8 @@ pub use agentos_api::{
     ConsentReply, ContextFileReport, ContextReport, Difference, DoctorCheck, DoctorReport, EventBody,
     EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport, KeyStatus, KnownKey, Notice,
     Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile, ProposedStep,
-    ProviderStatus, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus, ShownValue, TestedFile,
-    ToolConform,
+    ProviderStatus, PublishReport, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus, ShownValue,
+    TestedFile, ToolConform,
 };
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::OpenRequest;
@@ -115,6 +116,7 @@ pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
 pub use provider_kind::ProviderKind;
 pub use providers::{Listed, ToolList, key_variables};
+pub use published::PublishSpec;
 pub use reexec::reexec_hook;
 pub use requests::{DeniedRequest, OpenRequests};
 pub use rules::{

@@ -4,7 +4,7 @@
 
 use agentos_api::{
     AuthStatus, ConsentReply, ContextReport, DoctorReport, EventReport, ExportReport, KeyReport, PolicyTest,
-    ProfileReport, ReplayReport, ToolConform,
+    ProfileReport, PublishReport, ReplayReport, ToolConform,
 };
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
@@ -75,6 +75,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("evidence-export", generate_schema::<ExportReport>),
     ("evidence-keys", generate_schema::<KeyReport>),
     ("evidence-list", generate_schema::<RunList<'static>>),
+    ("evidence-publish", generate_schema::<PublishReport>),
     ("evidence-record", generate_schema::<Record>),
     ("evidence-replay", generate_schema::<ReplayReport>),
     ("evidence-run", generate_schema::<RunRecords<'static>>),

@@ -1,6 +1,6 @@
 //! Reports about exported evidence and the keys that sign evidence.
 //!
-//! Owns: the reports of `agentos evidence export` and `agentos evidence key`. Never: holds a secret key.
+//! Owns: the reports of `agentos evidence export`, `publish` and `key`. Never: holds a secret key.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,30 @@ pub struct ExportReport {
     /// Hash of the last exported record.
     pub head: String,
     /// Key that signed `head.json` and `export.json`. `None` if they are unsigned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
+}
+
+/// Report of `agentos evidence publish --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PublishReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Ref that holds the evidence. It is in this repository only, until it is pushed.
+    pub refname: String,
+    /// Commit that the ref leads to.
+    pub commit: String,
+    /// False if the ref already held this evidence.
+    pub changed: bool,
+    /// Number of published records.
+    pub records: u64,
+    /// Number of published blobs.
+    pub blobs: u64,
+    /// True if texts were left out.
+    pub redacted: bool,
+    /// Hash of the last published record.
+    pub head: String,
+    /// Key that signed the last record and the list of files. `None` if they are unsigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
 }

@@ -15,7 +15,7 @@
 //!
 //! | shape | crate |
 //! |---|---|
-//! | `auth-status`, `context`, `doctor`, `evidence-export`, `evidence-keys`, `evidence-replay`, `policy-test`, `profile-show`, `tool-conform` | this one |
+//! | `auth-status`, `context`, `doctor`, `evidence-export`, `evidence-keys`, `evidence-publish`, `evidence-replay`, `policy-test`, `profile-show`, `tool-conform` | this one |
 //! | `run-event`, `consent-reply`: the events of a run and the reply to its request for consent | this one |
 //! | notices and activities; the parts of `init` and `status` that need no type of another crate | this one |
 //! | `tool-message`, `tool-request`, `tool-result`, `tool-task`; health of one tool | `agentos-tool` |
@@ -53,7 +53,7 @@ pub use consent::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply};
 pub use context_report::{ContextFileReport, ContextReport};
 pub use doctor::{CheckStatus, DoctorCheck, DoctorReport};
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
-pub use evidence::{ExportReport, KeyReport, KnownKey, OwnKey};
+pub use evidence::{ExportReport, KeyReport, KnownKey, OwnKey, PublishReport};
 pub use exit_status::ExitStatus;
 pub use init::{FoundKey, FoundServer, ProposedFile};
 pub use next_step::{BranchChoice, NextStep, RunLimit, RunOption, TaskPart};

@@ -29,6 +29,8 @@ pub enum SchemaName {
     EvidenceKeys,
     /// Output of `evidence list`.
     EvidenceList,
+    /// Output of `evidence publish`.
+    EvidencePublish,
     /// Line of an evidence tape.
     EvidenceRecord,
     /// Output of `evidence replay`.
@@ -109,6 +111,7 @@ impl SchemaName {
         Self::EvidenceExport,
         Self::EvidenceKeys,
         Self::EvidenceList,
+        Self::EvidencePublish,
         Self::EvidenceRecord,
         Self::EvidenceReplay,
         Self::EvidenceRun,
@@ -163,6 +166,7 @@ impl SchemaName {
             Self::EvidenceExport => "evidence-export",
             Self::EvidenceKeys => "evidence-keys",
             Self::EvidenceList => "evidence-list",
+            Self::EvidencePublish => "evidence-publish",
             Self::EvidenceRecord => "evidence-record",
             Self::EvidenceReplay => "evidence-replay",
             Self::EvidenceRun => "evidence-run",
@@ -226,6 +230,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
         SchemaName::EvidenceList => include_str!("../schemas/evidence-list.json"),
+        SchemaName::EvidencePublish => include_str!("../schemas/evidence-publish.json"),
         SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
         SchemaName::EvidenceReplay => include_str!("../schemas/evidence-replay.json"),
         SchemaName::EvidenceRun => include_str!("../schemas/evidence-run.json"),

@@ -24,6 +24,8 @@ pub enum EvidenceVerb {
     Stats,
     /// Copy the evidence to a folder that others can verify, with a web page for people
     Export(EvidenceExportArgs),
+    /// Write the evidence to a git ref that can be pushed, so that `evidence verify` finds it in every clone that fetches it
+    Publish(EvidencePublishArgs),
     /// Manage the key that signs runs, and the keys whose signatures are trusted
     #[command(subcommand)]
     Key(KeyVerb),
@@ -133,6 +135,18 @@ pub struct EvidenceExportArgs {
     /// Replace the texts of tasks, answers and decisions by salted digests; everything else can still be verified
     #[arg(long)]
     pub redact: bool,
+}
+
+/// Arguments of `evidence publish`.
+#[derive(Debug, Args)]
+pub struct EvidencePublishArgs {
+    /// Publish the texts of tasks, answers, diffs and decisions too; without it, only what `export --redact` keeps, and the
+    /// diffs of commits that the remote has
+    #[arg(long)]
+    pub full: bool,
+    /// Remote that the evidence is meant for
+    #[arg(long, value_name = "NAME", default_value = "origin")]
+    pub remote: String,
 }
 
 /// Arguments of `evidence show`.

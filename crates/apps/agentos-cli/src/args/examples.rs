@@ -230,6 +230,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["agentos evidence stats", "agentos evidence stats --json"],
     ),
     (
+        "evidence publish",
+        &[
+            "agentos evidence publish",
+            "git push origin 'refs/agentos/evidence/*'",
+        ],
+    ),
+    (
         "evidence export",
         &[
             "agentos evidence export --out review",

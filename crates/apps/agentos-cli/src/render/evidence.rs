@@ -260,7 +260,7 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
         .findings
         .iter()
         .all(|finding| finding.tampering == Tampering::CommitWithoutRecord);
-    if report.records == 0 && only_commits {
+    if report.records == 0 && report.tapes.is_empty() && only_commits {
         out.push_str(&no_tape(report));
     } else if report.ok {
         let commits = report
@@ -429,8 +429,9 @@ fn no_tape(report: &VerifyReport) -> String {
             paint(style::DIM, "nothing to verify:")
         ),
         commits => format!(
-            "{} {} on a branch without evidence\n  evidence stays in the repository in which a change was landed; \
-             verify there, or ask for an export\n",
+            "{} {} on a branch without evidence\n  evidence stays in the repository in which a change was landed. \
+             Run `agentos evidence publish` there, push its ref, and fetch it here: \
+             `git fetch origin 'refs/agentos/*:refs/agentos/*'`; or verify an export\n",
             paint(style::BAD, "no evidence here:"),
             count_noun(commits, "commit"),
         ),
@@ -459,6 +460,7 @@ fn tampering_word(finding: &agentos_host::Finding) -> &'static str {
         Tampering::FormDowngraded => "older form",
         Tampering::RecordUnproved => "not proved",
         Tampering::ExportUnsigned => "export not signed",
+        Tampering::PublicationInvalid => "publication invalid",
         Tampering::ExportChanged => "export changed",
     }
 }

@@ -184,6 +184,7 @@ mod tests {
             blobs: 0,
             commits: None,
             moved: Vec::new(),
+            tapes: Vec::new(),
             signed: 0,
             unsigned: 1,
             redacted: 0,

@@ -91,15 +91,14 @@ fn read_file(file: &Value) -> Option<FileChange> {
 pub(super) struct ChangeSteps(BTreeMap<(String, Option<FileVersion>), Vec<Option<FileVersion>>>);
 
 impl ChangeSteps {
-    /// Reads the steps of some paths from the receipts of a tape that name a commit, up to a line.
+    /// Adds the steps of some paths from the receipts of a tape that name a commit, up to a line.
     ///
     /// # Errors
     /// When the tape cannot be read, or has too many such steps.
-    pub fn read(store: &Store, until: u64, paths: &BTreeSet<String>) -> Result<Self, EvidenceError> {
-        let mut steps = Self::default();
+    pub fn read(&mut self, store: &Store, until: u64, paths: &BTreeSet<String>) -> Result<(), EvidenceError> {
         let mut budget = MemoryBudget::new("changes of the same files");
         let Some(mut lines) = TapeLines::open(store)? else {
-            return Ok(steps);
+            return Ok(());
         };
         let mut at = 0;
         while let Some(line) = lines.next()?.filter(|_| at < until) {
@@ -107,18 +106,19 @@ impl ChangeSteps {
             let Some(record) = LineView::parse_line(line.text()) else {
                 continue;
             };
-            if record.kind == RecordKind::Receipt {
-                let body = record.parse_body()?;
-                let change = RecordedChange::from_body(&body).filter(|_| fact_of(&body, "commit").is_some());
-                for file in change.into_iter().flat_map(|change| change.files) {
-                    if paths.contains(&file.path) {
-                        budget.take(file.path.len() + 300)?;
-                        steps.add(&file);
-                    }
+            if record.kind != RecordKind::Receipt {
+                continue;
+            }
+            let body = record.parse_body()?;
+            let change = RecordedChange::from_body(&body).filter(|_| fact_of(&body, "commit").is_some());
+            for file in change.into_iter().flat_map(|change| change.files) {
+                if paths.contains(&file.path) {
+                    budget.take(file.path.len() + 300)?;
+                    self.add(&file);
                 }
             }
         }
-        Ok(steps)
+        Ok(())
     }
 
     /// Adds what a change did to one file.

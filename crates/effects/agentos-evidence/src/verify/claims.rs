@@ -48,6 +48,8 @@ pub(super) struct TapeSources<'a> {
     /// Number of lines that were verified.
     pub lines: u64,
     pub blobs: &'a Store,
+    /// Further tapes of the same history.
+    pub others: &'a [&'a Store],
 }
 
 /// Verdicts about commits, with the findings and notes that they lead to.
@@ -105,10 +107,13 @@ impl<'a> CommitVerdicts<'a> {
             }
             fits.push(fit);
         }
-        let steps = match paths.is_empty() {
-            true => ChangeSteps::default(),
-            false => ChangeSteps::read(self.sources.tape, self.sources.lines, &paths)?,
-        };
+        let mut steps = ChangeSteps::default();
+        if !paths.is_empty() {
+            steps.read(self.sources.tape, self.sources.lines, &paths)?;
+            for other in self.sources.others {
+                steps.read(other, u64::MAX, &paths)?;
+            }
+        }
         for (pinned, fit) in claims.iter().zip(fits) {
             match (&pinned.intent, fit) {
                 (Some(intent), Some(fit)) => self.report_claim(pinned, intent, fit, &steps),

@@ -232,7 +232,8 @@ impl CommitPins {
         let claims: Vec<&PinnedCommit> = self.pinned.iter().filter(|pinned| !pinned.has_receipt).collect();
         verdicts.check_claims(&claims)?;
         verdicts.check_gone(&self.gone, self.more_gone);
-        if self.checked > 0 && !self.has_any && verdicts.moved.is_empty() {
+        let is_foreign = self.checked > 0 && !self.has_any && verdicts.moved.is_empty();
+        if is_foreign && !checks.partial_history {
             verdicts.report_foreign(self.checked, &self.gone);
         }
         let moved = verdicts.moved;
