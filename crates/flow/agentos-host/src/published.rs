@@ -13,8 +13,8 @@ use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_evidence::{
     CommitInfo, CommitLookup, CommitStanding, EvidenceError, ExportedCopy, FileChange, Finding, MOST_FILES,
-    MoveKind, PUBLISHED_REFS, PublicKey, Store, Tampering, VerifyChecks, VerifyReport, list_published,
-    unpack_publication,
+    MoveKind, PUBLISHED_REFS, PublicKey, SigningKey, Store, Tampering, VerifyChecks, VerifyReport,
+    list_published, unpack_publication,
 };
 use agentos_executor::{Repository, ScratchFolder};
 use serde_json::Value;
@@ -68,7 +68,8 @@ impl Host {
             head: copy.head.clone(),
             signed_by: key.as_ref().map(|key| key.public().id()),
         };
-        if let Some(commit) = find_same(&repo, &report) {
+        let signer = key.as_ref().map(SigningKey::public);
+        if let Some(commit) = find_same(&repo, &report, signer) {
             report.commit = commit;
             return Ok(report);
         }
@@ -132,19 +133,24 @@ fn copy_public(
     Ok(copy)
 }
 
-/// Returns the commit of a publication that holds the same records and blobs. `None` if there is none.
-fn find_same(repo: &Repository, report: &PublishReport) -> Option<String> {
+/// Returns the commit of a publication that holds the same records and blobs, signed by the same key. `None` if there is
+/// none.
+fn find_same(repo: &Repository, report: &PublishReport, signer: Option<PublicKey>) -> Option<String> {
     let files = repo.ref_files(&report.refname, MOST_FILES)?;
-    let signed = files.iter().any(|file| file.name == "export.json.sig");
+    let read = |name: &str| {
+        let file = files.iter().find(|file| file.name == name)?;
+        repo.blob_content(&file.oid, MOST_LIST)
+    };
     let blobs = files
         .iter()
         .filter(|file| file.name.starts_with("blobs/"))
         .count();
-    let list = files.iter().find(|file| file.name == "export.json")?;
-    let list: Value = serde_json::from_slice(&repo.blob_content(&list.oid, MOST_LIST)?).ok()?;
+    let text = read("export.json")?;
+    let signed_by = read("export.json.sig").and_then(|sig| PublicKey::of_ssh_signature(&sig, &text));
+    let list: Value = serde_json::from_slice(&text).ok()?;
     let same = list.get("head").and_then(Value::as_str) == Some(&report.head)
         && list.get("redacted").and_then(Value::as_bool) == Some(report.redacted)
-        && signed == report.signed_by.is_some()
+        && signed_by == signer
         && u64::try_from(blobs) == Ok(report.blobs);
     same.then(|| repo.ref_commit(&report.refname)).flatten()
 }

@@ -37,6 +37,7 @@ mod evidence_copy;
 mod evidence_corpus;
 mod evidence_moved;
 mod evidence_outside;
+mod evidence_publish;
 mod example_workflow;
 mod exit_codes;
 mod git_reach;
