@@ -39,13 +39,13 @@ pub struct MovedCommit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveKind {
-    /// It stands in its place: same parents, as after `git commit --amend`.
+    /// The other commit stands in its place: same parents, as after `git commit --amend`.
     Reworded,
-    /// It stands in its place on another base, as after `git rebase`, or its base is not known.
+    /// The other commit stands in its place on another base, as after `git rebase`, or its base is not known.
     Rebased,
-    /// It repeats the change, and the recorded commit is still in the history, as after `git cherry-pick`.
+    /// The other commit repeats the change, and the recorded commit is still in the history, as after `git cherry-pick`.
     Picked,
-    /// It holds other changes too, as after `git merge --squash`.
+    /// The other commit holds other changes too, as after `git merge --squash`.
     Squashed,
 }
 
@@ -57,7 +57,7 @@ pub enum CommitProperty {
     Base,
     /// Name, address and time of its author.
     Author,
-    /// Its message.
+    /// Message of the commit.
     Message,
 }
 
@@ -140,9 +140,9 @@ impl CommitProperty {
 /// How a commit holds a recorded change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ChangeFit {
-    /// It makes this change and no other.
+    /// The commit makes this change and no other.
     Same,
-    /// It contains it among others.
+    /// The commit contains the change among others.
     Contained,
 }
 
