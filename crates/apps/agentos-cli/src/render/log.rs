@@ -5,6 +5,7 @@
 use agentos_host::{LoggedRun, ResultKind, RunResult};
 use agentos_tool::Timestamp;
 
+use super::run_ids::shorten_runs;
 use super::when::format_when;
 use crate::escape;
 use crate::printer::{paint, style};
@@ -63,7 +64,9 @@ pub fn format_log(runs: &[LoggedRun], layout: &LogLayout) -> String {
             };
             push_cell(&mut out, cell, painted, column.width());
         }
-        let task = escape::line(run.task.as_deref().unwrap_or("-"));
+        // The task of an approval or an undo is the id of another run.
+        let task = shorten_runs(run.task.as_deref().unwrap_or("-"));
+        let task = escape::line(&task);
         out.push_str(&room.map_or_else(|| task.clone(), |room| shorten_text(&task, room)));
         out.push('\n');
     }
