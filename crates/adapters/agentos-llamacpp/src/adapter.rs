@@ -123,6 +123,7 @@ async fn count_tokens(
     }
     // With the special tokens, because the server adds them to the prompt of a task too.
     let mut body = json!({"content": prompt, "add_special": true});
+    // A router finds the model, and so the tokenizer, by this field. A server with one model ignores it.
     if let (Some(model), Some(body)) = (call.wanted_model(), body.as_object_mut()) {
         body.insert("model".to_owned(), model.into());
     }

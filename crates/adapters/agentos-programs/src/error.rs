@@ -231,6 +231,8 @@ impl AgentError {
             Self::Failed { lack, .. } => {
                 let remedy = lack.as_ref().map(|lack| match lack {
                     ProgramLack::File => NextStep::AllowReading,
+                    // A host in the output is untrusted, and written in many forms. `LastRun::explain_failure` puts in those
+                    // that the proxy refused.
                     ProgramLack::Network => NextStep::AllowHosts { hosts: Vec::new() },
                 });
                 (

@@ -54,6 +54,7 @@ const FILE_PHRASES: [&str; 8] = [
 ///
 /// A hint that fits every failure helps with none: "API Error: 400" has nothing to do with files.
 pub(crate) fn guess_lack(tail: &[u8], code: u8) -> Option<ProgramLack> {
+    // Lower case: curl writes "Could not resolve host", while Go writes "no such host".
     let text = String::from_utf8_lossy(tail).to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     // First: a download that failed often ends in a second error, about the file that is missing then.

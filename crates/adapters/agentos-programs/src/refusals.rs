@@ -68,6 +68,7 @@ impl LastRun {
             "its profile does not list it"
         };
         error.message = format!("{}; it tried to reach {named}, but {reach}", error.message);
+        // A guess from the program's output names no hosts. Here they are known, so their step replaces the guess.
         error
             .advice
             .next

@@ -124,6 +124,7 @@ pub(crate) fn find_fault(program: &ProgramFile) -> Option<(&'static str, String)
             return Some((field, "must be one line of 1 to 200 characters".to_owned()));
         }
     }
+    // These files are written, so a path with `..` would reach a file outside the program's own home.
     if let Some(place) = program.base_url_files.keys().find(|place| !is_below(place)) {
         let must = format!("`{place}` is no path below the home folder");
         return Some(("program.base_url_files", must));

@@ -51,6 +51,8 @@ pub(crate) fn pick_timeouts(
             usual.connect_seconds,
         )?,
         first_byte_seconds: pick(
+            // Within one file the exact field takes precedence. `timeout_seconds` of a stronger layer still takes precedence over
+            // the exact field of a weaker one, since a layer is picked first.
             "timeouts.first_byte_seconds",
             |file| {
                 file.timeouts
@@ -92,6 +94,7 @@ pub(crate) fn pick_timeouts(
 const RANGE: &str = "must be 1 to 86400";
 
 fn is_in_range(seconds: &u64) -> bool {
+    // 0 would end every call at once; a day is more than any call takes.
     (1..=86_400).contains(seconds)
 }
 

@@ -124,6 +124,7 @@ impl RunFacts {
     /// Builds a statement about the commit, or about the tape up to `head` if the run made no commit.
     fn build_statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
         let subject = match &self.commit {
+            // `gitCommit` is the name that in-toto's DigestSet has for the id of a commit.
             Some(commit) => json!({ "name": self.refname, "digest": { "gitCommit": commit } }),
             None => json!({ "name": "tape.jsonl", "digest": { "sha256": parse_hash(&head.hash) } }),
         };
@@ -167,6 +168,7 @@ impl RunFacts {
         .into_iter()
         .flatten()
         .collect();
+        // A statement cannot contain the hash of the record that will hold it, so it names the record before that one.
         let tape = json!({
             "name": "tape.jsonl",
             "digest": { "sha256": parse_hash(&head.hash) },
@@ -198,6 +200,7 @@ impl RunFacts {
             "resourceUri": self.refname,
             "policy": { "uri": POLICY, "digest": policy },
             "verificationResult": "PASSED",
+            // VSA v1 allows a level of one's own if it does not begin with `SLSA_`.
             "verifiedLevels": ["AGENTOS_POLICY_ALLOW"],
         })
     }

@@ -75,6 +75,7 @@ impl Store {
                 (stats.provider, stats.model) = key;
                 stats.runs += 1;
             }
+            // Before the record is counted: tokens, time and cost of the call belong to the model that answered it.
             if let (Some(key), Some(model)) = (open.get_mut(&record.run), answering_model(&record)) {
                 move_run(&mut found, key, model);
             }
@@ -114,6 +115,7 @@ fn move_run(
     }
     if let Some(stats) = found.get_mut(key) {
         stats.runs = stats.runs.saturating_sub(1);
+        // The entry was created for the configured name when the run began. Empty, it would show a model that was never used.
         if stats.runs == 0 && stats.calls == 0 {
             found.remove(key);
         }

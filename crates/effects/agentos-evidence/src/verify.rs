@@ -384,6 +384,7 @@ impl Store {
             HeadFile::Missing if seq <= 1 && !is_ended => None,
             HeadFile::Missing => changed("`head.json`, which names the last record, is missing"),
             HeadFile::Unreadable => changed("`head.json`, which names the last record, cannot be read"),
+            // The head is written after its record, so a crash can leave it behind the tape, but never ahead of it.
             HeadFile::Says(head) if head.seq > seq => Some(Finding::new(
                 Tampering::CutOff,
                 Some(seq + 1),

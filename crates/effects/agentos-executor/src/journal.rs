@@ -101,7 +101,8 @@ impl JournalFile {
         let blob = repository.git.find_blob(parse_oid(id)?);
         let blob = blob.map_err(ExecError::git("read a new file"))?;
         Ok(Some(match &self.work {
-            // These are the bytes themselves.
+            // These are the bytes themselves: they have the line ends of the working tree, and a conversion could change lines of
+            // the person's.
             Some(_) => blob.content().to_vec(),
             None => self.ends.after.to_work_tree(blob.content()).into_owned(),
         }))

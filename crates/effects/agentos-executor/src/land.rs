@@ -159,6 +159,7 @@ impl Repository {
     fn dry_run(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
         let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
+        // libgit2 writes to the backend with the highest priority; its own have 1 and 2 (`odb.c`).
         let _memory = objects
             .add_new_mempack_backend(1000)
             .map_err(RepoError::git("open the object store"))?;
@@ -178,6 +179,7 @@ impl Repository {
         let before: Vec<_> = checked.iter().map(|file| file.ends).collect();
         let mut prepared = prepare_change(&git, &git, &base, change, files, self.fail_points())?;
         prepared.ends = filters::check_files_in(&git, self, &prepared, &before)?;
+        // A landing checks this before it stores the merged blobs, which a dry run does not write.
         own_work::check_conversions(&checked, &prepared)?;
         let mut receipt = receipt_of(plan, change, &prepared);
         receipt.merged = own_work::list_merged(&checked, &prepared);

@@ -219,6 +219,8 @@ impl PathChecks<'_> {
             return Ok(FoundWork::Nothing);
         }
         let path = file.path.as_str();
+        // A file above the path and files below it have no lines in common with the change. A file whose edits `git status`
+        // does not show is reported below, as hidden work.
         if presence.is_checked_out() && on_disk.iter().all(|found| found == path) {
             let busy = BusyFile {
                 repository: self.repository,

@@ -108,6 +108,8 @@ impl BusyFile<'_> {
         let Some(found) = look_at(&full)?.filter(|found| found.is_file() && found.len() <= LARGEST) else {
             return Ok(WorkJoin::Unfit);
         };
+        // Only lines can be joined. A mode and the target of a link are one value each, and an entry in conflict or of
+        // `git add -N` has no content that could be the staged side.
         let is_fit = old.mode == new.mode
             && old.mode != FileMode::Symlink
             && !is_conflicted
@@ -127,6 +129,7 @@ impl BusyFile<'_> {
         } else {
             merge_twice(&base_on_disk, &tree_old, &new_on_disk)?
         };
+        // Merged on its own: `git add -p` leaves a staged content that neither the base nor the working tree has.
         let index_old = entry.blob_id();
         let index = if index_old == old.oid {
             Merged::Clean(new.content.to_vec())
@@ -140,6 +143,7 @@ impl BusyFile<'_> {
                 index_old,
                 index_new,
             }),
+            // Both are refused. An overlap comes first, because its refusal can name the lines.
             (Merged::Overlaps(lines), _) | (_, Merged::Overlaps(lines)) => WorkJoin::Overlaps(lines),
             (Merged::Unfit, _) | (_, Merged::Unfit) => WorkJoin::Unfit,
         })
@@ -171,6 +175,7 @@ impl OwnWork {
         Ok(KeptWork {
             tree_old: store(&self.tree_old)?,
             tree_new: store(&self.tree_new)?,
+            // Not written: the index names this blob, so the object store has it.
             index_old: self.index_old.clone(),
             index_new: store(&self.index_new)?,
         })
@@ -196,6 +201,7 @@ pub(crate) fn store_work(
     if !written.is_empty() {
         repository.reach("own work stored");
     }
+    // Durable with the other objects, before the branch moves: recovery writes these bytes and merges nothing again.
     let paths = object_files(repository.common_dir(), &written);
     prepared.unsynced.extend(paths);
     Ok(())
@@ -238,6 +244,8 @@ enum Merged {
 /// # Errors
 /// When libgit2 fails.
 fn merge_twice(base: &[u8], own: &[u8], other: &[u8]) -> Result<Merged, ExecError> {
+    // The sizes of base and change were not looked at yet. A NUL byte means binary content to git, which merges no lines
+    // of it.
     let is_too_large = |content: &[u8]| u64::try_from(content.len()).is_ok_and(|length| length > LARGEST);
     if [base, own, other]
         .iter()
@@ -254,6 +262,7 @@ fn merge_twice(base: &[u8], own: &[u8], other: &[u8]) -> Result<Merged, ExecErro
         input.content(content);
         input
     });
+    // libgit2 alone aligns repeated lines in one of several ways. Where the two results differ, each of them is a guess.
     let second = git2::merge_file(&base, &own, &other, None);
     let second = second.map_err(ExecError::git("compare two merges of a file"))?;
     Ok(if second.is_automergeable() && second.content() == merged {

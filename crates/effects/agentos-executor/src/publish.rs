@@ -41,6 +41,7 @@ impl Repository {
         let target = &plan.target;
         let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
         let commit = receipt.commit.as_deref().map(parse_oid).transpose()?;
+        // These lists are empty if no working tree is written, and then every file of the journal gets the default.
         let ends = prepared
             .ends
             .iter()
@@ -109,6 +110,7 @@ impl Repository {
         self.reach("journal written");
         if let Some(root) = root {
             let contents = change.files().iter().zip(&journal.files).map(|(file, entry)| {
+                // The change has the content without the person's work. The merged bytes are in the object store only.
                 if entry.work.is_some() {
                     return Ok(entry.read_staged(self)?.map(Cow::Owned));
                 }
@@ -213,6 +215,8 @@ impl Repository {
         commit: Option<Oid>,
     ) -> Result<(), ExecError> {
         if root.is_some() {
+            // git moves HEAD after it has released the lock of the index. So a switch of branches that began before this landing
+            // may end only now.
             self.check_again(&plan.target)?;
         }
         if let Some(commit) = commit {

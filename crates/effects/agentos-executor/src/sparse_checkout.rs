@@ -63,6 +63,7 @@ impl Repository {
         let path = self.git.path().join("info/sparse-checkout");
         match read_regular_file(&path, LinkRule::Followed, LONGEST) {
             Ok(text) => Ok(Some(SparsePatterns::parse(&text, self.is_on("core.ignorecase")))),
+            // git skips the sparse checkout too if there is no such file (`populate_from_existing_patterns` in unpack-trees.c).
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(RepoError::io(&path)(error)),
         }

@@ -91,6 +91,7 @@ impl Deadline {
         work: impl Future<Output = T>,
     ) -> Result<T, ExceededLimit> {
         let limit = self.limits.first_byte;
+        // The head and the first byte of the body are waited for one after the other, and share one limit.
         let left = limit.saturating_sub(sent.elapsed());
         self.run_within(left, ExceededLimit::FirstByte(limit), work).await
     }
@@ -115,6 +116,8 @@ impl Deadline {
     ) -> Result<T, ExceededLimit> {
         // The rest of the whole call, and not a new limit for each step: many slow steps must not add up to more.
         let left = self.remaining();
+        // The limit that ends the wait is named, and not just a timeout: each has a setting of its own, and a person must know
+        // which one to raise.
         let (time, limit) = if silence < left {
             (silence, limit)
         } else {

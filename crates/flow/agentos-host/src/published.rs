@@ -56,7 +56,10 @@ impl Host {
         };
         let scratch = repo.create_scratch().map_err(|error| exec_error(&error))?;
         let copy = copy_public(&repo, &store, spec, scratch.path())?;
-        let key = evidence_key::existing_key(self).ok().flatten().map(|kept| kept.key);
+        let key = evidence_key::existing_key(self)
+            .ok()
+            .flatten()
+            .map(|kept| kept.key);
         let mut report = PublishReport {
             version: 1,
             refname: format!("{PUBLISHED_REFS}{tape}"),

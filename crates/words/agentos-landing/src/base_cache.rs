@@ -15,6 +15,7 @@ use crate::{Base, BaseEntry, BaseError, DirEntry, KnownBlob};
 /// Base whose contents are read once.
 pub(crate) struct BaseCache<'b> {
     base: &'b dyn Base,
+    // By object id, which names the content: an entry never becomes out of date, and equal files share one.
     contents: RefCell<HashMap<String, Arc<[u8]>>>,
 }
 

@@ -39,11 +39,14 @@ pub fn merge_apart(base: &[u8], own: &[u8], other: &[u8]) -> Result<Vec<u8>, Mer
             offset = passed.new.end as isize - passed.old.end as isize;
         }
         let conflict = |own_lines| Err(MergeConflict { own_lines });
+        // `<=` and not `<`: edits that touch have no unchanged line between them.
         if let Some(near) = mine.peek()
             && near.old.start <= edit.old.end
         {
             return conflict((near.new.start + 1, near.new.end));
         }
+        // Never negative, since one's own version has all lines before the edit. If it were, a refusal would cost less
+        // than a wrong byte in a person's file.
         let (Some(start), Some(end)) = (
             edit.old.start.checked_add_signed(offset),
             edit.old.end.checked_add_signed(offset),

@@ -221,6 +221,7 @@ impl ToolHealth {
     /// Replaces the usual category of the state. Has no effect if the state is connected.
     #[must_use]
     pub fn with_category(mut self, category: ErrorCategory) -> Self {
+        // A connected state has no category, and readers may rely on that.
         if !self.is_connected() {
             self.error_category = Some(category);
         }

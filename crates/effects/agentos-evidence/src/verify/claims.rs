@@ -139,6 +139,8 @@ impl<'a> CommitVerdicts<'a> {
             .tree
             .as_ref()
             .is_none_or(|tree| *tree == pinned.commit.tree);
+        // A crash after the ref moved and before the receipt was written leaves such a commit. It is the one that policy
+        // allowed, so it is no fault.
         if intent.landed.is_none() && is_intended {
             return None;
         }
@@ -179,6 +181,8 @@ impl<'a> CommitVerdicts<'a> {
                 );
                 self.findings
                     .push(Finding::new(Tampering::CommitRewritten, None, detail));
+                // A commit with false evidence proves nothing about other commits, so the search for those that left the
+                // history leaves it out.
                 self.faulty.insert(commit.id.clone());
                 return;
             }

@@ -215,6 +215,7 @@ impl Comparison<'_> {
         if (&old.mode, &new.mode) != (&was.mode, &is.mode) {
             return false;
         }
+        // The record changes the mode alone, so its diff has no hunk for this file, and the content must stay as it is.
         if was.oid == is.oid {
             return old.oid == new.oid;
         }
@@ -334,6 +335,8 @@ impl<'a> MoveSearch<'a> {
             let contained = change.files.iter().all(|file| {
                 touched(file).is_some_and(|made| self.steps.lead(&file.path, &file.new, &made.new))
             });
+            // `files` has only those on wanted paths. Whether the commit changes others too shows only in its whole list, which
+            // is read for a commit that can match at all.
             let made = all.get_or_insert_with(|| self.comparison.history.changes(id));
             // Without its parent, as at the end of a shallow clone, nobody knows what the commit changed.
             let Some(made) = made else { return true };
@@ -351,6 +354,8 @@ impl<'a> MoveSearch<'a> {
                 self.found.insert(at, (fit, id.to_owned()));
             }
         }
+        // A commit that contains a change among others gives way to one that makes it alone, so the search goes on until
+        // every change has one of the second kind.
         let is_same = |(fit, _): &(ChangeFit, String)| *fit == ChangeFit::Same;
         self.found.len() < self.wanted.len() || !self.found.values().all(is_same)
     }
