@@ -57,7 +57,7 @@ pub struct Program {
     pub hosts: Vec<(String, u16)>,
     /// True if the user named the one server that it may reach, so that the hosts of its profile do not apply.
     pub has_own_server: bool,
-    /// Where the model runs: on this machine or in the cloud.
+    /// Place where the model runs: on this machine or in the cloud.
     pub mode: ExecutionMode,
     /// How the program receives its task.
     pub task_input: TaskInput,

@@ -14,7 +14,9 @@ use crate::{AdapterKind, Origin, ProfileError, ProfileFile, Timeouts};
 /// Default time limits of a server. The first byte comes after the prompt was read, which takes a laptop minutes; the limit on the
 /// whole call only stops a stream without end.
 const SERVER_TIMEOUTS: Timeouts = Timeouts {
-    connect_seconds: 10,
+    // Less than the 5 s of a whole health check, which otherwise could not tell a connection that is not established from a server
+    // that is slow to answer.
+    connect_seconds: 4,
     first_byte_seconds: 600,
     idle_seconds: 300,
     total_seconds: 7200,

@@ -415,7 +415,7 @@ impl TapeLines {
     /// # Errors
     /// When a file of the tape cannot be opened.
     pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
-        // While the lock is held, no writer can rename the current file between the listing and the opening, and the last
+        // Under the lock no writer can rename the current file between the listing and the opening, and the last
         // record is complete when the length is read. Without a lock file (nobody has written yet, or the folder is a
         // copy) there is no writer to wait for.
         let _lock = segments::lock_to_read(store.dir());

@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn the_last_lines_are_few_short_and_without_secrets() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        let text = format!("first\n\n{}\n{token}\n  \n{}", "n\n".repeat(8), "x".repeat(900));
+        let header = format!("authorization: Bearer {token}");
+        let text = format!("first\n\n{}\n{header}\n  \n{}", "n\n".repeat(8), "x".repeat(900));
         let lines = last_lines(&text).unwrap();
         assert_eq!((lines.len(), lines[0].as_str()), (10, "n"));
         assert!(!lines.concat().contains(&token), "{lines:?}");

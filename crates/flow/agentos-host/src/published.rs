@@ -106,7 +106,7 @@ fn copy_public(
         ..VerifyChecks::default()
     };
     let found = store.verify(&checks).map_err(|error| evidence_error(&error))?;
-    // A fault of a commit is to be found by others too. A damaged tape cannot be told from a forged one.
+    // A fault of a commit is to be found by others too. Nobody can distinguish a damaged tape from a forged one.
     let is_damaged =
         |finding: &&Finding| finding.tampering.is_of_tape() || finding.tampering == Tampering::TornTail;
     if let Some(finding) = found.findings.iter().find(is_damaged) {

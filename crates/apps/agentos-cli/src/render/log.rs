@@ -164,6 +164,8 @@ pub fn describe_result(result: &RunResult) -> String {
         ResultKind::Approved => "approved later".to_owned(),
         ResultKind::Declined => "declined".to_owned(),
         ResultKind::NothingToDo => "nothing to do".to_owned(),
+        // A person or a signal stopped the run: that is no failure of anything.
+        ResultKind::Failed if result.code.as_deref() == Some("interrupted") => "interrupted".to_owned(),
         ResultKind::Failed => with_code("failed"),
         ResultKind::Ended => "ended".to_owned(),
         ResultKind::NotEnded => "did not end".to_owned(),

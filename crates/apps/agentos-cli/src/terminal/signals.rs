@@ -32,6 +32,8 @@ use crate::exit::Exit;
 const STACK: usize = 8 << 20;
 /// Longest time for the last words of the program. Another thread may hold standard error if nobody reads it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Time after which the end of the verb is looked for without being woken.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Last words of a verb that writes nothing.
 const NOTHING_WRITTEN: &str = "nothing was written";
 /// Last words if a second signal ends work that was ending in order.
@@ -190,6 +192,9 @@ impl Signals {
                 biased;
                 done = &mut ended => return done.unwrap_or_else(|_| raise_panic(thread)),
                 signal = arrivals.next() => signal,
+                // The verb's thread wakes this one by a write to a descriptor. A system that refuses the write must not keep a
+                // finished program alive, so its end is looked for as well.
+                () = tokio::time::sleep(LOOK_AGAIN) => continue,
             };
             if let Some(words) = self.deliver(signal) {
                 print_last_words(format!("{}: {words}", signal.name()));

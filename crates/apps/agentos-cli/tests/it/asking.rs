@@ -42,7 +42,7 @@ fn a_request_that_was_made_again_is_told_and_recorded() {
     assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
     assert_eq!(server.requests().len(), 3);
     assert_eq!(
-        output.stderr.matches("sent again after an error").count(),
+        output.stderr.matches("sending again in 0 s").count(),
         2,
         "{output}"
     );

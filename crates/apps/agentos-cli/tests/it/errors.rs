@@ -266,7 +266,7 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] there is no provider `opnai`
         next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init opnai`
     tool health --base-url http://localhost:[PORT]
-      error [usage] `--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`
+      error [usage] `--base-url`, `--send-key`, `--model` and time limits need exactly one `--provider`
         next: for example `agentos tool health -p ollama --base-url http://localhost:[PORT]`
     tool run -p openai task --read src
       error [usage] only a program or a check can be given files and folders of this machine

@@ -212,8 +212,9 @@ fn runs_are_counted_by_provider() {
 }
 
 #[test]
-fn a_rewritten_commit_or_trailer_is_found_by_both_verifiers() {
-    let spoils: [(&str, &[&str]); 3] = [
+fn both_verifiers_judge_a_rewritten_commit_alike() {
+    // A commit that makes the recorded change, or one that is gone, is a note. A trailer that names other evidence is a fault.
+    let spoils: [(&str, &[&str], i32, &str); 3] = [
         (
             "amended",
             &[
@@ -223,21 +224,31 @@ fn a_rewritten_commit_or_trailer_is_found_by_both_verifiers() {
                 "-m",
                 "other words\n\nAgentOS-Evidence: sha256:00",
             ],
+            7,
+            "names evidence that is not on the tape",
         ),
         (
             "trailer removed",
             &["commit", "--amend", "--quiet", "-m", "other words"],
+            0,
+            "which makes the same change",
         ),
-        ("dropped", &["reset", "--quiet", "--hard", "HEAD~1"]),
+        (
+            "dropped",
+            &["reset", "--quiet", "--hard", "HEAD~1"],
+            0,
+            "is not in this repository",
+        ),
     ];
-    for (name, args) in spoils {
+    for (name, args, code, words) in spoils {
         let (repo, cli) = audited();
         repo.git(args);
         // The old commit is still in the object store until git throws it away.
         repo.git(&["reflog", "expire", "--expire=now", "--all"]);
         repo.git(&["gc", "--quiet", "--prune=now"]);
         let found = run(&cli, &["verify"]);
-        assert_eq!(found.code, Some(7), "{name}: {found}");
+        assert_eq!(found.code, Some(code), "{name}: {found}");
+        assert!(found.stdout.contains(words), "{name}: {found}");
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         let python = root.join(".venv-evidence/bin/python");
         let python = if python.exists() {
@@ -264,7 +275,7 @@ fn a_rewritten_commit_or_trailer_is_found_by_both_verifiers() {
             &place,
         ];
         let second = env.run(&args).unwrap();
-        assert_eq!(second.code, Some(7), "{name}: {second}");
+        assert_eq!(second.code, Some(code), "{name}: {second}");
     }
 }
 

@@ -131,7 +131,7 @@ fn evidence_is_pushed_and_a_clone_that_fetches_it_verifies() {
     let before = clone.cli.run(&["evidence", "verify"]).unwrap();
     assert_eq!(before.code, Some(7), "{before}");
     insta::assert_snapshot!(before.stdout, @"
-    no evidence here: 1 commit on a branch here without it
+    no evidence here: 1 commit on a branch without evidence
       evidence stays in the repository in which a change was landed. Run `agentos evidence publish` there, push its ref, and fetch it here: `git fetch origin 'refs/agentos/*:refs/agentos/*'`; or verify an export
     ");
     hub.fetch(&clone);

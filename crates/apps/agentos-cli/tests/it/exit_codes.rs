@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use agentos_testkit::repo::{TestRepo, read_file, write_file};
+use agentos_testkit::repo::{read_file, write_file};
 use agentos_testkit::server::{FakeServer, Reply, closed_port};
 
 use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, chat_server, openai_at, pipe_in, small_repo};
@@ -136,8 +136,12 @@ fn a_repository_in_no_state_to_land_ends_with_eight() {
     let repo = small_repo();
     repo.git(&["checkout", "-q", "--detach"]);
     assert_eq!(pipe_in(&repo, &["apply"], SLOPPY_FIX).code, Some(8));
-    let empty = TestRepo::new();
-    assert_eq!(pipe_in(&empty, &["apply"], SLOPPY_FIX).code, Some(8));
+    repo.git(&["checkout", "-q", "main"]);
+    write_file(
+        &repo.path().join(".git/MERGE_HEAD"),
+        repo.git(&["rev-parse", "HEAD"]),
+    );
+    assert_eq!(pipe_in(&repo, &["apply"], SLOPPY_FIX).code, Some(8));
 }
 
 #[test]

@@ -33,7 +33,8 @@ fn a_probe_ranks_the_edit_formats_and_keeps_the_best_in_the_profile() {
     insta::assert_snapshot!(text, @r"
     exit: 0
     --- stdout
-    openai  connected        127.0.0.1:[PORT]  `127.0.0.1:[PORT]` is ready with model `tiny-coder`
+    openai  connected        127.0.0.1:[PORT]  `127.0.0.1:[PORT]` is ready with model `tiny-coder`; no key is sent: the key is for `api.openai.com:443`, not for `127.0.0.1:[PORT]`
+                             next: send the key there with `--send-key`, or set the right key in `AGENTOS_OPENAI_API_KEY`, which takes precedence over stored keys
 
     openai  follows `search-replace`, saved in [TMP]/.config/agentos/profiles/openai.json
       search-replace  obeyed ([DURATION], 7 tokens, less than $0.0001)
@@ -174,6 +175,9 @@ fn a_watch_looks_again_until_it_is_stopped() {
     for _ in 0..2 {
         let line = lines.next().unwrap().unwrap();
         assert!(line.contains("connected"), "{line}");
+        // The next step: a key is set, and it is for another address.
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.contains("--send-key"), "{line}");
     }
     assert!(interrupt(&child));
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -147,7 +147,10 @@ fn the_origin_of_each_value_is_shown_when_asked_for() {
     model                               qwen                      environment AGENTOS_LMSTUDIO_MODEL
     name                                lmstudio-local            built-in
     requires_key                        false                     derived
-    timeout_seconds                     30                        built-in
+    timeouts.connect_seconds            4                         derived
+    timeouts.first_byte_seconds         600                       derived
+    timeouts.idle_seconds               300                       derived
+    timeouts.total_seconds              7200                      derived
     ");
     let plain = cli.run(&["profile", "show", "lmstudio"]).unwrap();
     assert!(

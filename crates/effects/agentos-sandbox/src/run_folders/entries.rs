@@ -12,7 +12,7 @@ use std::path::Path;
 
 use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
 
-/// What to do with an entry that is not a folder, at a path where a folder is needed.
+/// Treatment of an entry that is not a folder, at a path where a folder is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ObstaclePolicy {
     Fail,
