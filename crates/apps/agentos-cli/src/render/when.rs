@@ -15,7 +15,7 @@ pub fn format_when(at: &str, now: &Timestamp, offset_minutes: i32) -> String {
     };
     match now.unix_seconds() - time.unix_seconds() {
         // A clock that was set back can show a run of the future, and no distance would say so.
-        ago if ago < 0 || ago >= DAY => shift_time(&time, offset_minutes).chars().take(16).collect(),
+        ago if !(0..DAY).contains(&ago) => shift_time(&time, offset_minutes).chars().take(16).collect(),
         ago if ago < MINUTE => format!("{ago} s ago"),
         ago if ago < HOUR => format!("{} min ago", ago / MINUTE),
         ago => format!("{} h ago", ago / HOUR),

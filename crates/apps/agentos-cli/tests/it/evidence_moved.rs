@@ -47,7 +47,7 @@ impl World {
         let text = String::from_utf8(self.repo.read("f")).unwrap();
         self.repo.write(
             "f",
-            &text.replacen(&format!("\n{line}\n"), &format!("\n{to}\n"), 1),
+            text.replacen(&format!("\n{line}\n"), &format!("\n{to}\n"), 1),
         );
     }
 

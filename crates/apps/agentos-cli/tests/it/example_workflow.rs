@@ -103,7 +103,9 @@ fn what_needs_a_person_ends_the_job_and_its_evidence_is_kept() {
 
 /// Runs the step `verify` in a clone, as a job would; gives what it said.
 fn verify(repo: &TestRepo, base: &str) -> CliOutput {
-    let job = repo.outside().join("verify");
+    // A clone of its own for each call, as each job of CI has.
+    let mut places = (1..).map(|number| repo.outside().join(format!("verify-{number}")));
+    let job = places.find(|place| !place.exists()).unwrap();
     repo.git_in(repo.path(), &["clone", "--quiet", ".", job.to_str().unwrap()]);
     let cli = agentos().in_dir(&job).without_identity().unwrap();
     let program_of_ours = cli.command(&[]).get_program().to_owned();
@@ -121,9 +123,7 @@ fn verify(repo: &TestRepo, base: &str) -> CliOutput {
     shell.env("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin"));
     shell.env("RUNNER_TEMP", repo.outside());
     shell.env("BASE", base).env("TIP", "HEAD").env("FORK", "");
-    let said = CliOutput::from(shell.output().unwrap());
-    std::fs::remove_dir_all(&job).unwrap();
-    said
+    CliOutput::from(shell.output().unwrap())
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn published_evidence_is_verified_in_a_clone_with_the_keys_of_the_base() {
         .unwrap();
     repo.write(
         ".github/agentos_signers",
-        &format!("me {}\n", key["key"]["public"].as_str().unwrap()),
+        format!("me {}\n", key["key"]["public"].as_str().unwrap()),
     );
     repo.commit_all("whose signatures count");
     let base = repo.git(&["rev-parse", "HEAD"]);

@@ -103,9 +103,9 @@ fn every_verb_finds_a_run_by_every_reference() {
         "@~2",
         all[2].as_str(),
         short(2),
-        &short(2)[..6],
+        short(2).get(..6).unwrap(),
         commit.as_str(),
-        &commit[..10],
+        commit.get(..10).unwrap(),
     ];
     for reference in landed {
         let shown = run_in(&repo, &["evidence", "show", reference, "--json"]);
@@ -133,7 +133,7 @@ fn every_verb_finds_a_run_by_every_reference() {
         all[0].as_str(),
         "the whole id: {denied}"
     );
-    let undone = run_in(&repo, &["undo", &commit[..8], "--json"]);
+    let undone = run_in(&repo, &["undo", commit.get(..8).unwrap(), "--json"]);
     assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!(
         run_in(&repo, &["log", "--landed", "--json"]).json().unwrap()["runs"][0]["verb"],

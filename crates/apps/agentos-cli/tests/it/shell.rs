@@ -46,7 +46,7 @@ fn a_line_completes_to_verbs_providers_and_runs() {
     assert_eq!(offered(repo.path(), &["agentos", "undo", typed]), [run]);
     // The short id is what people see.
     let short = run.rsplit_once('-').unwrap().1;
-    for typed in ["", &short[..3]] {
+    for typed in ["", short.get(..3).unwrap()] {
         let found = offered(repo.path(), &["agentos", "undo", typed]);
         assert!(found.iter().any(|id| id == short), "{found:?}");
     }
