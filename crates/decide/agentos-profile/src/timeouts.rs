@@ -122,9 +122,9 @@ mod tests {
         };
         let none = ProfileFlags::default;
         let seed = r#"{"provider":"llamacpp","timeout_seconds":30,"params":{"max_tokens":256}}"#;
-        assert_eq!(resolved("llamacpp", seed, none()), [10, 30, 30, 7200]);
+        assert_eq!(resolved("llamacpp", seed, none()), [4, 30, 30, 7200]);
         let own = r#"{"provider":"llamacpp","timeout_seconds":30,"timeouts":{"idle_seconds":60,"total_seconds":90}}"#;
-        assert_eq!(resolved("llamacpp", own, none()), [10, 30, 60, 90]);
+        assert_eq!(resolved("llamacpp", own, none()), [4, 30, 60, 90]);
         let flags = ProfileFlags {
             timeout_seconds: Some(5),
             timeouts: TimeoutsFile {
@@ -133,7 +133,7 @@ mod tests {
             },
             ..none()
         };
-        assert_eq!(resolved("llamacpp", own, flags.clone()), [10, 5, 7, 90]);
-        assert_eq!(resolved("codex", r#"{"provider":"codex"}"#, flags), [10, 5, 7, 5]);
+        assert_eq!(resolved("llamacpp", own, flags.clone()), [4, 5, 7, 90]);
+        assert_eq!(resolved("codex", r#"{"provider":"codex"}"#, flags), [4, 5, 7, 5]);
     }
 }

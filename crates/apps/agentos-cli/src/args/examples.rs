@@ -231,10 +231,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "evidence publish",
-        &[
-            "agentos evidence publish",
-            "git push origin 'refs/agentos/evidence/*'",
-        ],
+        &["agentos evidence publish", "agentos evidence publish --full"],
     ),
     (
         "evidence export",

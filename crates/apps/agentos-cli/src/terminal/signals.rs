@@ -2,7 +2,7 @@
 //!
 //! Owns: their arrival, the order in which work ends, and the line that says what remains. Never: does a verb's work.
 //!
-//! The verb runs on a thread of its own, and the main thread waits for its end or for a signal. When the main thread
+//! The verb runs on a thread of its own, another thread watches for signals, and the main thread waits for either. When the main thread
 //! returns, the process ends. So a verb that blocks, as in a read of the terminal, cannot keep the program alive, and no
 //! thread of it is left to take the next line that is typed in the shell.
 //!
@@ -17,12 +17,13 @@
 
 use std::future::Future;
 use std::io::{PipeReader, PipeWriter, Write, pipe};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use agentos_host::{RunControl, block_on};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::arrivals::Arrivals;
 use super::last_line;
@@ -32,8 +33,6 @@ use crate::exit::Exit;
 const STACK: usize = 8 << 20;
 /// Longest time for the last words of the program. Another thread may hold standard error if nobody reads it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Time after which the end of the verb is looked for without being woken.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Last words of a verb that writes nothing.
 const NOTHING_WRITTEN: &str = "nothing was written";
 /// Last words if a second signal ends work that was ending in order.
@@ -161,46 +160,37 @@ impl Signals {
 
     /// Runs the verb on a thread of its own until it ends or a signal ends it, and returns the exit status.
     pub fn run_verb(&self, verb: impl FnOnce() -> Exit + Send + 'static) -> Exit {
-        match block_on(self.watch_verb(verb)) {
-            Ok(exit) => self.final_exit(exit),
-            Err(error) => {
-                last_line::print(&format!("error: {}", error.message));
-                Exit::Internal
-            }
-        }
-    }
-
-    /// Starts the verb, and waits for its end or for the end of the program.
-    async fn watch_verb(&self, verb: impl FnOnce() -> Exit + Send + 'static) -> Exit {
+        // Both threads report through this channel, which wakes the receiver without a write to a descriptor: a system that
+        // refuses every write, as a full disk does in tests, must not keep a finished program alive.
+        let (report, reports) = mpsc::channel();
         // Before the verb begins, so that a signal never ends it in another way.
-        let mut arrivals = Arrivals::watch();
-        let (done, mut ended) = oneshot::channel();
+        let is_watched = start_watch(report.clone());
         let work = move || {
+            let ended = catch_unwind(AssertUnwindSafe(verb));
             // The send fails only if a signal has ended the program already.
-            let _ = done.send(verb());
+            let _ = report.send(Report::Ended(ended));
         };
         let started = thread::Builder::new()
             .name("agentos".to_owned())
             .stack_size(STACK)
             .spawn(work);
-        let Ok(thread) = started else {
+        if started.is_err() || !is_watched {
             last_line::print("error: the system refuses a thread");
             return Exit::Internal;
-        };
-        loop {
-            let signal = tokio::select! {
-                biased;
-                done = &mut ended => return done.unwrap_or_else(|_| raise_panic(thread)),
-                signal = arrivals.next() => signal,
-                // The verb's thread wakes this one by a write to a descriptor. A system that refuses the write must not keep a
-                // finished program alive, so its end is looked for as well.
-                () = tokio::time::sleep(LOOK_AGAIN) => continue,
+        }
+        for report in reports {
+            let signal = match report {
+                Report::Ended(Ok(exit)) => return self.final_exit(exit),
+                Report::Ended(Err(panic)) => resume_unwind(panic),
+                Report::Signal(signal) => signal,
             };
             if let Some(words) = self.deliver(signal) {
                 print_last_words(format!("{}: {words}", signal.name()));
                 return signal.exit();
             }
         }
+        // Not reached: the verb's thread reports its end, also after a panic.
+        Exit::Internal
     }
 
     /// Handles a signal. Returns the last words if the program ends now.
@@ -314,12 +304,28 @@ fn lock(state: &Mutex<SignalState>) -> MutexGuard<'_, SignalState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the panic of the verb's thread, which ended without a result, that of this thread.
-fn raise_panic(thread: JoinHandle<()>) -> Exit {
-    match thread.join() {
-        Ok(()) => Exit::Internal,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+/// Report of a thread to the main thread.
+enum Report {
+    /// The verb ended, or panicked.
+    Ended(thread::Result<Exit>),
+    /// A signal arrived.
+    Signal(StopSignal),
+}
+
+/// Starts the thread that watches for signals. Returns after the watch has begun, or false if no thread could be started.
+fn start_watch(report: mpsc::Sender<Report>) -> bool {
+    let (ready, begun) = mpsc::channel();
+    let watch = move || {
+        block_on(async move {
+            let mut arrivals = Arrivals::watch();
+            let _ = ready.send(());
+            while report.send(Report::Signal(arrivals.next().await)).is_ok() {}
+        })
+    };
+    let started = thread::Builder::new().name("signals".to_owned()).spawn(watch);
+    // Without a runtime there is no watch: signals keep their usual effect, and the verb still runs.
+    let _ = begun.recv();
+    started.is_ok()
 }
 
 /// Prints the last line of the program, or gives up if standard error blocks.

@@ -24,7 +24,11 @@ fn git_reads_the_same_entries() {
     let place = repo.path().join(".git/index");
     let mut compared = 0;
     // Of those that a fuzzer found, git reads some beyond the end of an entry, and gives other bytes each time.
-    let is_named = |input: &PathBuf| input.file_name().is_some_and(|name| name.len() != 40);
+    // Git replaces the folders of a sparse index by the files of their trees, and these trees are in no repository.
+    let is_named = |input: &PathBuf| {
+        let name = input.file_name();
+        name.is_some_and(|name| name.len() != 40 && name != "sparse")
+    };
     for input in inputs("git-index").into_iter().filter(is_named) {
         // Git leaves the checksum out as well (git-config(1), `index.skipHash`).
         let bytes = [fs::read(&input).unwrap(), vec![0; 20]].concat();

@@ -260,11 +260,13 @@ fn add_landed(tape: &Tape, commit: &str, parent: &str, changes: &[(&str, &str, &
 }
 
 type Change = (&'static str, &'static str, &'static str);
+/// Name of the case, changes of the commit, contents that are there, and the judgement; no judgement is a fault.
+type ClaimCase<'a> = (&'a str, &'a [Change], &'a [(&'a str, &'a str)], Option<MoveKind>);
 
 /// A commit that carries the evidence of `c1`, which changed `f` from `o1` to `o2`, is judged by its own change.
 #[test]
 fn a_commit_that_claims_a_run_must_make_its_change() {
-    let cases: [(&str, &[Change], &[(&str, &str)], Option<MoveKind>); 11] = [
+    let cases: [ClaimCase; 11] = [
         (
             "the same files",
             &[("f", "o1", "o2")],
