@@ -151,7 +151,11 @@ impl TamperCase<'_, '_> {
         self.check_verify("none-at-last", 0)?;
         let kept = message.lines().filter(|line| !line.starts_with("AgentOS-"));
         let without: String = kept.map(|line| format!("{line}\n")).collect();
+        // The same change under other words is a note: ordinary git makes such commits.
         git(&[&amend[..], &[without.as_str()]].concat())?;
+        self.check_verify("none-reworded", 0)?;
+        let other = format!("{without}\nAgentOS-Evidence: sha256:{}\n", "0".repeat(64));
+        git(&[&amend[..], &[other.as_str()]].concat())?;
         // Without these two, the amended commit would still be in the object store; a clone does not have it.
         git(&["reflog", "expire", "--expire=now", "--all"])?;
         git(&["gc", "--quiet", "--prune=now"])?;
