@@ -116,6 +116,7 @@ impl OpenFolder {
         // Another process may replace the file by a FIFO now. O_NONBLOCK opens a FIFO without waiting for a writer
         // (fifo(7)), and the second check, of the open descriptor, refuses it. With that flag, opening a file on which
         // another process has a lease does not wait for that process either (fcntl(2)).
+        // CLOEXEC: no program that this process starts may inherit the descriptor.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = open_one(self.descriptor.as_fd(), name, flags).map_err(|error| not_a_file(name, error))?;
         let found = facts(&rustix::fs::fstat(&open).map_err(TreeError::io("look at", name))?);

@@ -20,6 +20,7 @@ pub fn shorten_runs(text: &str) -> String {
             let next = after.get(RANDOM..).and_then(|rest| rest.chars().next());
             random.bytes().all(|b| b.is_ascii_hexdigit()) && next.is_none_or(|c| !joins_words(c))
         });
+        // Both parts must fit: a text that only looks like an id stays as it was written.
         match (start, random) {
             (Some(start), Some(_)) => out.push_str(before.get(..start).unwrap_or_default()),
             (Some(_) | None, _) => out.push_str(before),
@@ -33,6 +34,7 @@ pub fn shorten_runs(text: &str) -> String {
 /// Returns whether a text is the time of an id, as in `20261121T091400Z-`.
 fn is_stamp(text: &str) -> bool {
     text.len() == STAMP
+        // By position instead of a regular expression: it is checked for each task of a list.
         && text.bytes().enumerate().all(|(at, b)| match at {
             8 => b == b'T',
             15 => b == b'Z',
@@ -47,6 +49,7 @@ fn ends_apart(before: &str) -> bool {
 }
 
 fn joins_words(c: char) -> bool {
+    // A path or the name of a branch can contain an id. Such a name is only right as a whole, so it is not shortened.
     c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '\\')
 }
 

@@ -11,6 +11,8 @@ const DAY: i64 = 24 * HOUR;
 /// Returns a recent time as its distance from `now`, and an older one in local time without seconds.
 pub fn format_when(at: &str, now: &Timestamp, offset_minutes: i32) -> String {
     let Ok(time) = Timestamp::parse(at) else {
+        // The tape is untrusted here, as in a copy from somebody else: a time that cannot be read is shown as it is, and
+        // does not hide the run.
         return at.to_owned();
     };
     match now.unix_seconds() - time.unix_seconds() {
@@ -27,6 +29,7 @@ pub fn format_local(at: &str, offset_minutes: i32) -> String {
     let Ok(time) = Timestamp::parse(at) else {
         return at.to_owned();
     };
+    // The form of `git log --date=iso`, so that both can be compared line by line.
     let sign = if offset_minutes < 0 { '-' } else { '+' };
     let minutes = offset_minutes.unsigned_abs();
     let local: String = shift_time(&time, offset_minutes).chars().take(19).collect();
@@ -36,6 +39,7 @@ pub fn format_local(at: &str, offset_minutes: i32) -> String {
 /// Returns a time that is shifted by minutes, with a blank between date and time.
 fn shift_time(time: &Timestamp, minutes: i32) -> String {
     let seconds = time.unix_seconds() + i64::from(minutes) * MINUTE;
+    // Negative only for a time of the first hours of 1970, which no run has.
     let shifted = Timestamp::from_unix_seconds(u64::try_from(seconds).unwrap_or(0));
     shifted.as_str().replacen('T', " ", 1)
 }
