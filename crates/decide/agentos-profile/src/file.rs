@@ -79,7 +79,7 @@ pub struct ProfileFile {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeoutsFile {
-    /// Time for the name lookup, the connection and the TLS handshake. Default: 10.
+    /// Time for the name lookup, the connection and the TLS handshake. Default: 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub connect_seconds: Option<u64>,
