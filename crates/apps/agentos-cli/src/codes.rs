@@ -25,6 +25,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("nothing-to-undo", "`agentos log` shows the runs"),
     ("unknown-revision", "`git log` shows the commits"),
     ("bad-branch-name", "choose another name"),
+    ("editor", "name a program in `VISUAL` or `EDITOR`"),
     // Policy and consent.
     ("policy-error", "correct or remove the named file"),
     ("policy-untrusted", "make the named file owned by root and writable by root only"),

@@ -1,4 +1,4 @@
-//! Chooses the files of git's configuration.
+//! Chooses the files of git's configuration, and separates the user's own settings from the repository's.
 //!
 //! Owns: `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` and `GIT_CONFIG_NOSYSTEM`, which libgit2 does not support. Never: reads
 //! the environment itself, or writes a configuration.
@@ -111,4 +111,25 @@ fn add_file(config: &mut Config, file: Option<PathBuf>, level: ConfigLevel) -> R
         }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+impl Repository {
+    /// Reads the editor that the user's own configuration names (`core.editor`). `None` if it names none.
+    pub fn user_editor(&self) -> Option<String> {
+        // The repository's own configuration may have come from somebody else, and must not start a program.
+        user_setting(&self.git.config().ok()?, "core.editor")
+    }
+}
+
+/// Reads a setting from the configuration outside the repository. `None` if no file there has it.
+pub(crate) fn user_setting(config: &Config, name: &str) -> Option<String> {
+    // In the order of git: a user's file overrides the system's.
+    [
+        ConfigLevel::Global,
+        ConfigLevel::XDG,
+        ConfigLevel::System,
+        ConfigLevel::ProgramData,
+    ]
+    .into_iter()
+    .find_map(|level| config.open_level(level).ok()?.get_string(name).ok())
 }

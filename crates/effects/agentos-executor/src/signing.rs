@@ -4,10 +4,11 @@
 //! takes the name of one from a repository's own configuration: a repository may come from anywhere, and must not choose
 //! which program is started.
 
-use git2::{Config, ConfigLevel};
+use git2::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::user_setting;
 use crate::{ExecError, RepoError, Repository};
 
 /// Kind of a commit's signature.
@@ -139,17 +140,4 @@ impl Repository {
             key: self.read_setting("user.signingkey"),
         })
     }
-}
-
-/// Reads a setting from the configuration outside the repository. `None` if no file there has it.
-fn user_setting(config: &Config, name: &str) -> Option<String> {
-    // In the order of git: a user's file overrides the system's.
-    [
-        ConfigLevel::Global,
-        ConfigLevel::XDG,
-        ConfigLevel::System,
-        ConfigLevel::ProgramData,
-    ]
-    .into_iter()
-    .find_map(|level| config.open_level(level).ok()?.get_string(name).ok())
 }

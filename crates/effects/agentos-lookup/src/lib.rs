@@ -29,6 +29,8 @@
 mod error;
 mod repository;
 mod search;
+mod words;
 
 pub use error::LookupError;
 pub use search::{ProgramSearch, absolute_path, is_executable};
+pub use words::split_words;

@@ -5,13 +5,12 @@
 //! from the text. Start at [`PagerProgram::find_chosen`].
 
 mod error;
-mod words;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use agentos_lookup::ProgramSearch;
+use agentos_lookup::{ProgramSearch, split_words};
 
 pub use error::PagerError;
 
@@ -72,7 +71,7 @@ impl PagerProgram {
             }));
         };
         // No shell splits the line: a shell would also expand variables and run further commands in it.
-        let words = words::split_words(line).ok_or_else(|| PagerError::Quotes(line.to_owned()))?;
+        let words = split_words(line).ok_or_else(|| PagerError::Quotes(line.to_owned()))?;
         let Some((name, args)) = words.split_first().filter(|(name, _)| *name != NO_PAGER) else {
             return Ok(None);
         };

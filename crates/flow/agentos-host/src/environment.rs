@@ -145,6 +145,15 @@ impl Environment {
         Some(base.join("agentos"))
     }
 
+    /// Returns the folder for temporary files: `$TMPDIR`, or the system's own.
+    pub fn temp_dir(&self) -> PathBuf {
+        // `TEMP` is the variable on Windows. A relative path would be in the repository.
+        let named = self.get("TMPDIR").or_else(|| self.get("TEMP")).map(PathBuf::from);
+        named
+            .filter(|dir| dir.is_absolute())
+            .unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
     /// Returns the socket of the session's bus, through which a keyring is reached: `$XDG_RUNTIME_DIR/bus`, or
     /// `/run/user/UID/bus` if that is not set. `None` if a variable gives the bus another address.
     #[cfg(target_os = "linux")]

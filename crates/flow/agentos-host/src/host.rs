@@ -10,6 +10,7 @@ use agentos_api::Notice;
 
 use crate::environment::Environment;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
+use crate::repository;
 
 /// The context of calls: an environment, a repository folder, and an observer of notices.
 ///
@@ -77,6 +78,12 @@ impl Host {
     #[must_use]
     pub fn named_repository(&self) -> Option<&Path> {
         self.repository.as_deref()
+    }
+
+    /// Reads the editor that the user's own git configuration names. `None` if it names none, or there is no repository.
+    #[must_use]
+    pub fn git_editor(&self) -> Option<String> {
+        repository::open(self).ok()?.user_editor()
     }
 
     /// Returns true if a person waits for each call.

@@ -61,6 +61,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("nothing-to-undo", &[2], "there is no landed run left to undo"),
     code("unknown-revision", &[2], "the name does not refer to a commit in this repository"),
     code("bad-branch-name", &[2], "git does not accept this branch name"),
+    code("editor", &[2], "the editor cannot be started, or the edited text cannot be used"),
     // Policy and consent.
     code("policy-error", &[3], "a policy file cannot be used; the message names file and line. Nothing is allowed until it is fixed"),
     code("policy-untrusted", &[3], "somebody other than root could have written the machine's policy file"),

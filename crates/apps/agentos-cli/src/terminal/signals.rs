@@ -282,7 +282,7 @@ impl Signals {
         self.add(Work::Orderly)
     }
 
-    /// Leaves Ctrl-C to a pager. If it ended this process, the pager would be left alone with the terminal.
+    /// Leaves Ctrl-C to a pager or an editor. If it ended this process, that program would be left alone with the terminal.
     pub fn guard_pager(&self) -> WorkGuard {
         self.add(Work::Pager)
     }

@@ -135,6 +135,16 @@ fn a_wish_for_signatures_in_a_named_file_is_the_users() {
 }
 
 #[test]
+fn the_editor_is_never_the_repositorys_own() {
+    let (repo, file) = with_file("user", "");
+    repo.git(&["config", "core.editor", "evil"]);
+    let editor = || named(&repo, global(file.clone())).unwrap().user_editor();
+    assert_eq!(editor(), None);
+    write_file(&file, "[core]\n\teditor = code --wait\n");
+    assert_eq!(editor().as_deref(), Some("code --wait"));
+}
+
+#[test]
 fn author_and_committer_are_named_each_by_their_own() {
     let repo = example();
     repo.git(&["config", "author.name", "The Author"]);

@@ -4,7 +4,8 @@
 //! never passed to a shell.
 
 /// Splits a command line into words. `None` if a quote is not closed.
-pub(crate) fn split_words(line: &str) -> Option<Vec<String>> {
+#[must_use]
+pub fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
