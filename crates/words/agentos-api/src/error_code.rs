@@ -93,7 +93,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("connect-timeout", &[5, 9], "no connection was established within the time limit"),
     code("tls", &[5], "no TLS connection could be established"),
     code("tls-certificate", &[5], "the server's TLS certificate is not trusted"),
-    code("read-timeout", &[9], "the complete answer did not arrive within the time limit"),
+    code("read-timeout", &[9], "a time limit passed: of the first byte, of silence, or of the complete answer"),
     code("closed", &[5], "the server closed the connection before the answer was complete"),
     code("not-http", &[5], "the server at the address does not speak HTTP"),
     code("redirect", &[5], "the server sent a redirect; redirects are never followed"),

@@ -53,6 +53,7 @@ mod kill_random;
 mod kill_release;
 mod kill_states;
 mod last_moment;
+mod limits;
 mod llama;
 mod newcomer;
 mod next_steps;
