@@ -3,11 +3,13 @@
 //! Owns: the order of the steps and their output. Never: stops at the first failing step, so that one run shows every
 //! failure; never builds a package twice with different features.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Result;
 use xshell::Shell;
 
+use crate::live_run::{LineKind, LiveRun, kind_of_build_line, kind_of_test_line, run_live};
 use crate::metadata::Metadata;
 use crate::python::{EVIDENCE, LLAMA};
 use crate::tests_run::{TestRunner, TestTally};
@@ -32,20 +34,16 @@ pub fn run(sh: &Shell) -> Result<bool> {
         }
         python.is_ok()
     });
-    let mut well = run_cargo(sh, "format", "fmt --all --check");
-    well &= run_cargo(
-        sh,
-        "lints",
-        "clippy --quiet --workspace --all-targets -- -D warnings",
-    );
+    let mut well = run_cargo(sh, &FORMAT, "fmt --all --check");
+    well &= run_cargo(sh, &LINTS, "clippy --workspace --all-targets -- -D warnings");
     // All targets in one call: otherwise cargo selects features separately for each call and builds libraries again.
-    let built = run_cargo(sh, "build", "build --quiet --workspace --all-targets");
+    let built = run_cargo(sh, &BUILD, "build --workspace --all-targets");
     well &= built;
     let mut tally = TestTally::default();
     if built {
-        let began = Instant::now();
+        let began = TESTS.begin();
         let (output, passed) = run_tests(sh, prepared.first() == Some(&true));
-        print_step("tests", passed, began);
+        TESTS.end(passed, began);
         if !passed {
             say(&output);
         }
@@ -53,13 +51,13 @@ pub fn run(sh: &Shell) -> Result<bool> {
         // A run without a single test means that the runner's output was not recognised.
         well &= passed && tally.passed > 0;
         // The example is a workspace of its own, so the tests above do not build it.
-        well &= run_step("embedding", || test_embedding(sh));
-        well &= run_step("generated", || schemas::compare_or_write(sh, true));
+        well &= run_step(&EMBEDDING, || test_embedding(sh));
+        well &= run_step(&GENERATED, || schemas::compare_or_write(sh, true));
         let options = gates::GateOptions {
             built: true,
             ..gates::GateOptions::default()
         };
-        well &= run_step("gates", || gates::run(sh, &options));
+        well &= run_step(&GATES, || gates::run(sh, &options));
     } else {
         say("skipped: tests, embedding, generated files and gates, because the workspace does not build");
     }
@@ -80,22 +78,76 @@ pub fn run(sh: &Shell) -> Result<bool> {
     Ok(well)
 }
 
+/// A step, and the time that it takes on two cores the first time, for whoever waits.
+struct Step {
+    name: &'static str,
+    usual: &'static str,
+}
+
+const FORMAT: Step = Step {
+    name: "format",
+    usual: "seconds",
+};
+const LINTS: Step = Step {
+    name: "lints",
+    usual: "4 minutes",
+};
+const BUILD: Step = Step {
+    name: "build",
+    usual: "6 minutes",
+};
+const TESTS: Step = Step {
+    name: "tests",
+    usual: "6 minutes",
+};
+const EMBEDDING: Step = Step {
+    name: "embedding",
+    usual: "2 minutes",
+};
+const GENERATED: Step = Step {
+    name: "generated",
+    usual: "seconds",
+};
+const GATES: Step = Step {
+    name: "gates",
+    usual: "4 minutes",
+};
+
+impl Step {
+    /// Prints that the step begins.
+    fn begin(&self) -> Instant {
+        say(format_args!(
+            "{:<10} begins  about {} the first time",
+            self.name, self.usual
+        ));
+        Instant::now()
+    }
+
+    /// Prints the result of the step.
+    fn end(&self, well: bool, began: Instant) {
+        let word = if well { "ok" } else { "FAILED" };
+        let seconds = began.elapsed().as_secs_f64();
+        say(format_args!("{:<10} {word:<7} {seconds:.1} s", self.name));
+    }
+}
+
 /// Runs a step of this program; an error counts as a failure and is printed.
-fn run_step(name: &str, work: impl FnOnce() -> Result<bool>) -> bool {
-    let started = Instant::now();
+fn run_step(step: &Step, work: impl FnOnce() -> Result<bool>) -> bool {
+    let started = step.begin();
     let well = work().unwrap_or_else(|problem| {
         say(format_args!("error: {problem:#}"));
         false
     });
-    print_step(name, well, started);
+    step.end(well, started);
     well
 }
 
 /// Runs a step that is one call of cargo; its output is printed only if it fails.
-fn run_cargo(sh: &Shell, name: &str, args: &str) -> bool {
-    let started = Instant::now();
-    let (output, well) = capture_cargo(sh, args.split(' '));
-    print_step(name, well, started);
+fn run_cargo(sh: &Shell, step: &Step, args: &str) -> bool {
+    let started = step.begin();
+    let command = cargo_command(sh, args.split(' '));
+    let LiveRun { output, well } = run_live(command, step.name, "packages", kind_of_build_line);
+    step.end(well, started);
     if !well {
         say(&output);
     }
@@ -131,13 +183,6 @@ fn test_embedding(sh: &Shell) -> Result<bool> {
     Ok(well && parted.is_empty())
 }
 
-/// Prints the result of one step.
-fn print_step(name: &str, well: bool, started: Instant) {
-    let word = if well { "ok" } else { "FAILED" };
-    let seconds = started.elapsed().as_secs_f64();
-    say(format_args!("{name:<10} {word:<7} {seconds:.1} s"));
-}
-
 /// Runs the tests, with nextest if it is installed. Without a real server, the tests that need it are skipped and named.
 /// Returns the output and whether the tests passed.
 fn run_tests(sh: &Shell, server: bool) -> (String, bool) {
@@ -159,27 +204,24 @@ fn run_tests(sh: &Shell, server: bool) -> (String, bool) {
             output = listed;
         }
     }
-    let (ran, passed) = capture_cargo(sh, runner.run_args(!server));
-    (ran + &output, well && passed)
+    let command = cargo_command(sh, runner.run_args(!server));
+    let ran = run_live(command, TESTS.name, "tests", kind_of_test_line);
+    (ran.output + &output, well && ran.well)
 }
 
-/// Runs cargo once. Returns its standard output and error output, and whether it succeeded.
-fn capture_cargo(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> (String, bool) {
+/// Makes a call of cargo.
+fn cargo_command(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Command {
     let command = sh
         .cmd("cargo")
         .args(args)
         .env("CARGO_TERM_COLOR", "never")
         // A snapshot that differs must fail here, not leave a `.snap.new` file in the tree.
         .env("INSTA_UPDATE", "no");
-    match command.quiet().ignore_status().output() {
-        Ok(output) => {
-            // Both streams: nextest writes its summary to standard error, cargo's runner to standard output.
-            let both = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-            (
-                String::from_utf8_lossy(&both).into_owned(),
-                output.status.success(),
-            )
-        }
-        Err(error) => (error.to_string(), false),
-    }
+    command.quiet().into()
+}
+
+/// Runs cargo once. Returns its output, and whether it succeeded.
+fn capture_cargo(sh: &Shell, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> (String, bool) {
+    let run = run_live(cargo_command(sh, args), "cargo", "", |_| LineKind::Other);
+    (run.output, run.well)
 }

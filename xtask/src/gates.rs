@@ -195,21 +195,39 @@ fn print_verdict(results: &GateResults, started: Instant) {
     reason_lines(&results.checks).iter().for_each(say);
 }
 
-/// Returns a line for each reason why checks did not pass. Consecutive checks with the same result and reason share a line.
+/// Most ids of skipped checks in one line. The evidence of the gate names all of them.
+const MAX_IDS: usize = 4;
+
+/// Returns a line for each reason why checks did not pass. Checks with the same result and reason share a line.
 fn reason_lines(checks: &[Check]) -> Vec<String> {
-    let mut grouped: Vec<(String, CheckStatus, &str)> = Vec::new();
+    let mut grouped: Vec<(CheckStatus, &str, Vec<&str>)> = Vec::new();
     for check in checks.iter().filter(|check| check.status != CheckStatus::Passed) {
         for reason in &check.details {
-            match grouped.last_mut() {
-                Some((ids, status, last)) if *status == check.status && *last == reason.as_str() => {
-                    ids.push_str(&format!(", {}", check.id));
-                }
-                Some(_) | None => grouped.push((check.id.clone(), check.status, reason)),
+            let same = grouped
+                .iter_mut()
+                .find(|(status, known, _)| *status == check.status && *known == reason.as_str());
+            match same {
+                Some((_, _, ids)) => ids.push(&check.id),
+                None => grouped.push((check.status, reason, vec![&check.id])),
             }
         }
     }
-    let line = |(ids, status, reason): &(String, CheckStatus, &str)| {
-        format!("      {} {ids}: {reason}", status.display_word())
+    let line = |(status, reason, ids): &(CheckStatus, &str, Vec<&str>)| {
+        let is_short = *status == CheckStatus::Failed || ids.len() <= MAX_IDS + 1;
+        let shown: Vec<&str> = ids
+            .iter()
+            .copied()
+            .take(if is_short { ids.len() } else { MAX_IDS })
+            .collect();
+        let rest = match ids.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "      {} {}{rest}: {reason}",
+            status.display_word(),
+            shown.join(", ")
+        )
     };
     grouped.iter().map(line).collect()
 }
@@ -302,5 +320,15 @@ mod tests {
             "      FAIL D: A did not pass",
         ];
         assert_eq!(reason_lines(&checks), expected);
+        let ids = ["a", "b", "c", "d", "e", "f"];
+        let many = |status| ids.map(|id| check(id, status, "not declared"));
+        assert_eq!(
+            reason_lines(&many(CheckStatus::Skipped)),
+            ["      SKIP a, b, c, d and 2 more: not declared"]
+        );
+        assert_eq!(
+            reason_lines(&many(CheckStatus::Failed)),
+            ["      FAIL a, b, c, d, e, f: not declared"]
+        );
     }
 }

@@ -9,6 +9,7 @@ mod ci;
 mod dist;
 mod fuzz;
 mod gates;
+mod live_run;
 mod messages;
 mod metadata;
 mod picture;

@@ -19,7 +19,7 @@ impl TestRunner {
     pub fn run_args(self, without_server: bool) -> Vec<String> {
         let (fixed, left_out) = match self {
             Self::Nextest => (
-                "nextest run --workspace --no-fail-fast --status-level fail --final-status-level fail",
+                "nextest run --workspace --no-fail-fast --status-level pass --final-status-level fail",
                 vec!["-E".to_owned(), format!("not {}", real_server_filter())],
             ),
             Self::Cargo => {
@@ -87,14 +87,19 @@ pub struct TestTally {
 }
 
 impl TestTally {
-    /// Adds up all summary lines of the output; `None` if there is no such line.
+    /// Reads nextest's summary, or else adds up those of cargo's runner; `None` if there is no such line.
     pub fn read(output: &str) -> Option<Self> {
+        let lines = || output.lines().map(str::trim_start);
+        let nextest: Vec<&str> = lines().filter(|line| line.starts_with("Summary [")).collect();
+        // nextest shows the output of a failed test, with the summary of the test program, which counts this test again.
+        // cargo's runner prints one summary for each test program.
+        let summaries = match nextest.is_empty() {
+            false => nextest,
+            true => lines().filter(|line| line.starts_with("test result: ")).collect(),
+        };
         let mut found: Option<Self> = None;
-        // nextest prints one summary, cargo one for each test program, so all of them are added up.
-        for line in output.lines().map(str::trim_start) {
-            if line.starts_with("test result: ") || line.starts_with("Summary [") {
-                found.get_or_insert_default().add_line(line);
-            }
+        for line in summaries {
+            found.get_or_insert_default().add_line(line);
         }
         found
     }
@@ -176,6 +181,11 @@ mod tests {
             (
                 "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.00s",
                 Some((3, 0, 3)),
+            ),
+            (
+                "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 263 filtered out\n\
+                      Summary [   1.2s] 9 tests run: 8 passed, 1 failed, 0 skipped",
+                Some((8, 1, 0)),
             ),
             ("error: could not compile", None),
         ];
