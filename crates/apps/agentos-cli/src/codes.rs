@@ -97,6 +97,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("key-not-cleared", "unlock the keyring, then run it again"),
     // Landing: the answer does not fit.
     ("check-failed", "fix what the check shows; `--attempts` lets a model try again, `--check-timeout` allows more time"),
+    ("bad-mail", "correct the mail's headers, or remove them and land the diff alone"),
     ("no-diff", "ask for a diff, or for search/replace blocks"),
     ("malformed", "`agentos apply FILE --explain` shows how far it was parsed"),
     ("does-not-apply", "compare it with the nearest place that is suggested"),

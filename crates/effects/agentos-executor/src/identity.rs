@@ -31,6 +31,17 @@ pub struct Authorship {
     pub author: Identity,
     /// Person who makes the commit and signs it.
     pub committer: Identity,
+    /// Time at which the author wrote the change. `None` if it is the time of the commit.
+    pub written: Option<CommitTime>,
+}
+
+/// Point in time as a commit states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitTime {
+    /// Seconds since 1970, UTC.
+    pub unix_seconds: i64,
+    /// Minutes that the clock was ahead of UTC.
+    pub utc_offset_minutes: i32,
 }
 
 /// Values of environment variables. Each is `None` if the variable is not set.
@@ -84,6 +95,7 @@ fn choose_identities(
     Ok(Authorship {
         author: identity("author", &env.author_name, &env.author_email)?,
         committer: identity("committer", &env.committer_name, &env.committer_email)?,
+        written: None,
     })
 }
 
@@ -120,7 +132,11 @@ mod tests {
             committer_email: value("GIT_COMMITTER_EMAIL"),
             email: value("EMAIL"),
         };
-        let Authorship { author, committer } = choose_identities(&env, &value)?;
+        let Authorship {
+            author,
+            committer,
+            written: _,
+        } = choose_identities(&env, &value)?;
         Ok(format!(
             "{} <{}>, {} <{}>",
             author.name, author.email, committer.name, committer.email

@@ -39,7 +39,7 @@ pub struct LandPlan {
     pub authorship: Option<Authorship>,
     /// Time of the commit, in seconds since 1970.
     pub time_unix: i64,
-    /// Minutes that the clock of author and committer is ahead of UTC.
+    /// Minutes that the committer's clock is ahead of UTC; also the author's, if the authorship states no other time.
     pub utc_offset_minutes: i32,
     /// Id of the run.
     pub run: String,
@@ -356,9 +356,16 @@ fn author_signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Sign
     }
     let by = plan.authorship.as_ref().ok_or(RepoError::NoIdentity)?;
     let time = Time::new(plan.time_unix, plan.utc_offset_minutes);
-    let signature =
-        |who: &Identity| Signature::new(&who.name, &who.email, &time).map_err(|_| RepoError::NoIdentity);
-    Ok(Some((signature(&by.author)?, signature(&by.committer)?)))
+    let written = by.written.map_or(time, |written| {
+        Time::new(written.unix_seconds, written.utc_offset_minutes)
+    });
+    let signature = |who: &Identity, time: &Time| {
+        Signature::new(&who.name, &who.email, time).map_err(|_| RepoError::NoIdentity)
+    };
+    Ok(Some((
+        signature(&by.author, &written)?,
+        signature(&by.committer, &time)?,
+    )))
 }
 
 /// Lists the files of a change for the receipt, and checks that each old state is that of the base.

@@ -66,7 +66,7 @@ pub use error::{
 pub use fail::FailPoints;
 pub use file_ref::{NewFile, RefFile, ScratchFolder};
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
-pub use identity::{Authorship, Identity, IdentityEnv, local_offset_minutes};
+pub use identity::{Authorship, CommitTime, Identity, IdentityEnv, local_offset_minutes};
 pub use land::LandPlan;
 pub use measure::Measurement;
 pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};

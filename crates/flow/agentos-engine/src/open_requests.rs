@@ -59,6 +59,7 @@ pub async fn approve_request(
         reported_model: request.reported_model.clone(),
         message: request.message.clone(),
         trailers: request.trailers.clone(),
+        author: request.author.clone(),
         attempt: request.tool.attempt,
         partial: false,
         answers: Some(id.to_owned()),

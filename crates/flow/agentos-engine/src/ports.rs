@@ -185,6 +185,21 @@ pub struct Landed {
     pub receipt: serde_json::Value,
 }
 
+/// The author of a change, if it is not the person who lands it: a mail names one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitAuthor {
+    /// Name. Not trusted: anybody can write any name.
+    pub name: String,
+    /// E-mail address.
+    pub email: String,
+    /// Time at which the author wrote the change, in seconds since 1970. `None` if it is the time of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unix_seconds: Option<i64>,
+    /// Minutes that the author's clock was ahead of UTC at that time.
+    #[serde(default)]
+    pub utc_offset_minutes: i32,
+}
+
 /// The executor's order, besides the approved change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandOrder {
@@ -194,6 +209,8 @@ pub struct LandOrder {
     pub message: String,
     /// Trailers besides run and evidence hash.
     pub trailers: Vec<(String, String)>,
+    /// The author whom the proposal names. `None` if the person who lands it is the author.
+    pub author: Option<CommitAuthor>,
     /// The current time.
     pub now: Timestamp,
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::Withheld;
-use crate::ports::{Durability, EffectError, Evidence, TargetInfo};
+use crate::ports::{CommitAuthor, Durability, EffectError, Evidence, TargetInfo};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, only for the published schema.
@@ -148,6 +148,9 @@ pub struct ConsentRequest {
     pub message: String,
     /// Trailers besides run and evidence.
     pub trailers: Vec<(String, String)>,
+    /// The author whom the answer names. `None` if the person who lands it is the author.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<CommitAuthor>,
     /// Time after which the request cannot be answered.
     pub expires: Timestamp,
 }

@@ -482,6 +482,8 @@ fn make_proposal<'a>(
         reported_model: proposed.result.model_id.clone(),
         message: message.to_owned(),
         trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
+        // An answer is untrusted: a model that writes a mail must not choose who wrote the commit.
+        author: None,
         partial: request.partial,
         answers: None,
         proved: None,

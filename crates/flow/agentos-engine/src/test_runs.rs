@@ -25,6 +25,7 @@ pub(crate) fn propose<'a>(run: &'a RunId, answer: &'a str) -> Proposal<'a> {
         reported_model: None,
         message: "x".to_owned(),
         trailers: Vec::new(),
+        author: None,
         attempt: 1,
         partial: false,
         answers: None,

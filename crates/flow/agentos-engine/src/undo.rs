@@ -66,6 +66,7 @@ pub async fn undo_run(
         message: commit_message(&landing),
         // Without the tape, the history still says which run this commit undoes.
         trailers: vec![("AgentOS-Undo".to_owned(), landing.run.clone())],
+        author: None,
         attempt: 1,
         partial: false,
         answers: None,

@@ -85,6 +85,8 @@ pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
         message: instruction.clone(),
         instruction,
         partial: false,
+        author: None,
+        trailers: Vec::new(),
     };
     RunSpec {
         consent,

@@ -28,6 +28,7 @@ mod hosted;
 mod init;
 mod key_checks;
 mod keys;
+mod mails;
 mod models;
 mod normalize;
 mod notice;
@@ -106,6 +107,7 @@ pub use files::{LARGEST_ANSWER, describe_cause, read_bounded, read_file, read_te
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
 pub use init::{InitReport, InitSpec, init_run};
+pub use mails::{continue_series, split_answer};
 pub use models::ModelList;
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{

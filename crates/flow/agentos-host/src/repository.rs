@@ -11,14 +11,14 @@ use std::rc::Rc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, AccountedRuns, ActivePolicy, EffectError, LandOrder, Landed, LandingPlace, LandingRecords,
-    Measured, TargetInfo, Writes,
+    self, AccountedRuns, ActivePolicy, CommitAuthor, EffectError, LandOrder, Landed, LandingPlace,
+    LandingRecords, Measured, TargetInfo, Writes,
 };
 use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
 use agentos_executor::{
-    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, ReceiptFile, RepoError,
-    Repository, Target, TargetSpec,
+    Authorship, CommitTime, ExecError, Identity, IdentityEnv, Intent, IntentSink, LandPlan, Measurement,
+    Receipt, ReceiptFile, RepoError, Repository, Target, TargetSpec,
 };
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
@@ -255,7 +255,10 @@ impl ports::Repository for RepositoryPort {
                 if wish.commit_signer().is_some() {
                     self.host.observer().on_activity(Activity::SigningCommit);
                 }
-                Some(by)
+                Some(match &order.author {
+                    Some(author) => name_author(by, author),
+                    None => by,
+                })
             }
             false => None,
         };
@@ -300,6 +303,21 @@ impl ports::Repository for RepositoryPort {
             recovered,
             receipt: json,
         })
+    }
+}
+
+/// Makes the person whom the proposal names the author of the commit. Who lands it stays the committer, whose key signs it.
+fn name_author(by: Authorship, author: &CommitAuthor) -> Authorship {
+    Authorship {
+        author: Identity {
+            name: author.name.clone(),
+            email: author.email.clone(),
+        },
+        written: author.unix_seconds.map(|unix_seconds| CommitTime {
+            unix_seconds,
+            utc_offset_minutes: author.utc_offset_minutes,
+        }),
+        ..by
     }
 }
 

@@ -235,6 +235,8 @@ pub fn preset_run(preset: Preset, who: String) -> RunSpec {
         message: instruction.clone(),
         instruction,
         partial: false,
+        author: None,
+        trailers: Vec::new(),
     };
     RunSpec {
         consent: ConsentMode::Beforehand {

@@ -8,7 +8,7 @@ use std::path::Path;
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context_search::{self, ContextQuery};
-use agentos_engine::ports::{CancelSignal, Check, Clock as _, EffectError};
+use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
 use agentos_policy::ToolFacts;
@@ -73,6 +73,10 @@ pub struct AnswerSpec {
     pub message: String,
     /// Land the edits that have one place, although others have none.
     pub partial: bool,
+    /// The author whom the answer names, as a mail does. `None` if the person who lands it is the author.
+    pub author: Option<CommitAuthor>,
+    /// The trailers that the answer brings, such as `Signed-off-by` of a mail.
+    pub trailers: Vec<(String, String)>,
 }
 
 /// Takes a task to a commit, or to one clear reason why not.
@@ -165,7 +169,8 @@ pub(crate) async fn land_answer(
         reported_model: None,
         message: spec.message.clone(),
         // No model is known, so there is none for an `Assisted-by` trailer.
-        trailers: Vec::new(),
+        trailers: spec.trailers.clone(),
+        author: spec.author.clone(),
         attempt: 1,
         partial: spec.partial,
         answers: None,

@@ -133,6 +133,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("key-not-cleared", &[5], "a key store could not be asked to delete the key"),
     // Landing: the answer does not fit.
     code("check-failed", &[6, 9], "the check command failed on the change, or did not finish in time"),
+    code("bad-mail", &[6], "a mail names no author or subject, or cannot be decoded; nothing was landed"),
     code("no-diff", &[6], "the answer contains no edit"),
     code("malformed", &[6], "an edit cannot be parsed; the message names the line"),
     code("does-not-apply", &[6], "the text that an edit replaces is not in the file"),

@@ -4,13 +4,20 @@
 
 use std::path::Path;
 
-use agentos_host::{AnswerSpec, ConsentMode, RunEnd, RunSpec, RunWork, SessionOptions, describe_answer};
+use agentos_host::{
+    AnswerSpec, ConsentMode, EffectError, Outcome, RunEnd, RunSpec, RunWork, SessionOptions, continue_series,
+    describe_answer, new_run, split_answer,
+};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done};
 use crate::args::land::ApplyArgs;
+use crate::exit::Exit;
 use crate::input;
 use crate::terminal::follow::{consent_mode, follow_run};
+
+/// An outcome, and the canonical diff of the change if there is one.
+type Landed = (Outcome, Option<Vec<u8>>);
 
 /// Runs the verb.
 pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
@@ -19,14 +26,43 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     // the cause is named here.
     let is_empty_pipe = answer.is_empty() && args.file == Path::new("-");
     let what = describe_answer(&args.file);
-    let message = args.target.message.clone();
-    let work = RunWork::Answer(AnswerSpec {
+    let message = args.target.message.as_deref();
+    let whole = AnswerSpec {
         verb: "apply".to_owned(),
         answer,
-        message: message.unwrap_or_else(|| format!("Apply {what}")),
+        message: message.map_or_else(|| format!("Apply {what}"), str::to_owned),
         instruction: what,
         partial: args.target.partial,
-    });
+        author: None,
+        trailers: Vec::new(),
+    };
+    let commits = !(args.explain || args.target.dry_run || args.target.no_commit);
+    let answers = split_answer(whole, message, commits)?;
+    let of = answers.len();
+    let mut ended = Exit::Done;
+    for (at, answer) in answers.into_iter().enumerate() {
+        let subject = answer.instruction.clone();
+        let id = if at == 0 { run.clone() } else { new_run() };
+        let (mut outcome, diff) = land_one(app, args, answer, id)?;
+        if is_empty_pipe {
+            outcome.message = "standard input is empty".to_owned();
+            outcome.hint = Some("pipe a diff in, or name a file: agentos apply fix.patch".to_owned());
+        }
+        let goes_on = continue_series(&mut outcome, &subject, at + 1, of);
+        ended = if args.explain {
+            app.show_report(&outcome, diff.as_deref())?
+        } else {
+            app.show_outcome(&outcome)?
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(ended)
+}
+
+/// Lands one answer. Returns its outcome, and the diff if there is one.
+fn land_one(app: &App, args: &ApplyArgs, answer: AnswerSpec, run: RunId) -> Result<Landed, EffectError> {
     let session = SessionOptions {
         // An explanation must work in any state of the repository, such as during a merge. With `--dry-run` it covers
         // the real target too, and then that state matters.
@@ -39,21 +75,12 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         mode => mode,
     };
     let spec = RunSpec {
-        id: Some(run.clone()),
+        id: Some(run),
         consent,
-        ..RunSpec::new(session, work)
+        ..RunSpec::new(session, RunWork::Answer(answer))
     };
-    let (mut outcome, diff) = match follow_run(app, spec)? {
+    Ok(match follow_run(app, spec)? {
         RunEnd::Outcome(ended) => (ended.outcome, ended.diff),
         verdict @ RunEnd::Verdict(_) => (app.outcome_of(verdict)?, None),
-    };
-    if is_empty_pipe {
-        outcome.message = "standard input is empty".to_owned();
-        outcome.hint = Some("pipe a diff in, or name a file: agentos apply fix.patch".to_owned());
-    }
-    if args.explain {
-        app.show_report(&outcome, diff.as_deref())
-    } else {
-        app.show_outcome(&outcome)
-    }
+    })
 }

@@ -96,6 +96,8 @@ impl Demo<'_> {
             instruction: what.to_owned(),
             message: what.to_owned(),
             partial: false,
+            author: None,
+            trailers: Vec::new(),
         }))
     }
 

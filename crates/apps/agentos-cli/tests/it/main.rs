@@ -55,6 +55,7 @@ mod kill_states;
 mod last_moment;
 mod limits;
 mod llama;
+mod mails;
 mod newcomer;
 mod next_steps;
 mod object_store;

@@ -137,6 +137,7 @@ fn land(
         authorship: Some(Authorship {
             author: lander.clone(),
             committer: lander,
+            written: None,
         }),
         time_unix: TIME.cast_signed(),
         utc_offset_minutes: 0,

@@ -116,6 +116,7 @@ pub fn plan(target: &Target) -> LandPlan {
         authorship: Some(Authorship {
             author: lander.clone(),
             committer: lander,
+            written: None,
         }),
         time_unix: 1_795_252_440,
         utc_offset_minutes: 60,

@@ -139,6 +139,7 @@ fn make_request(
         reported_model: proposal.reported_model.clone(),
         message: proposal.message.clone(),
         trailers: proposal.trailers.clone(),
+        author: proposal.author.clone(),
         expires: Timestamp::from_unix_seconds(expires),
     })
 }

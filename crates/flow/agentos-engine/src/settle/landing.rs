@@ -31,6 +31,7 @@ pub(super) fn write_change(
         run: proposal.run.to_string(),
         message: proposal.message.clone(),
         trailers: proposal.trailers.clone(),
+        author: proposal.author.clone(),
         now: effects.clock.now(),
     };
     let mut recorder = LandingRecorder {

@@ -6,7 +6,7 @@ use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
-use crate::ports::{Clock, ConsentPort, Evidence, Repository};
+use crate::ports::{Clock, CommitAuthor, ConsentPort, Evidence, Repository};
 
 /// The effects a flow needs.
 pub struct RunEffects<'a> {
@@ -37,6 +37,8 @@ pub struct Proposal<'a> {
     pub message: String,
     /// Trailers besides run and evidence, which the executor adds.
     pub trailers: Vec<(String, String)>,
+    /// The author whom the answer names. `None` if the person who lands it is the author.
+    pub author: Option<CommitAuthor>,
     /// 1 for the first answer of a run.
     pub attempt: u32,
     /// Land the edits that have one place, although others have none. The report names the parts left out.

@@ -14,7 +14,7 @@ use crate::events::EventSender;
 use crate::host::Host;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::{requests, runtime, tasks, undo};
+use crate::{mails, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
 ///
@@ -46,6 +46,7 @@ pub(super) fn run_to_end(
             runtime::block_on(work)??
         }
         RunWork::Answer(answer) => {
+            mails::announce_author(host, &answer);
             runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
         }
         RunWork::Approval { request, consents } => {
