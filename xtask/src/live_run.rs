@@ -14,16 +14,16 @@ const PULSE: Duration = Duration::from_secs(30);
 
 /// A child process that has ended.
 pub struct LiveRun {
-    /// Its standard output and error output without the lines that only mark progress.
+    /// Standard output and error output without the lines that only mark progress.
     pub output: String,
     /// True if it ended with exit code 0.
     pub well: bool,
 }
 
-/// What a line of output says about the progress.
+/// Meaning of a line of output for the progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// One more unit is done.
+    /// Another unit is done.
     Unit,
     /// There are this many units.
     Total(u64),

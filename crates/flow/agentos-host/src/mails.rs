@@ -70,7 +70,7 @@ fn mail_answer(mail: PatchMail, whole: &AnswerSpec, message: Option<&str>) -> An
     }
 }
 
-/// Tells the person who lands a mail whose name the commit will have.
+/// Announces whose name the commit will have, to the person who lands the mail.
 pub(crate) fn announce_author(host: &Host, answer: &AnswerSpec) {
     if let Some(CommitAuthor { name, email, .. }) = &answer.author {
         let text = format!("the commit's author is {name} <{email}>, as the mail says");

@@ -1,3 +1,5 @@
+//! Tests of reading mails: cases with what each gives, transfer encodings, and any bytes.
+
 use proptest::prelude::*;
 
 use super::*;
