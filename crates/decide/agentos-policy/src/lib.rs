@@ -49,6 +49,7 @@
 //! Owns: rules, the decision, and `Approved`, the only value that the executor accepts. Never: does I/O, reads a
 //! clock, lets one source of rules loosen another, or allows what no rule allows. Start at [`PolicySet::decide`].
 
+mod ahead;
 mod approval;
 mod built_in;
 mod content;

@@ -184,22 +184,38 @@ impl Rule {
     /// Returns true if the conditions on the tool and the time hold. They are the same for every question of a
     /// decision, so they are tested once.
     pub(crate) fn matches_tool(&self, tool: &ToolFacts) -> bool {
+        self.matches_moment(tool) && self.matches_caller(tool)
+    }
+
+    /// Returns true if the rule depends on the hour or the day.
+    pub(crate) fn tests_moment(&self) -> bool {
+        self.conditions.hours.is_some() || self.conditions.weekdays.is_some()
+    }
+
+    /// Returns true if the conditions on the hour and the day hold.
+    fn matches_moment(&self, tool: &ToolFacts) -> bool {
         let conditions = &self.conditions;
         let moment = tool.week_moment();
+        conditions
+            .hours
+            .as_ref()
+            .is_none_or(|hours| hours.iter().any(|hours| hours.contains(moment.minute)))
+            && conditions
+                .weekdays
+                .as_ref()
+                .is_none_or(|days| days.contains(&moment.weekday))
+    }
+
+    /// Returns true if the conditions on the tool and the target hold: those that stay the same from the call of a tool to
+    /// the decision about its change.
+    pub(crate) fn matches_caller(&self, tool: &ToolFacts) -> bool {
+        let conditions = &self.conditions;
         conditions
             .execution_mode
             .is_none_or(|mode| mode == tool.execution_mode)
             && conditions.enforcement.is_none_or(|held| held == tool.enforcement)
             && conditions.checked.is_none_or(|checked| checked == tool.checked)
             && conditions.holds_for_target(tool)
-            && conditions
-                .hours
-                .as_ref()
-                .is_none_or(|hours| hours.iter().any(|hours| hours.contains(moment.minute)))
-            && conditions
-                .weekdays
-                .as_ref()
-                .is_none_or(|days| days.contains(&moment.weekday))
             && conditions
                 .provider
                 .as_ref()

@@ -239,6 +239,11 @@ impl PolicySet {
         whole
     }
 
+    /// Returns each rule with the index of its layer among [`PolicySet::layer_presets`]. `None` if the layer names no preset.
+    pub(crate) fn rules_with_layers(&self) -> impl Iterator<Item = (&Rule, Option<usize>)> {
+        self.rules.iter().zip(self.preset_index.iter().copied())
+    }
+
     /// Returns the indices of the rules that can match for this tool at this time.
     pub(crate) fn active_indices(&self, tool: &ToolFacts) -> Vec<usize> {
         let open = self.rules.iter().enumerate();
@@ -434,7 +439,7 @@ pub(crate) fn finding_names(findings: EnumSet<FindingKind>) -> Vec<String> {
         .collect()
 }
 
-fn no_rule_reason(layer: Layer, path: Option<&str>) -> Reason {
+pub(crate) fn no_rule_reason(layer: Layer, path: Option<&str>) -> Reason {
     Reason {
         rule: "no-rule".to_owned(),
         layer,

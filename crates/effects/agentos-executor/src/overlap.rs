@@ -26,6 +26,8 @@ use crate::presence::{FilePresence, decide_presence, is_indexed_base};
 use crate::splice::parse_oid;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
+mod named_files;
+
 /// Maximum number of paths in one refusal.
 const MAX_NAMED: usize = 50;
 
@@ -53,6 +55,70 @@ pub(crate) fn check_paths(
     change: &Change,
     files: &[ReceiptFile],
 ) -> Result<Vec<CheckedFile>, ExecError> {
+    let new: Vec<_> = change.files().iter().map(|file| file.new.as_ref()).collect();
+    let mut found = WorkPaths::default();
+    let mut checked = Vec::with_capacity(files.len());
+    for state in look_at_paths(repository, index, root, files, &new)? {
+        let work = match state.work {
+            FoundWork::Nothing => None,
+            FoundWork::Apart(work) => Some(*work),
+            FoundWork::InTheWay(paths) => {
+                found.dirty.extend(paths);
+                None
+            }
+            FoundWork::Hidden(paths) => {
+                found.hidden.extend(paths);
+                None
+            }
+        };
+        checked.push(CheckedFile {
+            ends: state.ends,
+            presence: state.presence,
+            work,
+        });
+    }
+    found.into_refusal().map_or(Ok(checked), Err)
+}
+
+/// Paths with uncommitted work that a change would overwrite.
+#[derive(Default)]
+struct WorkPaths {
+    dirty: BTreeSet<DirtyPath>,
+    hidden: BTreeSet<String>,
+}
+
+impl WorkPaths {
+    /// Makes the refusal that names the paths. `None` if there are none.
+    fn into_refusal(self) -> Option<ExecError> {
+        let Self { dirty, hidden } = self;
+        match (dirty.is_empty(), hidden.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(ExecError::HiddenWork(first_paths(hidden))),
+            (false, _) => Some(ExecError::DirtyOverlap(first_paths(
+                dirty.into_iter().chain(hidden.into_iter().map(DirtyPath::from)),
+            ))),
+        }
+    }
+}
+
+/// Present state of one path, and the uncommitted work there.
+struct PathState {
+    ends: LineEnds,
+    presence: FilePresence,
+    work: FoundWork,
+}
+
+/// Looks at the path of each file, which is to have the content in `new` at the same position.
+///
+/// # Errors
+/// When a path cannot be written safely, or cannot be read.
+fn look_at_paths(
+    repository: &Repository,
+    index: &IndexFile,
+    root: &Path,
+    files: &[ReceiptFile],
+    new: &[Option<&FileState>],
+) -> Result<Vec<PathState>, ExecError> {
     let deleted = files
         .iter()
         .filter(|file| file.new.is_none())
@@ -80,35 +146,17 @@ pub(crate) fn check_paths(
         index,
         deleted,
     };
-    let (mut dirty, mut hidden) = (BTreeSet::new(), BTreeSet::new());
-    let mut checked = Vec::with_capacity(files.len());
-    for ((file, presence), changed) in files.iter().zip(presences).zip(change.files()) {
+    let mut states = Vec::with_capacity(files.len());
+    for ((file, presence), new) in files.iter().zip(presences).zip(new) {
         let ends = match &file.old {
             _ if presence == FilePresence::LeftOut => LineEnds::Kept,
             Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
             Some(_) | None => conversion.line_ends_of(file.path.as_str())?,
         };
-        let work = match look.find_work(file, ends, presence, changed.new.as_ref())? {
-            FoundWork::Nothing => None,
-            FoundWork::Apart(work) => Some(*work),
-            FoundWork::InTheWay(paths) => {
-                dirty.extend(paths);
-                None
-            }
-            FoundWork::Hidden(paths) => {
-                hidden.extend(paths);
-                None
-            }
-        };
-        checked.push(CheckedFile { ends, presence, work });
+        let work = look.find_work(file, ends, presence, *new)?;
+        states.push(PathState { ends, presence, work });
     }
-    match (dirty.is_empty(), hidden.is_empty()) {
-        (true, true) => Ok(checked),
-        (true, false) => Err(ExecError::HiddenWork(first_paths(hidden))),
-        (false, _) => Err(ExecError::DirtyOverlap(first_paths(
-            dirty.into_iter().chain(hidden.into_iter().map(DirtyPath::from)),
-        ))),
-    }
+    Ok(states)
 }
 
 fn first_paths<T>(paths: impl IntoIterator<Item = T>) -> Vec<T> {

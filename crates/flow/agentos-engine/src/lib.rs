@@ -19,6 +19,7 @@ pub mod undo;
 mod checking;
 mod measuring;
 mod outcome;
+mod preflight;
 mod records;
 mod request;
 mod transcript;

@@ -315,6 +315,13 @@ pub trait Repository {
     /// If a rule file cannot be read or is invalid: then nothing is allowed.
     fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError>;
 
+    /// Checks whether existing files can be changed at all in the present state of index and working tree, whatever the change
+    /// is. A person is notified of uncommitted work in them.
+    ///
+    /// # Errors
+    /// With the error of a landing, if none of the files can be changed.
+    fn check_named(&self, target: &TargetInfo, paths: &[String]) -> Result<(), EffectError>;
+
     /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ pub struct TaskRequest<'a> {
     pub instruction: &'a str,
     /// Files to show, paths inside the repository.
     pub files: &'a [String],
+    /// The change is expected to be about one of `files`, and not about others. A run is refused before the call if none of them
+    /// can be changed.
+    pub changes_named: bool,
     /// The edit format in which the tool is asked to answer.
     pub edit_format: EditFormat,
     /// Limits of one call.

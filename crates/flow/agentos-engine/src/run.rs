@@ -7,6 +7,7 @@
 //!
 //! | step | record | without it |
 //! |---|---|---|
+//! | [preflight](crate::preflight): what would refuse every answer | `refusal`, and the run ends | a tool would be paid for an answer that cannot land |
 //! | gather the named files from the base, if policy lets the tool read them | `attempt` | the tool would see uncommitted text or secrets, and nobody could say afterwards what it saw |
 //! | measure the repository | none | a write by the tool could not be recognised |
 //! | call the tool; the user can stop it | `answer` | – |
@@ -19,18 +20,16 @@
 //! land, or whose check fails, starts the next attempt, which is shown why. If the branch moved while the check ran, the
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
-use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
-use agentos_tool::{
-    Boundary, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
-};
+use agentos_tool::{Boundary, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask};
 
 use crate::checking;
 use crate::context::{Context, gather_files, seen_files, unreadable_base};
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
+use crate::preflight::refuse_ahead;
 use crate::records::{self, Called, Prompted};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{CHECK_STALE, Proposal, RunEffects, begin_run, close, record_answer, settle};
@@ -208,6 +207,11 @@ pub async fn run(
     let mut feedback = None;
     let mut attempt = 1;
     let mut cost = Some(0_u64);
+    match refuse_ahead(effects, request, &begun, first) {
+        Ok(None) => {}
+        Ok(Some(outcome)) => return close(effects, outcome),
+        Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+    }
     loop {
         let proposed =
             match propose_change(effects, request, attempt, feedback.take(), progress, cancel).await {
@@ -243,7 +247,9 @@ pub async fn run(
             && outcome.outcome == OutcomeKind::Refused
             && (outcome.cause == Cause::Landing || failed_check);
         outcome.result = Some(proposed.result);
-        if !again {
+        let next = attempt_facts(request, attempt + 1, effects.clock.now());
+        // A rule may limit the attempts. Then this outcome is the end, which says why this answer did not land.
+        if !again || matches!(refuse_ahead(effects, request, &begun, next), Ok(Some(_))) {
             return outcome;
         }
         feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
@@ -394,67 +400,6 @@ fn judge_answer(
     }
 }
 
-/// Returns the outcome of a call whose answer must not be landed. `None` if it may be.
-fn find_unusable(request: &TaskRequest<'_>, proposed: &JudgedCall) -> Option<Outcome> {
-    let result = &proposed.result;
-    let failed = |cause: Cause, code: &str, message: String| {
-        let mut outcome = Outcome::new(request.run, OutcomeKind::Failed, cause, message);
-        outcome.code = Some(code.to_owned());
-        outcome
-    };
-    // First, whatever else went wrong: a repository that changed must be reported even if the call failed too.
-    if !result.boundary.is_intact() {
-        let message = result.error_message.clone().unwrap_or_default();
-        let mut outcome = failed(
-            Cause::Policy,
-            "boundary",
-            format!("{message}; nothing was landed"),
-        );
-        outcome.hint = Some(
-            "a tool may only propose; if you edited files yourself meanwhile, run the task again".to_owned(),
-        );
-        return Some(outcome);
-    }
-    if let Some(error) = &proposed.error {
-        let cause = match error.failure {
-            ToolFailure::Timeout => Cause::Limit,
-            ToolFailure::Failed if was_interrupted(error) => Cause::Interrupted,
-            ToolFailure::Failed => Cause::Tool,
-        };
-        let mut outcome = failed(cause, &error.detail, error.message.clone());
-        outcome.hint.clone_from(&error.advice.fix);
-        outcome.next.clone_from(&error.advice.next);
-        outcome.causes.clone_from(&error.causes);
-        return Some(outcome);
-    }
-    // The first half of a diff may land cleanly and still be wrong, so a cut answer is never landed.
-    let cut = proposed
-        .answer
-        .as_ref()
-        .is_some_and(|answer| answer.finish == agentos_tool::FinishReason::Length);
-    let judged = result.diff_validation.code.is_some();
-    if result.status != ResultStatus::Success && (cut || !judged) {
-        let message = result.error_message.clone().unwrap_or_default();
-        let mut outcome = failed(
-            if cut { Cause::Limit } else { Cause::Tool },
-            "unfinished-answer",
-            message,
-        );
-        if cut {
-            outcome.next = vec![
-                NextStep::RaiseLimit {
-                    limit: RunLimit::OutputTokens,
-                },
-                NextStep::GiveLess {
-                    part: TaskPart::Answer,
-                },
-            ];
-        }
-        return Some(outcome);
-    }
-    None
-}
-
 fn make_proposal<'a>(
     request: &'a TaskRequest<'_>,
     proposed: &'a JudgedCall,
@@ -489,6 +434,10 @@ fn make_proposal<'a>(
         proved: None,
     }
 }
+
+mod unusable;
+
+use unusable::find_unusable;
 
 #[cfg(test)]
 mod tests;

@@ -461,7 +461,7 @@ pub fn decide_change(
 }
 
 /// Completes an outcome with the rule that decided, after the words of `lead`.
-fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
+pub(crate) fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     let reason = decision.deciding().next();
     outcome.message = match reason {
         Some(reason) => {

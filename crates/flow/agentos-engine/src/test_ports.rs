@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use agentos_evidence::{Record, RecordKind, SyncFile};
 use agentos_landing::{Base, Change, FileMode, FileState, MemoryBase, RepoPath};
-use agentos_policy::{Approved, PolicySet};
+use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
 use agentos_tool::{StateMeasurement, Timestamp};
 use serde_json::{Value, json};
 
@@ -42,6 +42,10 @@ pub(crate) struct TestRepository {
     landings: RefCell<Vec<LandingCommit>>,
     /// No branch has the name that a landing recorded.
     has_no_branch: Cell<bool>,
+    /// Files with uncommitted work that is in the way of any change.
+    busy: RefCell<BTreeSet<String>>,
+    /// The policy file of the repository. Empty for the built-in rules alone.
+    policy: RefCell<String>,
 }
 
 impl TestRepository {
@@ -52,6 +56,8 @@ impl TestRepository {
             aims: RefCell::default(),
             landings: RefCell::default(),
             has_no_branch: Cell::new(false),
+            busy: RefCell::default(),
+            policy: RefCell::default(),
         };
         new.commit_files(files);
         new
@@ -65,6 +71,16 @@ impl TestRepository {
             next.insert((*path).to_owned(), text.as_bytes().to_vec());
         }
         commits.push(next);
+    }
+
+    /// Lets uncommitted work be in the way of any change of a file.
+    pub(crate) fn add_work(&self, path: &str) {
+        self.busy.borrow_mut().insert(path.to_owned());
+    }
+
+    /// Gives the repository a policy file.
+    pub(crate) fn set_policy(&self, text: &str) {
+        text.clone_into(&mut self.policy.borrow_mut());
     }
 
     /// Returns the text of a file at the end of the branch. `None` if it is not there.
@@ -158,7 +174,21 @@ impl Repository for TestRepository {
     }
 
     fn policy(&self, _target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
-        built_in_policy()
+        let text = self.policy.borrow();
+        let own = (!text.is_empty()).then(|| PolicySource {
+            layer: Layer::Repository,
+            name: "own.toml".to_owned(),
+            text: text.clone(),
+        });
+        load_policy(own.as_slice())
+    }
+
+    fn check_named(&self, _target: &TargetInfo, paths: &[String]) -> Result<(), EffectError> {
+        let is_busy = |path: &String| self.busy.borrow().contains(path);
+        if paths.iter().all(is_busy) {
+            return Err(failed(Cause::Repository, "dirty-overlap"));
+        }
+        Ok(())
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
@@ -277,7 +307,11 @@ impl ReplayObjects for TestRepository {
 
 /// Returns the built-in rules alone.
 pub(crate) fn built_in_policy() -> Result<Rc<ActivePolicy>, EffectError> {
-    let set = PolicySet::builtin();
+    load_policy(&[])
+}
+
+fn load_policy(sources: &[PolicySource]) -> Result<Rc<ActivePolicy>, EffectError> {
+    let set = PolicySet::load(sources);
     let set = set.map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
     Ok(Rc::new(ActivePolicy {
         set,

@@ -6,6 +6,7 @@
 //! Start at [`Host`].
 
 mod approver;
+mod blank;
 mod check;
 mod clock;
 mod commit_signing;

@@ -33,6 +33,21 @@ pub(crate) fn recovered_notice(recovered: &Recovered) -> Notice {
     }
 }
 
+/// Makes the notice about uncommitted work in files that a task names.
+pub(crate) fn uncommitted_notice(paths: &[String]) -> Notice {
+    let what = match paths {
+        [path] => format!("`{path}` has uncommitted work"),
+        // The command line limits the paths, but a notice is one sentence.
+        [first, ..] => format!(
+            "`{first}` and {} more of the named files have uncommitted work",
+            paths.len() - 1
+        ),
+        [] => "named files have uncommitted work".to_owned(),
+    };
+    let rest = "the tool is shown the committed text, and a change of the same lines will not land";
+    Notice::new("uncommitted-work", format!("{what}: {rest}"))
+}
+
 /// Receives notices and events of the host. Its methods are called on the thread that does the work, and must not block.
 pub trait HostObserver: Send + Sync {
     /// Receives a notice.

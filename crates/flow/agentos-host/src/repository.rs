@@ -28,6 +28,7 @@ use agentos_tool::StateMeasurement;
 use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
+use crate::notice::uncommitted_notice;
 use crate::tape::{TapeReader, evidence_error};
 
 /// Opens the host's repository.
@@ -209,6 +210,16 @@ impl ports::Repository for RepositoryPort {
         });
         *self.policy.borrow_mut() = Some((target.base_commit.clone(), Rc::clone(&policy)));
         Ok(policy)
+    }
+
+    fn check_named(&self, target: &TargetInfo, paths: &[String]) -> Result<(), EffectError> {
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let busy = self.repo.check_named_files(&to_exec_target(target), &names);
+        let busy = busy.map_err(|error| exec_error(&error))?;
+        if !busy.is_empty() {
+            self.host.notify(uncommitted_notice(&busy));
+        }
+        Ok(())
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {

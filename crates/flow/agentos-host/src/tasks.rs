@@ -279,6 +279,8 @@ fn make_request<'a>(
         model: tool.model.clone(),
         instruction: task,
         files,
+        // Named without a word about context, files are what the task is about. With one, they may be there to be read only.
+        changes_named: spec.context.is_none() && !spec.files.is_empty(),
         edit_format: choose_format(spec.provider.edit_format, tool)?,
         limits: TaskLimits {
             timeout_seconds: tool.timeout_seconds,

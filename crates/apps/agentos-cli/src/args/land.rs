@@ -85,7 +85,7 @@ pub enum ContextArg {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Task in your own words
+    /// Task in your own words; `-` reads it from standard input
     #[arg(value_name = "TASK", required_unless_present = "command")]
     pub task: Option<String>,
     /// Provider and its settings.

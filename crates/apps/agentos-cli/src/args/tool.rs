@@ -116,7 +116,7 @@ pub struct HealthArgs {
 /// Arguments of `tool run`.
 #[derive(Debug, Args)]
 pub struct ToolRunArgs {
-    /// Task in your own words
+    /// Task in your own words; `-` reads it from standard input
     #[arg(value_name = "TASK", required_unless_present = "command")]
     pub task: Option<String>,
     /// Provider and its settings.

@@ -2,19 +2,20 @@
 //!
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
-use agentos_host::{CheckOptions, ContextMode, RunSpec, RunWork, TaskSpec};
+use agentos_host::{CheckOptions, ContextMode, EffectError, RunSpec, RunWork, TaskSpec};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed};
 use crate::args::land::{ContextArg, RunArgs};
 use crate::exit::Exit;
+use crate::input;
 use crate::render;
 use crate::terminal::follow::{consent_mode, follow_run};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
-    let task = task_spec(args);
+    let task = task_spec(args)?;
     if args.context == Some(ContextArg::Show) {
         return show_context(app, &task);
     }
@@ -26,9 +27,9 @@ pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
     app.show_end(follow_run(app, spec)?)
 }
 
-fn task_spec(args: &RunArgs) -> TaskSpec {
-    TaskSpec {
-        task: args.task.clone(),
+fn task_spec(args: &RunArgs) -> Result<TaskSpec, EffectError> {
+    Ok(TaskSpec {
+        task: input::read_task(args.task.as_deref())?,
         provider: (&args.provider).into(),
         program: (&args.program).into(),
         files: args.files.clone(),
@@ -45,7 +46,7 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
         attempts: args.attempts,
         message: args.target.message.clone(),
         partial: args.target.partial,
-    }
+    })
 }
 
 /// Prints the files that the tool would get, and runs nothing (`--context show`).

@@ -12,13 +12,14 @@ use crate::app::{App, Done, output_failed};
 use crate::args::tool::ToolRunArgs;
 use crate::escape;
 use crate::exit::Exit;
+use crate::input;
 use crate::render::{self, next_step::word_hint};
 use crate::terminal::follow::follow_run;
 
 /// Runs the verb.
 pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let task = TaskSpec {
-        task: args.task.clone(),
+        task: input::read_task(args.task.as_deref())?,
         provider: (&args.provider).into(),
         program: (&args.program).into(),
         files: args.files.clone(),

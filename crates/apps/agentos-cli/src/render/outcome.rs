@@ -158,10 +158,17 @@ fn format_headline(outcome: &Outcome) -> String {
         OutcomeKind::Landed => format!("{}\n", paint(style::GOOD, &message)),
         OutcomeKind::Refused => format!("{}{code} {message}\n", paint(style::BAD, "refused")),
         // The message equals the first reason, and all reasons follow, one line each.
-        OutcomeKind::Denied if outcome.decision.is_some() => {
-            format!("{}{code} by policy\n", paint(style::BAD, "denied"))
+        OutcomeKind::Denied => {
+            let words = match &outcome.decision {
+                // Only a decision before the call is about no change.
+                Some(decision) if decision.diff_sha256().is_none() => {
+                    "by policy, whatever the change would be; no tool was called"
+                }
+                Some(_) => "by policy",
+                None => &message,
+            };
+            format!("{}{code} {words}\n", paint(style::BAD, "denied"))
         }
-        OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
         // The message says that the request stays open, or that the change was declined, and nothing is left to add.
         OutcomeKind::ConsentNeeded if matches!(outcome.code.as_deref(), Some("declined" | "interrupted")) => {
             format!("{}\n", paint(style::WARN, &message))

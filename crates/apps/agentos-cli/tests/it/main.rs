@@ -61,6 +61,7 @@ mod next_steps;
 mod object_store;
 mod pipeline;
 mod policy;
+mod preflight;
 mod probing;
 mod profiles;
 mod providers;

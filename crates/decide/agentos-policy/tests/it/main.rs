@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod agree;
 #[cfg(test)]
+mod ahead;
+#[cfg(test)]
 mod approval;
 #[cfg(test)]
 mod decisions;

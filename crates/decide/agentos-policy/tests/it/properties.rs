@@ -1,5 +1,6 @@
 //! What holds for every policy.
 
+use agentos_landing::ChangeKind;
 use agentos_policy::Effect;
 use proptest::prelude::*;
 
@@ -164,6 +165,19 @@ proptest! {
         let strictest = whole.reasons().iter().map(|reason| reason.effect).max();
         prop_assert_eq!(strictest, Some(whole.effect()));
         prop_assert_eq!(whole.code().is_none(), whole.effect() == Effect::Allow);
+    }
+
+    #[test]
+    fn a_deny_before_the_change_is_a_deny_of_the_change(sources in policy(), edit in edit(), tool in tool()) {
+        let set = PolicySet::load(&sources).unwrap();
+        let paths: Vec<&str> = edit.files().iter().map(|file| file.path.as_str()).collect();
+        let is_denied = set.judge(&edit, &tool).effect() == Effect::Deny;
+        // Without paths the deny holds for every change; with them, for every change of existing files among them.
+        prop_assert!(set.deny_ahead(&[], &tool).is_none() || is_denied);
+        let is_about_them = edit.files().iter().any(|file| {
+            matches!(file.kind(), ChangeKind::Modify | ChangeKind::Delete)
+        });
+        prop_assert!(set.deny_ahead(&paths, &tool).is_none() || !is_about_them || is_denied);
     }
 
     #[test]

@@ -128,6 +128,7 @@ fn run_checked(
             model: None,
             instruction: "x",
             files: &[],
+            changes_named: false,
             edit_format: EditFormat::UnifiedDiff,
             limits: TaskLimits {
                 timeout_seconds: 1,

@@ -55,6 +55,10 @@ impl Repository for Repo {
         built_in_policy()
     }
 
+    fn check_named(&self, _target: &TargetInfo, _paths: &[String]) -> Result<(), EffectError> {
+        Ok(())
+    }
+
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         Ok(Box::new(UnchangedState))
     }

@@ -14,7 +14,7 @@ use crate::events::EventSender;
 use crate::host::Host;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::{mails, requests, runtime, tasks, undo};
+use crate::{blank, mails, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
 ///
@@ -28,6 +28,8 @@ pub(super) fn run_to_end(
     stopping: Stopping,
     answers: mpsc::UnboundedReceiver<ConsentAnswer>,
 ) -> Result<RunEnd, EffectError> {
+    // Before anything is opened or asked: a missing text is a slip of the caller, whatever the state of the repository.
+    blank::refuse_blank_text(&spec.work)?;
     let approver = match spec.consent {
         ConsentMode::Beforehand { who, how } => Approver::Consenting { who, how },
         ConsentMode::Person => Approver::Person(PersonAsker::new(events.clone(), answers)),
