@@ -64,7 +64,8 @@ pub struct ProfileFile {
     /// Program to start, for the adapters `agent` and `tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFile>,
-    /// Prices of tokens. A price that is left out is unknown.
+    /// Prices of tokens. Without any, they are 0 for a server of llama.cpp, LM Studio or Ollama on this machine, and unknown for
+    /// every other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
     /// Sampling parameters.

@@ -64,6 +64,9 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let adapter_kind = adapter.value;
+    let is_own_machine = runs_own_models(adapter_kind)
+        && base_url.as_ref().is_some_and(|url| url.value.is_loopback())
+        && !model.as_ref().is_some_and(|model| is_hosted_model(&model.value));
     let profile = Profile {
         provider: provider.to_owned(),
         name: note_origin(&mut origins, "name", pick_name(provider, &stack)?),
@@ -82,7 +85,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         organization: pick_organization(&stack)?.map(|name| note_origin(&mut origins, "organization", name)),
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
-        price: pick_price(&stack, &mut origins)?,
+        price: pick_price(&stack, is_own_machine, &mut origins)?,
         timeouts: pick_timeouts(&stack, adapter_kind, &mut origins)?,
         params: pick_params(&stack, &mut origins)?,
     };
@@ -239,8 +242,31 @@ fn pick_program(
     }
 }
 
+/// Returns true for the servers that only run models themselves. Any other kind of server can be a gateway to a paid service,
+/// also on this machine.
+fn runs_own_models(adapter: AdapterKind) -> bool {
+    match adapter {
+        AdapterKind::Llamacpp | AdapterKind::Lmstudio | AdapterKind::Ollama => true,
+        AdapterKind::Openai
+        | AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp
+        | AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool => false,
+    }
+}
+
+/// Returns true for a model that Ollama passes on to its paid service, such as `gpt-oss:120b-cloud`
+/// (docs.ollama.com/cloud).
+fn is_hosted_model(model: &str) -> bool {
+    model.ends_with("-cloud") || model.ends_with(":cloud")
+}
+
+/// Picks the prices. Without any, they are 0 for a model on the user's own machine, and unknown for every other.
 fn pick_price(
     stack: &LayerStack,
+    is_own_machine: bool,
     origins: &mut BTreeMap<&'static str, Origin>,
 ) -> Result<PriceFile, ProfileError> {
     let mut one = |field, of: fn(&PriceFile) -> Option<f64>| {
@@ -254,10 +280,25 @@ fn pick_price(
         )?;
         Ok(value.map(|value| note_origin(origins, field, value)))
     };
-    Ok(PriceFile {
+    let stated = PriceFile {
         input: one("price.input", |price| price.input)?,
         cached: one("price.cached", |price| price.cached)?,
         output: one("price.output", |price| price.output)?,
+    };
+    if !is_own_machine || stated != PriceFile::default() {
+        return Ok(stated);
+    }
+    let mut free = |field| {
+        let value = LayeredValue {
+            value: 0.0,
+            origin: Origin::Derived,
+        };
+        Some(note_origin(origins, field, value))
+    };
+    Ok(PriceFile {
+        input: free("price.input"),
+        cached: None,
+        output: free("price.output"),
     })
 }
 

@@ -45,8 +45,12 @@ impl TokenPrices {
 /// Formats a cost for people, as in `$0.0123`. A cost that would round to zero is written as a bound instead.
 #[must_use]
 pub fn format_dollars(micro: u64) -> String {
-    // `$0.0000` would read as free.
-    if micro > 0 && micro < 100 {
+    // `$0.0000` would read as almost nothing.
+    if micro == 0 {
+        return "$0".to_owned();
+    }
+    // And here as free.
+    if micro < 100 {
         return "less than $0.0001".to_owned();
     }
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000 / 100);
@@ -115,7 +119,7 @@ mod tests {
     #[test]
     fn dollars_are_readable() {
         let cases = [
-            (0, "$0.0000"),
+            (0, "$0"),
             (99, "less than $0.0001"),
             (12_345, "$0.0123"),
             (3_000_000, "$3.0000"),

@@ -147,6 +147,7 @@ fn format_usage(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u6
         .map(|tokens| format!(", {tokens} tokens"))
         .unwrap_or_default();
     let cost = cost_micro_usd
+        .filter(|cost| *cost > 0)
         .map(|cost| format!(", {}", format_dollars(cost)))
         .unwrap_or_default();
     format!("({latency_ms} ms{tokens}{cost})")

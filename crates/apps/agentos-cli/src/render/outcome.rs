@@ -62,6 +62,8 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
     if outcome.attempts > 1 {
         let cost = outcome
             .cost_micro_usd
+            // A call that cost nothing needs no word; `evidence stats` has the zero.
+            .filter(|cost| *cost > 0)
             .map(|cost| format!(", {} in all", format_dollars(cost)));
         about.push_str(&format!(
             ", {} attempts{}",

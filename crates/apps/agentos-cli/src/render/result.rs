@@ -51,7 +51,7 @@ pub fn describe_call(result: &ToolResult) -> String {
     if result.latency_ms > 0 {
         out.push_str(&format!(", {} ms", result.latency_ms));
     }
-    if let Some(cost) = result.cost_micro_usd {
+    if let Some(cost) = result.cost_micro_usd.filter(|cost| *cost > 0) {
         out.push_str(&format!(", {}", format_dollars(cost)));
     }
     out

@@ -115,7 +115,12 @@ fn describe_answer(attempt: &StoryAttempt) -> Option<String> {
     }
     let time = attempt.latency_ms.filter(|time| *time > 0);
     parts.extend(time.map(format_seconds));
-    parts.extend(attempt.cost_micro_usd.map(format_dollars));
+    parts.extend(
+        attempt
+            .cost_micro_usd
+            .filter(|cost| *cost > 0)
+            .map(format_dollars),
+    );
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
