@@ -127,6 +127,8 @@ pub enum Verb {
     Apply(land::ApplyArgs),
     /// Request a change from a tool and land it as a commit, or explain the refusal
     Run(land::RunArgs),
+    /// Land the recorded answer of an earlier run without asking the tool again
+    Land(land::LandArgs),
     /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),

@@ -23,6 +23,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("no-such-file", "name a committed file, relative to the current folder"),
     ("no-runs", "run `agentos apply` or `agentos run` first"),
     ("nothing-to-undo", "`agentos log` shows the runs"),
+    ("already-landed", "land it once more with `--again`"),
     ("unknown-revision", "`git log` shows the commits"),
     ("bad-branch-name", "choose another name"),
     ("editor", "name a program in `VISUAL` or `EDITOR`"),

@@ -16,6 +16,7 @@ pub mod evidence_publish;
 pub mod evidence_replay;
 pub mod health;
 pub mod init;
+pub mod land;
 pub mod log;
 pub mod man;
 pub mod models;
@@ -69,6 +70,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Apply(args) => (true, apply::land_answer(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize_diff(app, args)),
         Verb::Run(args) => (true, run::run_task(app, args, &run)),
+        Verb::Land(args) => (true, land::land_recorded(app, args, &run)),
         Verb::Approve(args) => (
             args.run.is_some() && !args.show,
             approve::answer_request(app, args, &run),

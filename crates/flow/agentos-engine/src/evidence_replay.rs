@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::context::seen_files;
 use crate::ports::{EffectError, RecordReader, ReplayObjects, TargetInfo, Writes};
 use crate::recorded::{read_body, unknown_run};
+use crate::recorded_answer::{AnswerSource, load_task};
 use crate::settle::decide_change;
 
 mod comparing;
@@ -81,6 +82,19 @@ struct KnownFacts {
     consent: Option<Consent>,
 }
 
+impl KnownFacts {
+    /// Adds what the tool was shown.
+    fn add_prompt(&mut self, task: &ToolTask) {
+        self.seen = seen_files(&task.context);
+        if let Some(tool) = &mut self.tool {
+            tool.attempt = task.attempt;
+            // A check belongs to one attempt.
+            tool.checked = false;
+            tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
+        }
+    }
+}
+
 /// The members of a task record that a replay needs.
 #[derive(Deserialize)]
 struct RecordedTask {
@@ -88,6 +102,9 @@ struct RecordedTask {
     model: Option<String>,
     execution_mode: ExecutionMode,
     target: TargetInfo,
+    /// `None` for a run with an answer of its own.
+    #[serde(default)]
+    source: Option<AnswerSource>,
 }
 
 /// A source of policy as it was recorded.
@@ -169,17 +186,13 @@ impl RunReplayer<'_> {
                     checked: false,
                 });
                 known.target = Some(begun.target);
+                if let Some(source) = begun.source {
+                    self.add_source(source, known)?;
+                }
             }
             RecordKind::Attempt => {
-                let task: ToolTask = serde_json::from_slice(&self.load_blob(record, "prompt_sha256")?)
-                    .map_err(|error| error.to_string())?;
-                known.seen = seen_files(&task.context);
-                if let Some(tool) = &mut known.tool {
-                    tool.attempt = task.attempt;
-                    // A check belongs to one attempt.
-                    tool.checked = false;
-                    tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
-                }
+                let id = text_at(&self.body_of(record)?, "/prompt_sha256");
+                known.add_prompt(&self.load_task(&id.ok_or("it names no prompt")?)?);
             }
             RecordKind::Answer => known.answer = Some(self.load_blob(record, "answer_sha256")?),
             RecordKind::ToolResult => {
@@ -213,6 +226,23 @@ impl RunReplayer<'_> {
             | RecordKind::Checkpoint => {}
         }
         Ok(())
+    }
+
+    /// Takes the facts about the tool of an earlier run, whose answer this run lands.
+    fn add_source(&self, source: AnswerSource, known: &mut KnownFacts) -> Result<(), String> {
+        if let Some(id) = &source.prompt_sha256 {
+            known.add_prompt(&self.load_task(id)?);
+        }
+        known.reported_model = source.reported_model;
+        if let Some(tool) = &mut known.tool {
+            tool.attempt = source.attempt;
+            tool.enforcement = source.enforcement;
+        }
+        Ok(())
+    }
+
+    fn load_task(&self, id: &str) -> Result<ToolTask, String> {
+        load_task(self.tape, id).map_err(|error| error.message)
     }
 
     /// Places the recorded answer again, and compares diff and report.

@@ -11,6 +11,7 @@ pub mod evidence_replay;
 pub mod open_requests;
 pub mod ports;
 pub mod recorded;
+pub mod recorded_answer;
 pub mod replay;
 pub mod run;
 pub mod settle;

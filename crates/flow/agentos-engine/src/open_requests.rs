@@ -9,6 +9,7 @@ use agentos_policy::{Consent, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ports::{
     Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace,
@@ -64,6 +65,7 @@ pub async fn approve_request(
         partial: false,
         answers: Some(id.to_owned()),
         // No second check: the consent is bound to the same change and commit as the check was.
+        source: None,
         proved: None,
     };
     let instruction = format!("Approve run {id}");
@@ -172,7 +174,7 @@ struct ConsentEntry {
     request: Option<ConsentRequest>,
     answers: Option<String>,
     given: bool,
-    consent: Option<serde_json::Value>,
+    consent: Option<Value>,
 }
 
 /// A record that opens or closes a request.
@@ -183,6 +185,8 @@ struct RequestStep {
 }
 
 enum StepKind {
+    /// The run lands the recorded answer of this run.
+    Begun(String),
     Consent(Box<ConsentEntry>),
     Landed,
 }
@@ -193,6 +197,14 @@ fn list_requests(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenReq
     for record in tape.records()? {
         let record = record?;
         let kind = match record.kind {
+            RecordKind::Task => match record.body.pointer("/source/run").and_then(Value::as_str) {
+                Some(source) => StepKind::Begun(source.to_owned()),
+                None => continue,
+            },
+            // A dry run writes a receipt as well.
+            RecordKind::Receipt if record.body.get("writes").and_then(Value::as_str) == Some("nothing") => {
+                continue;
+            }
             RecordKind::Consent => StepKind::Consent(Box::new(parse_record(tape, &record)?)),
             RecordKind::Receipt => StepKind::Landed,
             _ => continue,
@@ -206,18 +218,30 @@ fn list_requests(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenReq
     Ok(follow_steps(steps, now))
 }
 
-/// Follows the requests to their ends. A request is closed by a person's no, or by the landing that a yes led to. A yes
-/// that did not land leaves it open.
+/// Follows the requests to their ends. A request is closed by a person's no, by the landing that a yes led to, or by a
+/// landing of the same recorded answer. A yes that did not land leaves it open.
 fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
     let mut found: Vec<OpenRequest> = Vec::new();
     // The run that said yes, and the run that requested consent.
     let mut consents: Vec<(String, String)> = Vec::new();
+    // The run that lands a recorded answer, and the run that recorded it.
+    let mut sources: Vec<(String, String)> = Vec::new();
+    let find = |pairs: &[(String, String)], run: &str| {
+        let found = pairs.iter().find(|(by, _)| by == run);
+        found.map(|(_, of)| of.clone())
+    };
     for RequestStep { run, at, kind } in steps {
         let closed = match kind {
-            StepKind::Landed => consents
-                .iter()
-                .find(|(by, _)| *by == run)
-                .map(|(_, of)| of.clone()),
+            StepKind::Begun(of) => {
+                sources.push((run, of));
+                continue;
+            }
+            StepKind::Landed => {
+                let answered = find(&consents, &run);
+                let source = find(&sources, answered.as_ref().unwrap_or(&run));
+                close_request(&mut found, source.as_ref());
+                answered
+            }
             StepKind::Consent(said) => match (said.answers, said.request) {
                 (Some(of), _) if said.given => {
                     consents.push((run, of));
@@ -237,14 +261,16 @@ fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
                 (None, None) => None,
             },
         };
-        for request in found
-            .iter_mut()
-            .filter(|request| Some(&request.run) == closed.as_ref())
-        {
-            request.open = false;
-        }
+        close_request(&mut found, closed.as_ref());
     }
     found
+}
+
+/// Closes the request of a run, if it left one.
+fn close_request(found: &mut [OpenRequest], run: Option<&String>) {
+    for request in found.iter_mut().filter(|request| Some(&request.run) == run) {
+        request.open = false;
+    }
 }
 
 /// Returns the place for which the request was made.

@@ -7,13 +7,14 @@ use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
-use agentos_tool::{ExecutionMode, Timestamp, ToolResult};
+use agentos_tool::{ExecutionMode, FinishReason, Timestamp, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::Withheld;
 use crate::ports::{CommitAuthor, Durability, EffectError, Evidence, TargetInfo};
+use crate::recorded_answer::AnswerSource;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, only for the published schema.
@@ -61,6 +62,18 @@ pub struct Begin<'a> {
     pub instruction: &'a str,
     pub target: &'a TargetInfo,
     pub policy_sha256: &'a str,
+    /// The commit message without trailers. Absent if the run is to land nothing, and on tapes of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'a str>,
+    /// The author whom the answer names. Absent if the person who lands it is the author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<&'a CommitAuthor>,
+    /// Trailers of the commit, as far as they were known when the run began.
+    #[serde(default, skip_serializing_if = "<[(String, String)]>::is_empty")]
+    pub trailers: &'a [(String, String)],
+    /// The recorded answer that the run lands. Absent if it has an answer of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'a AnswerSource>,
 }
 
 /// The task and files that a tool was shown.
@@ -85,6 +98,9 @@ pub struct Answered<'a> {
 pub struct Called<'a> {
     pub attempt: u32,
     pub result: &'a ToolResult,
+    /// How the answer ended. Absent if there is none, and on tapes of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishReason>,
     /// The tool's output besides its answer, as a blob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript_sha256: Option<&'a str>,

@@ -20,10 +20,13 @@
 //! land, or whose check fails, starts the next attempt, which is shown why. If the branch moved while the check ran, the
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
+use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
-use agentos_tool::{Boundary, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask};
+use agentos_tool::{
+    Boundary, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
+};
 
 use crate::checking;
 use crate::context::{Context, gather_files, seen_files, unreadable_base};
@@ -32,7 +35,9 @@ use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
 use crate::records::{self, Called, Prompted};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
-use crate::settle::{CHECK_STALE, Proposal, RunEffects, begin_run, close, record_answer, settle};
+use crate::settle::{
+    CHECK_STALE, Proposal, RunBegin, RunEffects, assisted_by, begin_run, close, record_answer, settle,
+};
 use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
 use crate::{Cause, Outcome, OutcomeKind};
@@ -108,7 +113,8 @@ async fn propose_change(
         transcript,
     } = heard;
     let (result, change) = judge_answer(effects, &target, &call, &answer, &options, boundary)?;
-    record_result(effects, attempt, &result, transcript.as_deref())?;
+    let finish = answer.as_ref().ok().map(|output| output.finish);
+    record_result(effects, attempt, (&result, finish), transcript.as_deref())?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
         Err(error) => (None, Some(error)),
@@ -154,7 +160,7 @@ async fn call_tool(
 fn record_result(
     effects: &mut RunEffects<'_>,
     attempt: u32,
-    result: &ToolResult,
+    (result, finish): (&ToolResult, Option<FinishReason>),
     transcript: Option<&str>,
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
@@ -167,6 +173,7 @@ fn record_result(
     let called = Called {
         attempt,
         result: &slim,
+        finish,
         transcript_sha256: transcript_sha256.as_deref(),
     };
     records::record_now(effects.evidence, RecordKind::ToolResult, &called)?;
@@ -184,7 +191,16 @@ pub async fn ask_once(
     cancel: &mut CancelSignal<'_>,
 ) -> Result<JudgedCall, Box<Outcome>> {
     let first = attempt_facts(request, 1, effects.clock.now());
-    let asked = match begin_run(effects, "tool run", &first, request.instruction) {
+    let begin = RunBegin {
+        verb: "tool run",
+        tool: &first,
+        instruction: request.instruction,
+        message: None,
+        author: None,
+        trailers: &[],
+        source: None,
+    };
+    let asked = match begin_run(effects, begin) {
         Ok(_) => propose_change(effects, request, 1, None, progress, cancel).await,
         Err(error) => Err(error),
     };
@@ -200,7 +216,16 @@ pub async fn run(
     cancel: &mut CancelSignal<'_>,
 ) -> Outcome {
     let first = attempt_facts(request, 1, effects.clock.now());
-    let begun = match begin_run(effects, "run", &first, request.instruction) {
+    let begin = RunBegin {
+        verb: "run",
+        tool: &first,
+        instruction: request.instruction,
+        message: Some(message),
+        author: None,
+        trailers: &[],
+        source: None,
+    };
+    let begun = match begin_run(effects, begin) {
         Ok(begun) => begun,
         Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
     };
@@ -238,6 +263,11 @@ pub async fn run(
         outcome.withheld.clone_from(&proposed.context.withheld);
         if !outcome.is_done() {
             outcome.output.clone_from(&proposed.output);
+        }
+        // The repository is at fault and not the answer, which was paid for.
+        if outcome.cause == Cause::Repository && proposed.candidate.is_some() {
+            let run = request.run.to_string();
+            outcome.next.push(NextStep::LandRecorded { run });
         }
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
@@ -406,15 +436,7 @@ fn make_proposal<'a>(
     tool: ToolFacts,
     message: &str,
 ) -> Proposal<'a> {
-    let provider = request.adapter.provider();
-    let model = proposed
-        .result
-        .model_id
-        .as_deref()
-        .or(request.model.as_deref())
-        .unwrap_or("unknown");
-    // A model's name comes from the server: it must not be able to begin a trailer of its own.
-    let model: String = model.chars().filter(|c| !c.is_control()).take(100).collect();
+    let model = proposed.result.model_id.as_deref().or(request.model.as_deref());
     Proposal {
         run: request.run,
         answer: proposed
@@ -426,11 +448,12 @@ fn make_proposal<'a>(
         tool,
         reported_model: proposed.result.model_id.clone(),
         message: message.to_owned(),
-        trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
+        trailers: vec![assisted_by(request.adapter.provider(), model)],
         // An answer is untrusted: a model that writes a mail must not choose who wrote the commit.
         author: None,
         partial: request.partial,
         answers: None,
+        source: None,
         proved: None,
     }
 }

@@ -35,7 +35,7 @@ use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 
 use crate::context::unreadable_base;
 use crate::ports::{ActivePolicy, CancelSignal, EffectError, TargetInfo};
-use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
+use crate::records::{self, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// The code of a change that was checked on another commit than the branch has now.
@@ -100,66 +100,6 @@ fn mark_unrecorded(outcome: &mut Outcome, error: &EffectError) {
     if error.hint.is_some() || !error.next.is_empty() {
         outcome.hint.clone_from(&error.hint);
         outcome.next.clone_from(&error.next);
-    }
-}
-
-/// Records the beginning of a run.
-///
-/// # Errors
-/// If the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
-pub fn begin_run(
-    effects: &mut RunEffects<'_>,
-    verb: &str,
-    tool: &ToolFacts,
-    instruction: &str,
-) -> Result<TargetInfo, EffectError> {
-    let target = effects.repo.target()?;
-    let policy = effects.repo.policy(&target)?;
-    let record = Begin {
-        verb,
-        provider: &tool.provider,
-        model: tool.model.as_deref(),
-        execution_mode: tool.execution_mode,
-        instruction,
-        target: &target,
-        policy_sha256: policy.set.sha256(),
-    };
-    records::record_with_next(effects.evidence, RecordKind::Task, &record)?;
-    Ok(target)
-}
-
-/// Records an answer as it came.
-///
-/// # Errors
-/// If it cannot be recorded.
-pub fn record_answer(effects: &mut RunEffects<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
-    let answer_sha256 = effects.evidence.store_blob(answer)?;
-    let record = Answered {
-        attempt,
-        answer_sha256: &answer_sha256,
-        bytes: answer.len(),
-    };
-    records::record_with_next(effects.evidence, RecordKind::Answer, &record)?;
-    Ok(())
-}
-
-/// Lands an untrusted answer that a person brought: records the beginning and the answer, and takes it to the end.
-pub async fn apply_answer(
-    effects: &mut RunEffects<'_>,
-    verb: &str,
-    instruction: &str,
-    proposal: &Proposal<'_>,
-    cancel: &mut CancelSignal<'_>,
-) -> Outcome {
-    let begun = begin_run(effects, verb, &proposal.tool, instruction)
-        .and_then(|target| record_answer(effects, proposal.answer, proposal.attempt).map(|()| target));
-    match begun {
-        // The target was resolved a moment ago. If it moved since then, the executor finds out.
-        Ok(target) => settle_at(effects, proposal, &target, Some(target.clone()), cancel).await,
-        Err(error) => {
-            let outcome = Outcome::from_effect(proposal.run, &error);
-            close(effects, outcome)
-        }
     }
 }
 
@@ -481,12 +421,15 @@ pub(crate) fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &
     outcome
 }
 
+mod beginning;
 mod consent;
 mod landing;
 mod proposal;
 
 pub use crate::records::ConsentRequest;
+pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
 pub(crate) use consent::record_denial;
+pub(crate) use proposal::assisted_by;
 pub use proposal::{CheckedChange, Proposal, RunEffects, patch_facts};
 
 use consent::{ConsentResult, answer_request, declined_outcome, request_consent, stopped_outcome};

@@ -29,6 +29,7 @@ pub(crate) fn propose<'a>(run: &'a RunId, answer: &'a str) -> Proposal<'a> {
         attempt: 1,
         partial: false,
         answers: None,
+        source: None,
         proved: None,
     }
 }

@@ -70,6 +70,7 @@ pub async fn undo_run(
         attempt: 1,
         partial: false,
         answers: None,
+        source: None,
         proved: None,
     };
     let mut outcome = settle::apply_answer(effects, "undo", &instruction, &proposal, cancel).await;

@@ -16,6 +16,7 @@ pub(crate) fn refuse_blank_text(work: &RunWork) -> Result<(), EffectError> {
     let (task, message) = match work {
         RunWork::Task(spec) | RunWork::Question(spec) => (spec.task.as_deref(), spec.message.as_deref()),
         RunWork::Answer(spec) => (None, Some(spec.message.as_str())),
+        RunWork::Recorded(spec) => (None, spec.message.as_deref()),
         RunWork::Approval { .. } | RunWork::Undo { .. } => (None, None),
     };
     let refuse = |text: Option<&str>, what: &str, advice: &str| match text {

@@ -101,7 +101,7 @@ impl Host {
         let store = open_store(self)?;
         let run = match run {
             Some(reference) => find_run(&store, reference, None)?,
-            None => newest_run_id(&store)?,
+            None => newest_run(&store)?.run,
         };
         let records = store.run(&run).map_err(|error| evidence_error(&error))?;
         if records.is_empty() {
@@ -214,9 +214,9 @@ pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
 ///
 /// # Errors
 /// If there is none, or the tape cannot be read.
-pub(crate) fn newest_run_id(store: &Store) -> Result<String, EffectError> {
-    let runs = store.runs().map_err(|error| evidence_error(&error))?;
-    runs.last().map(|run| run.run.clone()).ok_or_else(|| {
+pub(crate) fn newest_run(store: &Store) -> Result<RunSummary, EffectError> {
+    let mut runs = store.runs().map_err(|error| evidence_error(&error))?;
+    runs.pop().ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
             .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }])
     })

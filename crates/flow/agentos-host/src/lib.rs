@@ -44,6 +44,7 @@ mod provider_kind;
 mod providers;
 mod published;
 mod reexec;
+mod reland;
 mod replay;
 mod repository;
 mod requests;
@@ -121,6 +122,7 @@ pub use provider_kind::ProviderKind;
 pub use providers::{Listed, ToolList, key_variables};
 pub use published::PublishSpec;
 pub use reexec::reexec_hook;
+pub use reland::RelandSpec;
 pub use requests::{DeniedRequest, OpenRequests};
 pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, RulesSpec,

@@ -9,7 +9,7 @@ use agentos_evidence::Store;
 use agentos_executor::Repository;
 use agentos_landing::{Base, Change};
 
-use crate::evidence::{newest_run_id, open_store};
+use crate::evidence::{newest_run, open_store};
 use crate::host::Host;
 use crate::repository::{self, exec_error, repo_error};
 use crate::run_ref::find_run;
@@ -35,7 +35,7 @@ impl Host {
     /// # Errors
     /// If there is none, or the tape cannot be read.
     pub fn newest_run(&self) -> Result<String, EffectError> {
-        newest_run_id(&open_store(self)?)
+        Ok(newest_run(&open_store(self)?)?.run)
     }
 }
 

@@ -30,6 +30,7 @@ use crate::events::{self, RunEvents};
 use crate::host::Host;
 use crate::notice::HostObserver;
 use crate::options::SessionOptions;
+use crate::reland::RelandSpec;
 use crate::run_end::RunEnd;
 use crate::tasks::{AnswerSpec, TaskSpec};
 
@@ -96,6 +97,8 @@ pub enum RunWork {
         /// True if naming the request is the consent, because the caller has seen the change.
         consents: bool,
     },
+    /// Land the recorded answer of an earlier run.
+    Recorded(RelandSpec),
     /// Undo the landing of an earlier run.
     Undo {
         /// The run to undo. `None` means the last one that landed.

@@ -28,10 +28,24 @@ pub(crate) fn find_run(
     reference: &str,
     current: Option<&RunId>,
 ) -> Result<String, EffectError> {
+    Ok(find_summary(store, reference, current)?.run)
+}
+
+/// Finds the run that a reference names, with its summary. `current` is the run that asks, which is never meant.
+///
+/// # Errors
+/// As [`find_run`].
+pub(crate) fn find_summary(
+    store: &Store,
+    reference: &str,
+    current: Option<&RunId>,
+) -> Result<RunSummary, EffectError> {
     let mut runs = store.runs().map_err(|error| evidence_error(&error))?;
     // A recovered landing is recorded under the id of the verb that found it, before that verb begins.
     runs.retain(|run| current.is_none_or(|current| current.as_str() != run.run));
-    resolve_run(&runs, reference)
+    let run = resolve_run(&runs, reference)?;
+    let found = runs.into_iter().find(|summary| summary.run == run);
+    found.ok_or_else(|| unknown_run(&run))
 }
 
 /// Finds the run that a reference names among these runs, the newest last.

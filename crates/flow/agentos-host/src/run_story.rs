@@ -29,6 +29,8 @@ pub struct RunStory {
     pub execution_mode: Option<String>,
     /// The commit that the change was made for. `None` if the run failed before it was known.
     pub base_commit: Option<String>,
+    /// The run whose recorded answer this run landed. `None` if it had an answer of its own.
+    pub answer_of: Option<String>,
     /// Every answer, or call of the tool, in order.
     pub attempts: Vec<StoryAttempt>,
     /// The last decision of the policy. `None` if there is none.

@@ -174,6 +174,7 @@ pub(crate) async fn land_answer(
         attempt: 1,
         partial: spec.partial,
         answers: None,
+        source: None,
         proved: None,
     };
     let outcome = settle::apply_answer(
@@ -373,7 +374,7 @@ fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, E
 }
 
 /// Makes a commit message from a task: its first line, cut at a word if it is long, and the rest below.
-fn commit_message(task: &str) -> String {
+pub(crate) fn commit_message(task: &str) -> String {
     let task = task.trim();
     let first = task.lines().next().unwrap_or_default().trim();
     if first.is_empty() {

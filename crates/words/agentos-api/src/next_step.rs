@@ -173,6 +173,13 @@ pub enum NextStep {
     UndoRun,
     /// Name another run to undo.
     NameUndone,
+    /// Land the recorded answer of a run, without a call of a tool.
+    LandRecorded {
+        /// Id of the run.
+        run: String,
+    },
+    /// Say that a recorded answer should land although it landed before.
+    LandAgain,
 }
 
 /// Returns true if the flag is not set, so that serde leaves it out of JSON.

@@ -44,6 +44,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "land",
+        &[
+            "agentos land @",
+            "agentos land RUN --branch ai/fix",
+            "agentos land RUN --dry-run",
+        ],
+    ),
+    (
         "diff",
         &[
             "agentos diff normalize < reply.md | git apply --check",

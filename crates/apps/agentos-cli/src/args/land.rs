@@ -1,6 +1,6 @@
 //! Arguments of the verbs that change a repository.
 //!
-//! Owns: `demo`, `apply`, `run`, `undo`, `approve`, `deny`, `diff`. Never: checks more than the syntax.
+//! Owns: `demo`, `apply`, `run`, `land`, `undo`, `approve`, `deny`, `diff`. Never: checks more than the syntax.
 
 use std::path::PathBuf;
 
@@ -56,6 +56,24 @@ pub struct ApplyArgs {
     /// Show how each hunk would be placed and write nothing but evidence
     #[arg(long, conflicts_with_all = ["branch", "no_commit"])]
     pub explain: bool,
+}
+
+/// Arguments of `land`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Lands the last answer of RUN on the branch as it is now. The tool is not asked again; policy, consent and evidence\n\
+                        are those of a new run. `agentos log --help` lists the forms of RUN."
+)]
+pub struct LandArgs {
+    /// Run whose recorded answer lands: one that was refused, denied, stopped, dry or waits for consent
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Target of the change.
+    #[command(flatten)]
+    pub target: TargetFlags,
+    /// Land the answer although it landed before, for example on another branch or after `agentos undo`
+    #[arg(long)]
+    pub again: bool,
 }
 
 /// Edit format that a tool is asked to use.

@@ -50,6 +50,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
+        NextStep::LandRecorded { run } => format!("agentos land {run}"),
         // The other steps need a value that only the user knows, or advise to change something, so there is no command
         // to copy.
         _ => return None,
@@ -82,6 +83,7 @@ fn is_look(step: &NextStep) -> bool {
         NextStep::ShowRun { .. }
             | NextStep::ShowTranscript
             | NextStep::ListRuns
+            | NextStep::LandRecorded { .. }
             | NextStep::ListRequests
             | NextStep::ListKeys
             | NextStep::CheckHealth
@@ -161,6 +163,8 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::RunTask { .. } => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
+        NextStep::LandRecorded { run } => format!("`agentos land {run}` lands the answer without asking the tool again").into(),
+        NextStep::LandAgain => "land it once more with `--again`".into(),
         NextStep::NameUndone => "name another run with `agentos undo RUN`".into(),
         NextStep::UndoRun => "undo the last landed run with `agentos undo`".into(),
     }

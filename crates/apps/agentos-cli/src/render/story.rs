@@ -3,7 +3,7 @@
 //! Owns: the order and the words. Never: shows untrusted text unescaped.
 
 use agentos_host::{ResultKind, RunStory, StoryAttempt, StoryCheck, StoryConsent, StoryDecision, StoryFile};
-use agentos_tool::format_dollars;
+use agentos_tool::{format_dollars, short_run};
 
 use super::count_noun;
 use super::log::{LogLayout, describe_result};
@@ -64,6 +64,10 @@ fn push_begin(out: &mut String, story: &RunStory, layout: &LogLayout) {
             mode.unwrap_or_default()
         );
         push_line(out, "by", &escape::line(&by));
+    }
+    if let Some(source) = &story.answer_of {
+        let words = format!("the recorded one of run {}", short_run(source));
+        push_line(out, "from", &escape::line(&words));
     }
     if let Some(branch) = &run.branch {
         let base = story.base_commit.as_ref();

@@ -68,7 +68,11 @@ fn follow_to_end(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
 fn check_command(work: &RunWork) -> String {
     let check = match work {
         RunWork::Task(TaskSpec { check, .. }) => check.as_ref(),
-        RunWork::Question(_) | RunWork::Answer(_) | RunWork::Approval { .. } | RunWork::Undo { .. } => None,
+        RunWork::Question(_)
+        | RunWork::Answer(_)
+        | RunWork::Approval { .. }
+        | RunWork::Recorded(_)
+        | RunWork::Undo { .. } => None,
     };
     check.map(|check| check.command.clone()).unwrap_or_default()
 }

@@ -52,6 +52,7 @@ mod kill_calls;
 mod kill_random;
 mod kill_release;
 mod kill_states;
+mod land;
 mod last_moment;
 mod limits;
 mod llama;

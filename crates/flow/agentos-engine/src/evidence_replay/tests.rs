@@ -88,7 +88,16 @@ fn a_run_without_an_answer_has_nothing_to_replay() {
         "begins",
         async |effects, _, _| {
             let facts = patch_facts(Timestamp::from_unix_seconds(0));
-            settle::begin_run(effects, "run", &facts, "x").unwrap();
+            let begin = settle::RunBegin {
+                verb: "run",
+                tool: &facts,
+                instruction: "x",
+                message: None,
+                author: None,
+                trailers: &[],
+                source: None,
+            };
+            settle::begin_run(effects, begin).unwrap();
         },
     );
     let report = replay(&repo, &tape);

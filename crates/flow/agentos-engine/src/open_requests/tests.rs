@@ -31,6 +31,7 @@ fn asked(run: &str, expires: u64) -> RequestStep {
         reported_model: None,
         message: "m".to_owned(),
         trailers: Vec::new(),
+        author: None,
         expires: Timestamp::from_unix_seconds(expires),
     };
     step(run, Some(request), None, false, false)

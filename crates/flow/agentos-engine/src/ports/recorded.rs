@@ -20,6 +20,16 @@ pub trait RecordReader {
     /// If the tape cannot be opened. A tape that does not exist has no records.
     fn records(&self) -> Result<RecordStream<'_>, EffectError>;
 
+    /// Reads the records of one run. Empty if there is no such run.
+    ///
+    /// # Errors
+    /// If the tape cannot be read.
+    fn run_records(&self, run: &str) -> Result<Vec<Record>, EffectError> {
+        let of_run =
+            |record: &Result<Record, EffectError>| record.as_ref().map_or(true, |record| record.run == run);
+        self.records()?.filter(of_run).collect()
+    }
+
     /// Reads bytes by the SHA-256 under which they were stored.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
 use crate::ports::{Clock, CommitAuthor, ConsentPort, Evidence, Repository};
+use crate::recorded_answer::AnswerSource;
 
 /// The effects a flow needs.
 pub struct RunEffects<'a> {
@@ -45,6 +46,8 @@ pub struct Proposal<'a> {
     pub partial: bool,
     /// The run whose request for consent this answers. `None` if it answers none.
     pub answers: Option<String>,
+    /// The recorded answer that this is. `None` if the answer is new.
+    pub source: Option<AnswerSource>,
     /// The change that passed the user's check; only this one may land. `None` if nothing was checked.
     pub proved: Option<CheckedChange>,
 }
@@ -64,6 +67,14 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
         target_ref: None,
         checked: false,
     }
+}
+
+/// Returns the trailer that names the tool and the model of an answer.
+pub(crate) fn assisted_by(provider: &str, model: Option<&str>) -> (String, String) {
+    // A model's name comes from the server: it must not be able to begin a trailer of its own.
+    let model = model.unwrap_or("unknown").chars().filter(|c| !c.is_control());
+    let model: String = model.take(100).collect();
+    ("Assisted-by".to_owned(), format!("{provider}:{model}"))
 }
 
 /// A change that passed the user's check, and the commit it was checked on.

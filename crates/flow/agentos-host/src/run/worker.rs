@@ -14,7 +14,7 @@ use crate::events::EventSender;
 use crate::host::Host;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::{blank, mails, requests, runtime, tasks, undo};
+use crate::{blank, mails, reland, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
 ///
@@ -53,6 +53,11 @@ pub(super) fn run_to_end(
         }
         RunWork::Approval { request, consents } => {
             let work = requests::approve_request(host, &mut session, run, &request, consents, &mut cancel);
+            runtime::block_on_local(work)??
+        }
+        RunWork::Recorded(order) => {
+            let names_branch = spec.session.branch.is_some();
+            let work = reland::land_recorded(host, &mut session, run, &order, names_branch, &mut cancel);
             runtime::block_on_local(work)??
         }
         RunWork::Undo { run: named } => {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use agentos_api::{NextStep, normalize_code};
 use agentos_engine::ports::{EffectError, RecordReader as _};
-use agentos_engine::recorded::{read_body, unknown_run};
+use agentos_engine::recorded::read_body;
 use agentos_evidence::{Record, RecordKind, Store};
 use agentos_landing::LandingReport;
 use agentos_tool::{ToolTask, prompt};
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::clock;
 use crate::error::usage_error;
-use crate::evidence::{newest_run_id, open_store};
+use crate::evidence::{newest_run, open_store};
 use crate::host::Host;
 use crate::run_log::{LoggedRun, log_run};
-use crate::run_ref::find_run;
+use crate::run_ref::find_summary;
 use crate::tape::{TapeReader, evidence_error};
 
 /// The records of one run and its blobs.
@@ -35,13 +35,11 @@ pub(super) struct StoryReader {
 impl StoryReader {
     pub(super) fn open(host: &Host, reference: Option<&str>) -> Result<Self, EffectError> {
         let store = open_store(host)?;
-        let run = match reference {
-            Some(reference) => find_run(&store, reference, None)?,
-            None => newest_run_id(&store)?,
+        let summary = match reference {
+            Some(reference) => find_summary(&store, reference, None)?,
+            None => newest_run(&store)?,
         };
-        let runs = store.runs().map_err(|error| evidence_error(&error))?;
-        let summary = runs.into_iter().find(|summary| summary.run == run);
-        let summary = summary.ok_or_else(|| unknown_run(&run))?;
+        let run = summary.run.clone();
         let records = store.run(&run).map_err(|error| evidence_error(&error))?;
         let tape = TapeReader(Box::new(store));
         // A body over the limit of a line is a blob, so every body is read through `read_body`.
@@ -85,6 +83,7 @@ impl StoryReader {
             task: task.and_then(|body| text_at(body, "/instruction")),
             execution_mode: task.and_then(|body| text_at(body, "/execution_mode")),
             base_commit: task.and_then(|body| text_at(body, "/target/base_commit")),
+            answer_of: task.and_then(|body| text_at(body, "/source/run")),
             attempts: attempts.into_values().collect(),
             decision: self.last_body(RecordKind::Decision).map(read_decision),
             consent: self.last_body(RecordKind::Consent).map(read_consent),
