@@ -2,6 +2,7 @@
 //!
 //! Owns: names, flags and help. Never: reads the environment or decides anything.
 
+pub mod config;
 pub mod evidence;
 pub mod examples;
 pub mod land;
@@ -121,6 +122,10 @@ pub enum Verb {
     Demo(land::DemoArgs),
     /// Add a policy and a provider's profile to this repository, after a search for local servers and keys
     Init(start::InitArgs),
+    /// Choose the provider of tasks that name none
+    Use(config::UseArgs),
+    /// List, get and set your own defaults
+    Config(config::ConfigArgs),
     /// Check the machine and the repository, and show a fix for each problem
     Doctor(start::DoctorArgs),
     /// Land an untrusted diff or a model's complete reply as a commit, or explain the refusal

@@ -6,6 +6,7 @@ pub mod apply;
 pub mod approve;
 pub mod auth;
 pub mod completions;
+pub mod config;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
@@ -66,6 +67,8 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
     let (lands, done) = match verb {
         Verb::Demo(args) => (false, demo::run_demo(app, args)),
         Verb::Init(args) => (false, init::init_repository(app, args, &run)),
+        Verb::Use(args) => (false, config::use_provider(app, args)),
+        Verb::Config(args) => (false, config::edit_settings(app, args)),
         Verb::Doctor(args) => (false, doctor::run_checks(app, args)),
         Verb::Apply(args) => (true, apply::land_answer(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize_diff(app, args)),

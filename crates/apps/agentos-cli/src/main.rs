@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         .with_repository(common.repo.clone())
         .with_observer(Arc::new(PrintedNotices(printer)))
         .with_person(streams.can_ask);
+    terminal::screen::choose_color(&host);
     let signals = Signals::new();
     let app = App {
         host,

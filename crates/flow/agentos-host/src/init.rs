@@ -42,6 +42,8 @@ pub struct InitReport {
     pub keys: Vec<FoundKey>,
     /// Files to write.
     pub files: Vec<ProposedFile>,
+    /// Provider that was chosen for the repository. `None` if there is none.
+    pub provider: Option<String>,
     /// Files that exist already and stay as they are.
     pub kept: Vec<String>,
     /// The outcome of the landing. `None` if nothing was to be written, or the proposal was only printed.
@@ -116,6 +118,7 @@ fn propose_files(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<Init
         servers,
         keys: keys_found(host, &tools),
         files: Vec::new(),
+        provider: None,
         kept: Vec::new(),
         outcome: None,
     };
@@ -131,6 +134,7 @@ fn propose_files(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<Init
         } else {
             report.files.push(file);
         }
+        report.provider = Some(provider);
     }
     Ok(report)
 }

@@ -60,6 +60,7 @@ mod schema_text;
 mod schemas;
 mod servers;
 mod session;
+mod settings;
 mod status;
 mod tape;
 mod tasks;
@@ -139,6 +140,10 @@ pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use session::RecoverReport;
+pub use settings::{
+    DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue, Settings,
+    SettingsReport, ShownSetting, known_setting,
+};
 pub use status::{PolicyStatus, StatusReport};
 pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};

@@ -26,6 +26,7 @@ use crate::run_log::RunLog;
 use crate::run_story::RunStory;
 use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
+use crate::settings::{SettingsReport, settings_schema};
 use crate::status::StatusReport;
 
 /// The body of a record under the name of the record's kind.
@@ -67,6 +68,7 @@ type Generator = fn() -> Schema;
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
     ("auth-status", generate_schema::<AuthStatus>),
+    ("config", generate_schema::<SettingsReport>),
     ("consent-reply", generate_schema::<ConsentReply>),
     ("context", generate_schema::<ContextReport>),
     ("denied-request", generate_schema::<DeniedRequest>),
@@ -99,6 +101,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("run-event", generate_schema::<EventReport>),
     ("run-log", generate_schema::<RunLog>),
     ("run-story", generate_schema::<RunStory>),
+    ("settings", settings_schema),
     ("status", generate_schema::<StatusReport>),
     ("tool-conform", generate_schema::<ToolConform>),
     ("tool-health", generate_schema::<HealthReport>),

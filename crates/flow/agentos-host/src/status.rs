@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::host::Host;
 use crate::options::ProviderOverrides;
 use crate::repository::{self, RepositoryPort, exec_error, repo_error};
+use crate::settings::DefaultProvider;
 use crate::tape::{TapeReader, evidence_error};
 use crate::tools::Tools;
 use crate::{clock, keys, policy};
@@ -30,6 +31,10 @@ pub struct StatusReport {
     pub policy: Option<PolicyStatus>,
     /// The providers with a profile of the user's own or of the repository, or with a key in the environment.
     pub providers: Vec<ProviderStatus>,
+    /// The provider of tasks that name none. `None` if the user has chosen none.
+    pub default_provider: Option<DefaultProvider>,
+    /// The reason why the settings cannot be used. `None` if they can.
+    pub settings_obstacle: Option<Obstacle>,
     /// The newest run. `None` if there are no runs.
     pub last_run: Option<RunSummary>,
     /// Number of runs that wait for a person.
@@ -70,10 +75,17 @@ impl Host {
             repository: None,
             policy: None,
             providers: known_providers(self, repo.as_ref())?,
+            default_provider: None,
+            settings_obstacle: None,
             last_run: None,
             waiting: 0,
             next: Vec::new(),
         };
+        // A mistake in the settings must not hide the state of the repository.
+        match self.read_settings() {
+            Ok(settings) => report.default_provider = settings.default_provider(),
+            Err(error) => report.settings_obstacle = Some(obstacle_of(&error)),
+        }
         if let Some(repo) = repo {
             report.repository = Some(of_repository(&repo));
             let dir = repo.state_dir();
@@ -273,12 +285,22 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
         );
     }
     let mut usable = report.providers.iter().filter(|known| known.problem.is_none());
-    match usable.next() {
-        Some(known) => {
+    match (&report.default_provider, usable.next()) {
+        (Some(_), _) => step(NextStep::RunDefault, "ask for a change and land it"),
+        (None, Some(known)) => {
             let provider = Some(known.provider.clone());
-            step(NextStep::RunTask { provider }, "ask for a change and land it");
+            step(
+                NextStep::RunTask {
+                    provider: provider.clone(),
+                },
+                "ask for a change and land it",
+            );
+            step(
+                NextStep::SetDefaultProvider { provider },
+                "use this provider whenever none is named",
+            );
         }
-        None => step(NextStep::CheckHealth, "see which providers answer"),
+        (None, None) => step(NextStep::CheckHealth, "see which providers answer"),
     }
     step(NextStep::LandDiff, "land a diff, or a model's whole reply");
     if let Some(last) = &report.last_run {

@@ -41,6 +41,8 @@ pub struct TaskSpec {
     pub files: Vec<String>,
     /// Search for more files to show. `None` searches if no files are named.
     pub context: Option<ContextMode>,
+    /// The usual search of this user, where `context` says nothing and the tool is shown files. `None` if there is none.
+    pub usual_context: Option<ContextMode>,
     /// The command that a change must pass. `None` if there is none.
     pub check: Option<CheckOptions>,
     /// Most calls of the tool; 0 counts as 1.
@@ -302,7 +304,13 @@ fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
     match spec.context {
         Some(ContextMode::Auto) => refuse_program(tool).map(|()| true),
         Some(ContextMode::Named) => Ok(false),
-        None => Ok(spec.files.is_empty() && !tool.in_copy && spec.provider.provider != ProviderKind::Replay),
+        // A program needs no context, so a setting about it is no fault, other than a word of this call.
+        None if tool.in_copy || spec.provider.provider == ProviderKind::Replay => Ok(false),
+        None => Ok(match spec.usual_context {
+            Some(ContextMode::Auto) => true,
+            Some(ContextMode::Named) => false,
+            None => spec.files.is_empty(),
+        }),
     }
 }
 

@@ -167,6 +167,18 @@ pub enum NextStep {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     },
+    /// Request a change from the default provider, and land it.
+    RunDefault,
+    /// Name the provider to use.
+    NameProvider,
+    /// Make a provider the default of tasks that name none.
+    SetDefaultProvider {
+        /// Name of the provider. Absent if any provider may be chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+    },
+    /// List the settings with their values.
+    ListSettings,
     /// Land a diff, or a model's complete reply.
     LandDiff,
     /// Undo the last landed run.

@@ -13,6 +13,8 @@ use serde_json::Value;
 pub enum SchemaName {
     /// Output of `tool auth status`.
     AuthStatus,
+    /// Output of `config list`.
+    Config,
     /// Answer to the question of a run.
     ConsentReply,
     /// Output of `run --context show`.
@@ -81,6 +83,8 @@ pub enum SchemaName {
     RunLog,
     /// Output of `show`.
     RunStory,
+    /// Settings file of a user.
+    Settings,
     /// Output of `agentos` without a verb.
     Status,
     /// Output of `tool conform`.
@@ -103,6 +107,7 @@ impl SchemaName {
     /// Schemas that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
+        Self::Config,
         Self::ConsentReply,
         Self::Context,
         Self::DeniedRequest,
@@ -135,6 +140,7 @@ impl SchemaName {
         Self::RunEvent,
         Self::RunLog,
         Self::RunStory,
+        Self::Settings,
         Self::Status,
         Self::ToolConform,
         Self::ToolHealth,
@@ -158,6 +164,7 @@ impl SchemaName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AuthStatus => "auth-status",
+            Self::Config => "config",
             Self::ConsentReply => "consent-reply",
             Self::Context => "context",
             Self::DeniedRequest => "denied-request",
@@ -192,6 +199,7 @@ impl SchemaName {
             Self::RunEvent => "run-event",
             Self::RunLog => "run-log",
             Self::RunStory => "run-story",
+            Self::Settings => "settings",
             Self::Status => "status",
             Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
@@ -222,6 +230,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
     // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
+        SchemaName::Config => include_str!("../schemas/config.json"),
         SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
@@ -256,6 +265,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
         SchemaName::RunLog => include_str!("../schemas/run-log.json"),
         SchemaName::RunStory => include_str!("../schemas/run-story.json"),
+        SchemaName::Settings => include_str!("../schemas/settings.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
         SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),

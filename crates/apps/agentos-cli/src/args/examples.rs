@@ -25,6 +25,41 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos init --print --json",
         ],
     ),
+    (
+        "use",
+        &[
+            "agentos use lmstudio",
+            "agentos use ollama --model qwen2.5-coder:7b",
+            "agentos use",
+        ],
+    ),
+    (
+        "config",
+        &["agentos config --origin", "agentos config set attempts 3"],
+    ),
+    (
+        "config list",
+        &["agentos config list --origin", "agentos config list --json"],
+    ),
+    (
+        "config get",
+        &["agentos config get provider", "agentos config get model --origin"],
+    ),
+    (
+        "config set",
+        &[
+            "agentos config set check \"cargo test\"",
+            "agentos config set pager \"less -S\"",
+        ],
+    ),
+    (
+        "config unset",
+        &["agentos config unset check", "agentos config unset provider"],
+    ),
+    (
+        "config path",
+        &["agentos config path", "$EDITOR \"$(agentos config path)\""],
+    ),
     ("doctor", &["agentos doctor", "agentos doctor --offline --json"]),
     (
         "apply",

@@ -125,12 +125,15 @@ pub struct RunArgs {
     /// The tool is shown its failure. `--read` and `--share` give it access to more files
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// Time limit of the check in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub check_timeout: u64,
-    /// Maximum number of attempts; the tool is shown why its last answer did not land
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
-    pub attempts: u32,
+    /// Run no check, not even the one in your settings
+    #[arg(long, conflicts_with = "check")]
+    pub no_check: bool,
+    /// Time limit of the check in seconds [default: 600]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub check_timeout: Option<u64>,
+    /// Maximum number of attempts; the tool is shown why its last answer did not land [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub attempts: Option<u32>,
 }
 
 /// Program to run as the tool, and its confinement.

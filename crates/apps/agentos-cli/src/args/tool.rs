@@ -4,17 +4,21 @@
 
 use std::path::PathBuf;
 
-use agentos_host::{AdapterKind, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile};
+use agentos_host::{
+    AdapterKind, EffectError, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile,
+};
 use clap::{Args, Subcommand, ValueEnum};
+
+use crate::app::App;
 
 use super::land::{EditFormatArg, ProgramFlags};
 
 /// Provider, and the settings that override its profile.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderFlags {
-    /// Provider to use; `agentos tool list` shows them all
+    /// Provider to use; `agentos tool list` shows them all [default: the one that `agentos use` chose]
     #[arg(short, long, value_name = "NAME")]
-    pub provider: String,
+    pub provider: Option<String>,
     /// Use the text of this file as the answer (provider `replay`)
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
@@ -298,15 +302,21 @@ pub struct ProfileValidateArgs {
     pub file: PathBuf,
 }
 
-impl From<&ProviderFlags> for ProviderChoice {
-    fn from(flags: &ProviderFlags) -> Self {
-        Self {
-            provider: flags.provider.as_str().into(),
-            replay: flags.replay.clone().map(Recording::File),
-            overrides: (&flags.over).into(),
-            max_output_tokens: flags.max_output_tokens,
-            edit_format: flags.edit_format.map(Into::into),
-        }
+impl ProviderFlags {
+    /// Returns the choice that the flags and the settings make together.
+    ///
+    /// # Errors
+    /// Fails if neither names a provider.
+    pub fn complete_choice(&self, app: &App) -> Result<ProviderChoice, EffectError> {
+        let choice = ProviderChoice {
+            replay: self.replay.clone().map(Recording::File),
+            overrides: (&self.over).into(),
+            max_output_tokens: self.max_output_tokens,
+            edit_format: self.edit_format.map(Into::into),
+            ..ProviderChoice::default()
+        };
+        let settings = app.host.read_settings()?;
+        settings.complete_choice(app.host.environment(), self.provider.as_deref(), choice)
     }
 }
 

@@ -160,7 +160,7 @@ mod tests {
             "frobnicate",
             "apply --explian",
             "apply a b",
-            "run x",
+            "tool auth set",
             "run -p command",
             "run -p openai x --attempts 99",
             "run -p openai x --context al",
@@ -200,9 +200,9 @@ mod tests {
         apply a b
           unexpected argument `b` found
           next: see `agentos apply --help`
-        run x
+        tool auth set
           the following required arguments were not provided: --provider <NAME>
-          next: `agentos tool list` names the providers; see `agentos run --help`
+          next: `agentos tool list` names the providers; see `agentos tool auth set --help`
         run -p command
           the following required arguments were not provided: <TASK>
           next: give the program after --: agentos run -p command -- COMMAND

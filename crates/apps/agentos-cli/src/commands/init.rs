@@ -2,16 +2,18 @@
 //!
 //! Owns: the messages and the question for consent. Never: writes files itself: they land like every change.
 
-use agentos_host::{InitSpec, POLICY_DIR, RunSpec, init_run};
+use agentos_host::{EffectError, InitSpec, POLICY_DIR, RunSpec, init_run};
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed, word_outcome};
+use crate::app::{App, Done, output_failed, usage_error, word_outcome};
 use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
 use crate::exit::Exit;
-use crate::render;
 use crate::terminal::follow::{consent_mode, follow_run};
+use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
+use crate::terminal::last_line;
 use crate::terminal::working::WorkDisplay;
+use crate::{escape, render};
 
 /// Runs the verb.
 pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
@@ -57,6 +59,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
                     app.printer
                         .show_note(&format!("  {}", describe_preset(args.preset)));
                 }
+                offer_default(app, args, report.provider.as_deref())?;
             }
         }
         report.outcome = Some(word_outcome(&outcome));
@@ -67,6 +70,37 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
             .map_err(|error| output_failed(&error))?;
     }
     Ok(exit)
+}
+
+/// Offers to make the repository's provider the default, if the user has none. Only a person's yes sets it.
+fn offer_default(app: &App, args: &InitArgs, provider: Option<&str>) -> Result<(), EffectError> {
+    let Some(provider) = provider else { return Ok(()) };
+    if app.host.read_settings()?.default_provider().is_some() {
+        return Ok(());
+    }
+    let name = escape::line(provider);
+    // `--yes` is the consent to these files. It says nothing about the user's own settings.
+    if args.yes || !app.streams.can_ask {
+        app.printer
+            .show_note(&format!("  `agentos use {name}` lets you leave `-p {name}` out"));
+        return Ok(());
+    }
+    last_line::print_prompt(&format!(
+        "use {name} whenever a task names no provider? [y]es / [N]o: "
+    ));
+    let typed = Keyboard::new(&app.signals)
+        .read_line()
+        .map_err(|error| usage_error(format!("cannot read the answer: {error}")))?;
+    let TypedLine::Line(line) = typed else {
+        return Ok(());
+    };
+    if ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str()) {
+        let chosen = app.host.use_provider(provider, None)?;
+        let text = escape::line(&render::config::describe_default(&chosen));
+        app.printer
+            .show_note(&format!("  tasks that name no provider now use {text}"));
+    }
+    Ok(())
 }
 
 /// Describes the effect of a preset on the next change.

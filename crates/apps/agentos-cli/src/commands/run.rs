@@ -2,7 +2,9 @@
 //!
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
-use agentos_host::{CheckOptions, ContextMode, EffectError, RunSpec, RunWork, TaskSpec};
+use agentos_host::{
+    CheckOptions, ContextMode, EffectError, RunSpec, RunWork, Settings, TaskSpec, usage_error,
+};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed};
@@ -15,7 +17,7 @@ use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
-    let task = task_spec(args)?;
+    let task = task_spec(app, args)?;
     if args.context == Some(ContextArg::Show) {
         return show_context(app, &task);
     }
@@ -27,10 +29,13 @@ pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
     app.show_end(follow_run(app, spec)?)
 }
 
-fn task_spec(args: &RunArgs) -> Result<TaskSpec, EffectError> {
+fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
+    let settings = app.host.read_settings()?;
+    let attempts = args.attempts.map(u64::from);
     Ok(TaskSpec {
+        // First, so that a missing provider is reported before standard input is waited for.
+        provider: args.provider.complete_choice(app)?,
         task: input::read_task(args.task.as_deref())?,
-        provider: (&args.provider).into(),
         program: (&args.program).into(),
         files: args.files.clone(),
         context: match args.context {
@@ -39,14 +44,33 @@ fn task_spec(args: &RunArgs) -> Result<TaskSpec, EffectError> {
             Some(ContextArg::None) => Some(ContextMode::Named),
             None => None,
         },
-        check: args.check.as_ref().map(|command| CheckOptions {
-            command: command.clone(),
-            timeout_seconds: args.check_timeout,
-        }),
-        attempts: args.attempts,
+        usual_context: settings.context_mode(),
+        check: choose_check(args, &settings)?,
+        attempts: attempts
+            .unwrap_or_else(|| settings.number_or_usual("attempts"))
+            .try_into()
+            .unwrap_or(u32::MAX),
         message: args.target.message.clone(),
         partial: args.target.partial,
     })
+}
+
+/// Returns the check of the flags, else that of the settings. `None` if there is none, or `--no-check` is given.
+fn choose_check(args: &RunArgs, settings: &Settings) -> Result<Option<CheckOptions>, EffectError> {
+    let usual = settings.check_command().filter(|_| !args.no_check);
+    let Some(command) = args.check.as_deref().or(usual) else {
+        return match args.check_timeout {
+            Some(_) => Err(usage_error("`--check-timeout` limits a check, and there is none")
+                .hint("name one with `--check COMMAND`, or leave `--check-timeout` out")),
+            None => Ok(None),
+        };
+    };
+    Ok(Some(CheckOptions {
+        command: command.to_owned(),
+        timeout_seconds: args
+            .check_timeout
+            .unwrap_or_else(|| settings.number_or_usual("check_timeout")),
+    }))
 }
 
 /// Prints the files that the tool would get, and runs nothing (`--context show`).

@@ -20,6 +20,7 @@ pub fn show_status(app: &App) -> Done {
             .as_mut()
             .and_then(|found| found.obstacle.as_mut()),
         report.policy.as_mut().and_then(|found| found.obstacle.as_mut()),
+        report.settings_obstacle.as_mut(),
     ];
     for obstacle in obstacles.into_iter().flatten() {
         obstacle.hint = word_hint(obstacle.hint.as_deref(), &obstacle.next);

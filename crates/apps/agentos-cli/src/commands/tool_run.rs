@@ -19,8 +19,9 @@ use crate::terminal::follow::follow_run;
 /// Runs the verb.
 pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let task = TaskSpec {
+        // First, so that a missing provider is reported before standard input is waited for.
+        provider: args.provider.complete_choice(app)?,
         task: input::read_task(args.task.as_deref())?,
-        provider: (&args.provider).into(),
         program: (&args.program).into(),
         files: args.files.clone(),
         ..TaskSpec::default()

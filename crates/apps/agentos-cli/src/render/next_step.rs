@@ -13,10 +13,12 @@ pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
     match (hint, word_steps(steps)) {
         (Some(hint), Some(words)) => {
             // "or" would present the step as a solution. A step that only shows something solves nothing.
-            let joiner = if steps.first().is_some_and(is_look) {
-                "; "
-            } else {
-                "; or "
+            let is_look = steps.first().is_some_and(is_look);
+            let joiner = match (hint.ends_with('?'), is_look) {
+                (true, true) => " ",
+                (true, false) => " Or ",
+                (false, true) => "; ",
+                (false, false) => "; or ",
             };
             Some(format!("{hint}{joiner}{words}"))
         }
@@ -47,6 +49,11 @@ pub fn word_command(step: &NextStep) -> Option<String> {
                 provider.as_deref().unwrap_or("NAME")
             )
         }
+        NextStep::RunDefault => "agentos run \"TASK\"".to_owned(),
+        NextStep::SetDefaultProvider { provider } => {
+            format!("agentos use {}", provider.as_deref().unwrap_or("NAME"))
+        }
+        NextStep::ListSettings => "agentos config list".to_owned(),
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
@@ -86,6 +93,7 @@ fn is_look(step: &NextStep) -> bool {
             | NextStep::LandRecorded { .. }
             | NextStep::ListRequests
             | NextStep::ListKeys
+            | NextStep::ListSettings
             | NextStep::CheckHealth
     )
 }
@@ -161,7 +169,13 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::StartDemo | NextStep::InitRepository | NextStep::Diagnose | NextStep::Recover => {
             format!("run `{}`", word_command(step).unwrap_or_default()).into()
         }
-        NextStep::RunTask { .. } => "request a change from a tool with `agentos run`".into(),
+        NextStep::NameProvider => "name a provider with `-p NAME` (`agentos tool list` shows them)".into(),
+        NextStep::SetDefaultProvider { provider } => {
+            let name = provider.as_deref().unwrap_or("NAME");
+            format!("set a default with `agentos use {name}`").into()
+        }
+        NextStep::ListSettings => "`agentos config list` shows all settings".into(),
+        NextStep::RunTask { .. } | NextStep::RunDefault => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
         NextStep::LandRecorded { run } => format!("`agentos land {run}` lands the answer without asking the tool again").into(),
         NextStep::LandAgain => "land it once more with `--again`".into(),

@@ -4,6 +4,7 @@
 
 use agentos_tool::short_run;
 
+use super::config::describe_default;
 use super::format_columns;
 use super::log::{LogLayout, describe_result};
 use super::when::format_when;
@@ -49,6 +50,13 @@ pub fn format_status(report: &StatusReport, layout: &LogLayout) -> String {
             "providers",
             "none is set up; `agentos tool health` checks all known providers".to_owned(),
         )),
+    }
+    if let Some(chosen) = &report.default_provider {
+        rows.push(("default", escape::line(&describe_default(chosen))));
+    }
+    if let Some(obstacle) = &report.settings_obstacle {
+        let text = format!("{} [{}]", escape::line(&obstacle.message), obstacle.code);
+        rows.push(("settings", paint(style::BAD, &text)));
     }
     if let Some(run) = &report.last_run {
         let run = log_run(run, &layout.now);

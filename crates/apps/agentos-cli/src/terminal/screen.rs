@@ -5,7 +5,7 @@
 
 use std::io;
 
-use agentos_host::Environment;
+use agentos_host::{Environment, Host};
 use agentos_pager::{PagerEnvironment, PagerError, PagerProgram};
 use anstream::{AutoStream, ColorChoice};
 
@@ -47,6 +47,27 @@ pub fn screen_size(environment: &Environment) -> ScreenSize {
     }
 }
 
+/// Sets whether output has color, where the environment says nothing about it.
+pub fn choose_color(host: &Host) {
+    // These variables are a decision for this call or this terminal (no-color.org), and the settings are for all.
+    let decided = ["NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
+    let environment = host.environment();
+    if environment.get("FORCE_COLOR").is_some_and(|value| value != "0")
+        && environment.get("NO_COLOR").is_none()
+    {
+        ColorChoice::Always.write_global();
+    }
+    if decided.iter().any(|name| environment.get(name).is_some()) {
+        return;
+    }
+    let settings = host.read_settings().unwrap_or_default();
+    match settings.text("color") {
+        Some("always") => ColorChoice::Always.write_global(),
+        Some("never") => ColorChoice::Never.write_global(),
+        Some(_) | None => {}
+    }
+}
+
 /// Returns the columns for text on standard output. Output for a program always has the default width, so that it does not
 /// depend on the terminal.
 pub fn output_width(app: &App) -> usize {
@@ -76,8 +97,10 @@ pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
     let vars = app.host.environment().vars();
     let (home, here) = (app.host.environment().home_dir(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
+    // A mistake in the settings is reported by the verbs that need them, and must not keep a text from being shown.
+    let settings = app.host.read_settings().unwrap_or_default();
     PagerProgram::find_chosen(&PagerEnvironment {
-        agentos_pager: set("AGENTOS_PAGER"),
+        agentos_pager: settings.text("pager").or_else(|| set("AGENTOS_PAGER")),
         pager: set("PAGER"),
         less: set("LESS"),
         path: set("PATH").unwrap_or_default(),

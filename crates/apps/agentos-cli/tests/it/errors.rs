@@ -125,8 +125,8 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] unexpected argument `--explian` found
         next: did you mean `--explain`? see `agentos apply --help`
     run mend it
-      error [usage] the following required arguments were not provided: --provider <NAME>
-        next: `agentos tool list` names the providers; see `agentos run --help`
+      error [missing-provider] no provider is named, and none is set as the default
+        next: name a provider with `-p NAME` (`agentos tool list` shows them), or set a default with `agentos use NAME`
     run -p command
       error [usage] the following required arguments were not provided: <TASK>
         next: give the program after --: agentos run -p command -- COMMAND

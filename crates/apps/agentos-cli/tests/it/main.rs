@@ -72,6 +72,7 @@ mod reference;
 mod run_log;
 mod schemas;
 mod secrets;
+mod settings;
 mod shell;
 mod show;
 mod signals;

@@ -143,6 +143,7 @@ fn the_doctor_finds_nothing_wrong_in_a_healthy_repository() {
             "evidence key",
             "sandbox",
             "profiles",
+            "settings",
             "providers"
         ]
     );

@@ -32,6 +32,7 @@ pub fn add_machine_checks(
     checks.push(check_sandbox());
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     checks.push(check_profiles(host, &tools));
+    checks.push(check_settings(host, &tools));
     if is_offline {
         checks.push(DoctorCheck::skipped(
             "providers",
@@ -175,6 +176,25 @@ fn check_profiles(host: &Host, tools: &Tools) -> DoctorCheck {
         "profiles",
         format!("{} providers are known", tools.profiled_names().count()),
     )
+}
+
+/// Checks that the settings can be read, and that their provider exists.
+fn check_settings(host: &Host, tools: &Tools) -> DoctorCheck {
+    let settings = match host.read_settings() {
+        Ok(settings) => settings,
+        Err(error) => return failed_check("settings", &error),
+    };
+    let Some(chosen) = settings.default_provider() else {
+        return DoctorCheck::fine("settings", "no default provider is set, so each task names one");
+    };
+    if let Err(error) = tools.require_known(&chosen.provider) {
+        return failed_check("settings", &error);
+    }
+    let model = chosen
+        .model
+        .map_or_else(String::new, |model| format!(", model {model}"));
+    let details = format!("default provider {}{model} ({})", chosen.provider, chosen.origin);
+    DoctorCheck::fine("settings", details)
 }
 
 /// Adds one check for all providers, and one for each that is half set up. A provider that nobody set up is no fault.

@@ -1,0 +1,437 @@
+//! The user's settings: defaults for options that a call leaves out.
+//!
+//! Owns: the table of settings, their values and where each value comes from. Never: chooses a provider that the user did not
+//! name, takes a value from a repository, or overrides an option of the call.
+//!
+//! A value comes from the call itself, else from an environment variable, else from the one file of the user
+//! ([`file`]), else there is none. A repository has no such file: whoever can write to a repository could otherwise choose
+//! where tasks are sent, and which program shows text.
+
+mod edit;
+mod file;
+mod report;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use agentos_api::NextStep;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_profile::{env_names, nearest_word};
+use serde::Serialize;
+
+use crate::environment::Environment;
+use crate::host::Host;
+use crate::options::ProviderChoice;
+use crate::provider_kind::ProviderKind;
+use crate::tasks::ContextMode;
+
+pub(crate) use report::settings_schema;
+pub use report::{SettingsReport, ShownSetting};
+
+/// Kind of value that a setting has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingKind {
+    /// A name, which is not empty.
+    Name,
+    /// A command line. An empty one switches off what it is for.
+    Command,
+    /// Word out of this list.
+    Word(&'static [&'static str]),
+    /// A whole number between these two, both included.
+    Number(u64, u64),
+}
+
+/// A setting that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownSetting {
+    /// Name in the file.
+    pub key: &'static str,
+    /// Kind of value.
+    pub kind: SettingKind,
+    /// Effect, as a fragment without a full stop.
+    pub meaning: &'static str,
+    /// Environment variable that takes precedence over the file. `None` if there is none.
+    pub variable: Option<&'static str>,
+    /// Value if nothing is set. `None` if there is none.
+    pub usual: Option<&'static str>,
+}
+
+/// Longest time limit in seconds: a day, as for the options of a call.
+const DAY: u64 = 86_400;
+
+const fn setting(key: &'static str, kind: SettingKind, meaning: &'static str) -> KnownSetting {
+    KnownSetting {
+        key,
+        kind,
+        meaning,
+        variable: None,
+        usual: None,
+    }
+}
+
+/// Every setting: the one place that names a key, its kind and its meaning.
+pub const SETTINGS: &[KnownSetting] = &[
+    KnownSetting {
+        variable: Some("AGENTOS_PROVIDER"),
+        ..setting(
+            "provider",
+            SettingKind::Name,
+            "provider of a task that names none",
+        )
+    },
+    KnownSetting {
+        variable: Some("AGENTOS_MODEL"),
+        ..setting("model", SettingKind::Name, "model of that provider")
+    },
+    setting(
+        "check",
+        SettingKind::Command,
+        "shell command that a change of a task must pass before it lands",
+    ),
+    KnownSetting {
+        usual: Some("600"),
+        ..setting(
+            "check_timeout",
+            SettingKind::Number(1, DAY),
+            "time limit of the check in seconds",
+        )
+    },
+    setting(
+        "context",
+        SettingKind::Word(&["auto", "none"]),
+        "search for files to show in addition to the named ones",
+    ),
+    KnownSetting {
+        usual: Some("2"),
+        ..setting(
+            "attempts",
+            SettingKind::Number(1, 10),
+            "maximum number of attempts of a task",
+        )
+    },
+    setting(
+        "timeout",
+        SettingKind::Number(1, DAY),
+        "seconds of silence of a server, or of the whole run of a program",
+    ),
+    setting(
+        "connect_timeout",
+        SettingKind::Number(1, DAY),
+        "seconds for connecting to a server",
+    ),
+    setting(
+        "first_byte_timeout",
+        SettingKind::Number(1, DAY),
+        "seconds for the first byte of a server's answer",
+    ),
+    setting(
+        "idle_timeout",
+        SettingKind::Number(1, DAY),
+        "seconds of silence in the middle of a server's answer",
+    ),
+    setting(
+        "total_timeout",
+        SettingKind::Number(1, DAY),
+        "seconds for a server's whole answer",
+    ),
+    KnownSetting {
+        variable: Some("AGENTOS_PAGER"),
+        ..setting("pager", SettingKind::Command, "program that shows long text")
+    },
+    KnownSetting {
+        usual: Some("auto"),
+        ..setting(
+            "color",
+            SettingKind::Word(&["auto", "always", "never"]),
+            "color in the output",
+        )
+    },
+];
+
+/// Returns a setting by its key.
+///
+/// # Errors
+/// If there is none. The error names a similar key.
+pub fn known_setting(key: &str) -> Result<&'static KnownSetting, EffectError> {
+    let found = SETTINGS.iter().find(|known| known.key == key);
+    found.ok_or_else(|| unknown_setting(format!("there is no setting `{key}`"), key))
+}
+
+/// Makes the error of a key that is not in the table.
+fn unknown_setting(message: String, key: &str) -> EffectError {
+    let error = bad_settings(message).suggest_steps([NextStep::ListSettings]);
+    // Files of other tools spell a key with `-`.
+    let typed = key.replace('-', "_");
+    match nearest_word(&typed, SETTINGS.iter().map(|known| known.key)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
+}
+
+fn bad_settings(message: impl Into<String>) -> EffectError {
+    EffectError::new(Cause::Usage, "bad-settings", message)
+}
+
+/// Value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum SettingValue {
+    /// A name, a command line or a word.
+    Text(String),
+    /// A number.
+    Number(u64),
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl KnownSetting {
+    /// Checks a value that a person typed or a file contains.
+    ///
+    /// # Errors
+    /// A sentence with the values that are possible.
+    fn check_text(&self, text: &str) -> Result<SettingValue, String> {
+        let wrong = |possible: String| Err(format!("`{text}` is no value for `{}`: {possible}", self.key));
+        match self.kind {
+            SettingKind::Name if text.trim().is_empty() => Err(format!("`{}` must not be empty", self.key)),
+            // A line break in a name would reach messages and the records of runs.
+            SettingKind::Name | SettingKind::Command if text.chars().any(char::is_control) => {
+                Err(format!("`{}` must not contain control characters", self.key))
+            }
+            SettingKind::Name | SettingKind::Command => Ok(SettingValue::Text(text.to_owned())),
+            SettingKind::Word(words) if words.contains(&text) => Ok(SettingValue::Text(text.to_owned())),
+            SettingKind::Word(words) => wrong(format!("write one of {}", words.join(", "))),
+            SettingKind::Number(least, most) => match text.parse() {
+                Ok(number) if (least..=most).contains(&number) => Ok(SettingValue::Number(number)),
+                Ok(_) | Err(_) => wrong(format!("write a whole number from {least} to {most}")),
+            },
+        }
+    }
+}
+
+/// Source of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingOrigin {
+    /// An environment variable.
+    Variable(&'static str),
+    /// A line of the user's file.
+    File {
+        /// The file, as a person would write it.
+        name: String,
+        /// Line number; the first line is 1.
+        line: u32,
+    },
+}
+
+impl fmt::Display for SettingOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::File { name, line } => write!(f, "{name}:{line}"),
+        }
+    }
+}
+
+/// Value of a setting, with its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetValue {
+    /// The value.
+    pub value: SettingValue,
+    /// The source.
+    pub origin: SettingOrigin,
+}
+
+/// Values of one source, by key.
+type SetValues = BTreeMap<&'static str, SetValue>;
+
+/// The settings of a user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    variables: SetValues,
+    file: SetValues,
+}
+
+/// Provider that is used if a task names none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct DefaultProvider {
+    /// Name of the provider.
+    pub provider: String,
+    /// Model that the settings name for it. `None` if its profile decides.
+    pub model: Option<String>,
+    /// Source of the provider's name: `environment NAME`, or file and line.
+    pub origin: String,
+}
+
+impl Host {
+    /// Reads the settings of the user: environment variables and the settings file.
+    ///
+    /// # Errors
+    /// If the file or a variable contains a mistake, or other users can write to the file.
+    pub fn read_settings(&self) -> Result<Settings, EffectError> {
+        Ok(Settings {
+            variables: read_variables(self.environment())?,
+            file: file::read_values(self.environment())?,
+        })
+    }
+}
+
+fn read_variables(environment: &Environment) -> Result<SetValues, EffectError> {
+    let mut values = SetValues::new();
+    for known in SETTINGS {
+        let Some(variable) = known.variable else { continue };
+        let Some(text) = environment.vars().get(variable) else {
+            continue;
+        };
+        // An empty variable means that nothing is set, except where an empty value has a meaning.
+        if text.is_empty() && known.kind != SettingKind::Command {
+            continue;
+        }
+        let value = known
+            .check_text(text)
+            .map_err(|fault| bad_settings(format!("environment variable {variable}: {fault}")))?;
+        let origin = SettingOrigin::Variable(variable);
+        values.insert(known.key, SetValue { value, origin });
+    }
+    Ok(values)
+}
+
+impl Settings {
+    /// Returns the value of a setting. `None` if it is not set.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&SetValue> {
+        self.variables.get(key).or_else(|| self.file.get(key))
+    }
+
+    /// Returns the text of a setting. `None` if it is not set.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        text_of(self.get(key)?)
+    }
+
+    /// Returns the number of a setting. `None` if it is not set.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<u64> {
+        match &self.get(key)?.value {
+            SettingValue::Number(number) => Some(*number),
+            SettingValue::Text(_) => None,
+        }
+    }
+
+    /// Returns the number of a setting, or the usual one if it is not set; 0 for a setting that has neither.
+    #[must_use]
+    pub fn number_or_usual(&self, key: &str) -> u64 {
+        let usual = || {
+            let known = SETTINGS.iter().find(|known| known.key == key)?;
+            known.usual?.parse().ok()
+        };
+        self.number(key).or_else(usual).unwrap_or_default()
+    }
+
+    /// Returns the usual search for context. `None` if it is not set.
+    #[must_use]
+    pub fn context_mode(&self) -> Option<ContextMode> {
+        match self.text("context")? {
+            "auto" => Some(ContextMode::Auto),
+            _ => Some(ContextMode::Named),
+        }
+    }
+
+    /// Returns the default check command. `None` if there is none, or it is switched off.
+    #[must_use]
+    pub fn check_command(&self) -> Option<&str> {
+        self.text("check").filter(|command| !command.trim().is_empty())
+    }
+
+    /// Returns the provider for a task that names none. `None` if the user has chosen none.
+    #[must_use]
+    pub fn default_provider(&self) -> Option<DefaultProvider> {
+        let chosen = self.get("provider")?;
+        let provider = text_of(chosen)?;
+        Some(DefaultProvider {
+            provider: provider.to_owned(),
+            model: self.model_of(provider).map(str::to_owned),
+            origin: chosen.origin.to_string(),
+        })
+    }
+
+    /// Returns the model that the settings name for a provider. `None` if its profile decides.
+    ///
+    /// A model belongs to the default provider: another provider does not have it, and would refuse every task.
+    fn model_of(&self, provider: &str) -> Option<&str> {
+        let names = |values: &SetValues| {
+            values
+                .get("provider")
+                .and_then(text_of)
+                .map(|name| name == provider)
+        };
+        let is_default = names(&self.variables).or_else(|| names(&self.file));
+        let from_variable = self.variables.get("model").filter(|_| is_default.unwrap_or(true));
+        // A model in the file is meant for the provider in the file, also while a variable names another one.
+        let from_file = self.file.get("model").filter(|_| names(&self.file) == Some(true));
+        from_variable.or(from_file).and_then(text_of)
+    }
+
+    /// Completes a choice: the provider and the model that the call leaves out, and time limits.
+    ///
+    /// # Errors
+    /// If the call names no provider and the user has chosen none. Nothing else chooses one.
+    pub fn complete_choice(
+        &self,
+        environment: &Environment,
+        named: Option<&str>,
+        mut choice: ProviderChoice,
+    ) -> Result<ProviderChoice, EffectError> {
+        let provider = named
+            .or_else(|| self.text("provider"))
+            .ok_or_else(missing_provider)?;
+        choice.provider = ProviderKind::from(provider);
+        let over = &mut choice.overrides;
+        if over.model.is_none() && matches!(choice.provider, ProviderKind::Profile(_)) {
+            // The provider's own variable says more than a file that it is meant to override.
+            let own = env_names(provider).model;
+            let is_own_set = own.iter().any(|name| environment.get(name).is_some());
+            let is_from_variable = self.variables.contains_key("model");
+            over.model = self
+                .model_of(provider)
+                .filter(|_| is_from_variable || !is_own_set)
+                .map(str::to_owned);
+        }
+        over.timeout_seconds = over.timeout_seconds.or(self.number("timeout"));
+        let timeouts = &mut over.timeouts;
+        timeouts.connect_seconds = timeouts.connect_seconds.or(self.number("connect_timeout"));
+        timeouts.first_byte_seconds = timeouts.first_byte_seconds.or(self.number("first_byte_timeout"));
+        timeouts.idle_seconds = timeouts.idle_seconds.or(self.number("idle_timeout"));
+        timeouts.total_seconds = timeouts.total_seconds.or(self.number("total_timeout"));
+        Ok(choice)
+    }
+}
+
+fn text_of(set: &SetValue) -> Option<&str> {
+    match &set.value {
+        SettingValue::Text(text) => Some(text),
+        SettingValue::Number(_) => None,
+    }
+}
+
+/// Makes the error of a task without a provider.
+fn missing_provider() -> EffectError {
+    EffectError::new(
+        Cause::Usage,
+        "missing-provider",
+        "no provider is named, and none is set as the default",
+    )
+    .suggest_steps([
+        NextStep::NameProvider,
+        NextStep::SetDefaultProvider { provider: None },
+    ])
+}
+
+#[cfg(test)]
+mod tests;

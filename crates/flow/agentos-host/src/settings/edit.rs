@@ -1,0 +1,142 @@
+//! Changes of the settings file.
+//!
+//! Owns: setting and removing a value, with every other line and comment kept as it is. Never: writes a file that could not be
+//! read back, or one that contains a mistake already.
+
+use std::ops::Range;
+use std::path::Path;
+
+use agentos_credentials::replace_own_file;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use toml::de::DeTable;
+
+use super::{DefaultProvider, SettingValue, Settings, bad_settings, file, known_setting};
+use crate::host::Host;
+use crate::repository;
+use crate::tools::Tools;
+
+impl Host {
+    /// Sets a value in the settings file, which is created if it is missing.
+    ///
+    /// # Errors
+    /// If there is no such setting or provider, the value is wrong, or the file cannot be read or written.
+    pub fn set_setting(&self, key: &str, text: &str) -> Result<(), EffectError> {
+        let known = known_setting(key)?;
+        let value = known.check_text(text).map_err(bad_settings)?;
+        if known.key == "provider" {
+            self.require_provider(text)?;
+        }
+        self.edit_settings(|written| set_value(written, key, &value))
+    }
+
+    /// Removes a value from the settings file. Returns false if it was not set there.
+    ///
+    /// # Errors
+    /// If there is no such setting, or the file cannot be read or written.
+    pub fn unset_setting(&self, key: &str) -> Result<bool, EffectError> {
+        let known = known_setting(key)?;
+        let is_set = file::read_values(self.environment())?.contains_key(known.key);
+        if is_set {
+            self.edit_settings(|written| remove_value(written, key))?;
+        }
+        Ok(is_set)
+    }
+
+    /// Makes a provider the default of tasks that name none. Without a model, the model of another default provider is
+    /// removed, because this one does not have it.
+    ///
+    /// # Errors
+    /// As [`Host::set_setting`].
+    pub fn use_provider(&self, provider: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
+        self.require_provider(provider)?;
+        let model = model
+            .map(|model| known_setting("model")?.check_text(model).map_err(bad_settings))
+            .transpose()?;
+        let before = file::read_values(self.environment())?;
+        let name = SettingValue::Text(provider.to_owned());
+        let is_same = before.get("provider").is_some_and(|set| set.value == name);
+        self.edit_settings(|written| {
+            let written = set_value(written, "provider", &name);
+            match &model {
+                Some(model) => set_value(&written, "model", model),
+                None if is_same => written,
+                None => remove_value(&written, "model"),
+            }
+        })?;
+        // Read from the file alone: a variable may name another provider, which does not change what was stored.
+        let stored = Settings {
+            file: file::read_values(self.environment())?,
+            ..Settings::default()
+        };
+        stored
+            .default_provider()
+            .ok_or_else(|| bad_settings("the settings file changed while it was written"))
+    }
+
+    /// Refuses the name of a provider that is not known here.
+    fn require_provider(&self, provider: &str) -> Result<(), EffectError> {
+        // Outside of a repository, the user's own profiles and the built-in ones are known.
+        let repo = repository::open(self).ok();
+        Tools::read(self, repo.as_ref().and_then(|repo| repo.work_dir()))?.require_known(provider)
+    }
+
+    fn edit_settings(&self, edit: impl FnOnce(&str) -> String) -> Result<(), EffectError> {
+        let path = self.settings_path()?;
+        let written = file::read_text(self.environment(), &path)?.unwrap_or_default();
+        let name = self.environment().shorten_below_home(&path);
+        // A file with a mistake is not edited: a value could land in a part that means something else.
+        file::parse_values(&name, &written)?;
+        let edited = edit(&written);
+        file::parse_values(&name, &edited)?;
+        let target = resolve_link(&path);
+        replace_own_file(&target, &edited)
+            .map_err(|error| EffectError::from_error(Cause::Usage, "settings-not-written", &error))
+    }
+}
+
+/// Returns the file to which a link leads, so that a link to a user's collected settings stays one.
+fn resolve_link(path: &Path) -> std::path::PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns the text with a value set: in its place, or on a new last line. Settings files have no tables, so a last line is
+/// always at the top level.
+pub(super) fn set_value(text: &str, key: &str, value: &SettingValue) -> String {
+    let spelled = match value {
+        SettingValue::Text(text) => toml::Value::String(text.clone()).to_string(),
+        SettingValue::Number(number) => number.to_string(),
+    };
+    let mut out = text.to_owned();
+    if let Some((_, old)) = find_spans(text, key) {
+        out.replace_range(old, &spelled);
+        return out;
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&format!("{key} = {spelled}\n"));
+    out
+}
+
+/// Returns the text without the lines of a value.
+pub(super) fn remove_value(text: &str, key: &str) -> String {
+    let Some((name, value)) = find_spans(text, key) else {
+        return text.to_owned();
+    };
+    let before = text.get(..name.start).unwrap_or_default();
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let after = text.get(value.end..).unwrap_or_default();
+    let end = after.find('\n').map_or(text.len(), |at| value.end + at + 1);
+    let mut out = text.to_owned();
+    out.replace_range(begin..end, "");
+    out
+}
+
+/// Finds the bytes of a key and of its value. `None` if the key is not set.
+fn find_spans(text: &str, key: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let table = DeTable::parse(text).ok()?;
+    let mut entries = table.get_ref().iter();
+    let (name, value) = entries.find(|(name, _)| name.get_ref().as_ref() == key)?;
+    Some((name.span(), value.span()))
+}
