@@ -207,8 +207,12 @@ impl RunReplayer<'_> {
             }
             RecordKind::Landing => self.derive_landing(record, known, progress)?,
             RecordKind::Check => {
-                let passed = self.body_of(record)?.get("passed").and_then(Value::as_bool);
-                if let Some(tool) = &mut known.tool {
+                let body = self.body_of(record)?;
+                let passed = body.get("passed").and_then(Value::as_bool);
+                // A check of the base proves nothing about a change.
+                if text_at(&body, "/diff_sha256").is_some()
+                    && let Some(tool) = &mut known.tool
+                {
                     tool.checked = passed == Some(true);
                 }
             }

@@ -435,17 +435,31 @@ pub enum Answer {
     Nobody,
 }
 
-/// Runs the user's check on a candidate, away from the repository.
+/// Runs the user's check, away from the repository.
 pub trait Check {
-    /// Makes the change on a copy of the target's commit, runs the user's command there, and returns how it ended. The
-    /// command's output goes to `progress` as it arrives.
+    /// Makes the change on a copy of the target's commit, runs the user's command there, and returns how it ended. Without a
+    /// change, the command runs on the commit as it is. The command's output goes to `progress` as it arrives.
     fn check<'a>(
         &'a self,
         target: &'a TargetInfo,
-        change: &'a Change,
+        change: Option<&'a Change>,
         attempt: u32,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<Tried, EffectError>>;
+
+    /// Returns what is known of the command on a commit without a change. `None` if it never ran there.
+    fn recall_base(&self, base_commit: &str) -> Option<BaseCheck>;
+}
+
+/// The result of the user's check on a commit without a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseCheck {
+    /// Success, in this run or an earlier one.
+    Passed,
+    /// Failure in an earlier run. The machine may have changed since.
+    FailedBefore,
+    /// Failure in this run.
+    Failed(Box<Tried>),
 }
 
 /// The time of day, and timers.

@@ -125,7 +125,8 @@ pub struct CheckBody<'a> {
     pub attempt: u32,
     pub command: &'a str,
     pub base_commit: &'a str,
-    pub diff_sha256: &'a str,
+    /// The change. `None` if the command ran on the base commit as it is.
+    pub diff_sha256: Option<&'a str>,
     pub passed: bool,
     /// The exit code. `None` if the command was killed at its time limit.
     pub code: Option<u8>,

@@ -13,7 +13,7 @@
 //! | call the tool; the user can stop it | `answer` | – |
 //! | measure again and compare | none | a tool that wrote into the repository would pass for one that only proposed |
 //! | judge: place the answer without landing it | `tool_result` | the tool's own word would decide whether its answer is good |
-//! | run the user's check on a copy, if the run has one | `check` | a change that breaks the build would land |
+//! | run the user's check on a copy, if the run has one; after a failure on the base as well | `check` | a change that breaks the build would land, and a broken build would count as the tool's fault |
 //! | [`settle`] | see there | – |
 //!
 //! A call whose measurements differ, whose tool failed, or whose answer is cut off ends the run. An answer that does not
@@ -40,7 +40,7 @@ use crate::settle::{
 };
 use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
-use crate::{Cause, Outcome, OutcomeKind};
+use crate::{Cause, Outcome, OutcomeKind, Tried};
 
 pub use crate::request::{TaskRequest, was_interrupted};
 
@@ -243,7 +243,7 @@ pub async fn run(
                 Ok(proposed) => proposed,
                 Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
             };
-        let conclusion = conclude_answer(
+        let concluded = conclude_answer(
             effects,
             request,
             &proposed,
@@ -252,7 +252,7 @@ pub async fn run(
             progress,
             cancel,
         );
-        let mut outcome = conclusion.await;
+        let (mut outcome, red_base) = concluded.await;
         outcome.attempts = attempt;
         // One attempt without a price makes the sum unknown: a smaller number would look like the whole cost.
         cost = match (cost, proposed.result.cost_micro_usd) {
@@ -269,7 +269,8 @@ pub async fn run(
             let run = request.run.to_string();
             outcome.next.push(NextStep::LandRecorded { run });
         }
-        let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
+        let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed)
+            && outcome.code.as_deref() != Some(checking::CHECK_UNRUNNABLE);
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
         // that denies it, would refuse the next answer as well.
         let again = attempt < request.attempts
@@ -283,14 +284,15 @@ pub async fn run(
             return outcome;
         }
         feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
-            Some(tried) => Some(checking::write_feedback(tried)),
+            Some(tried) => Some(checking::write_feedback(tried, red_base.as_ref())),
             None => outcome.report.as_ref().map(LandingReport::feedback),
         };
         attempt += 1;
     }
 }
 
-/// Takes one answer to its end: runs the user's check if the run has one, then lands it.
+/// Takes one answer to its end: runs the user's check if the run has one, then lands it. Returns the
+/// failure on the base too, if the check fails there as well.
 async fn conclude_answer(
     effects: &mut RunEffects<'_>,
     request: &TaskRequest<'_>,
@@ -299,9 +301,9 @@ async fn conclude_answer(
     attempt: u32,
     progress: &dyn ProgressSink,
     cancel: &mut CancelSignal<'_>,
-) -> Outcome {
+) -> (Outcome, Option<Tried>) {
     if let Some(outcome) = find_unusable(request, proposed) {
-        return close(effects, outcome);
+        return (close(effects, outcome), None);
     }
     let mut moved = None;
     let mut trial = 1;
@@ -311,16 +313,15 @@ async fn conclude_answer(
         let proof =
             match checking::check_candidate(effects, request, candidate, attempt, progress, cancel).await {
                 Ok(proof) => proof,
-                Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+                Err(error) => return (close(effects, Outcome::from_effect(request.run, &error)), None),
             };
-        let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
-        if let Some(failed) = tried.as_ref().filter(|tried| !tried.passed) {
-            let outcome = close(effects, checking::refuse_failed(request, failed));
-            return Outcome {
-                check: tried,
-                ..outcome
-            };
+        if let Some(failed) = proof.as_ref().filter(|proof| !proof.tried.passed) {
+            let refused = checking::refuse_failed(request, &failed.tried, failed.base.as_ref());
+            let outcome = close(effects, refused);
+            let (tried, base) = proof.map_or((None, None), |proof| (Some(proof.tried), proof.base));
+            return (with_check(outcome, tried), base);
         }
+        let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
         let tool = ToolFacts {
             context_bytes: proposed.context.count_bytes(),
             checked: tried.is_some(),
@@ -333,25 +334,23 @@ async fn conclude_answer(
         let outcome = settle(effects, &proposal, begun, cancel).await;
         let is_stale = outcome.code.as_deref() == Some(CHECK_STALE);
         if !is_stale || trial == checking::MAX_TRIALS {
-            return Outcome {
-                check: tried,
-                ..outcome
-            };
+            return (with_check(outcome, tried), None);
         }
         // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
         // Asking the tool again would cost a call for an answer that is probably still right.
         moved = match checking::place_again(effects, &proposal) {
             Ok(Some(candidate)) => Some(candidate),
             Ok(None) => {
-                return Outcome {
-                    check: tried,
-                    ..outcome
-                };
+                return (with_check(outcome, tried), None);
             }
-            Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+            Err(error) => return (close(effects, Outcome::from_effect(request.run, &error)), None),
         };
         trial += 1;
     }
+}
+
+fn with_check(outcome: Outcome, check: Option<Tried>) -> Outcome {
+    Outcome { check, ..outcome }
 }
 
 /// Returns the facts for policy about this attempt.

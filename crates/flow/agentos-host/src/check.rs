@@ -3,14 +3,18 @@
 //! Owns: the files that the command may see, and the change as files. Never: lands anything, or runs the command where the
 //! kernel does not confine it.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use agentos_api::{Activity, NextStep, RunLimit, RunOption};
-use agentos_engine::ports::{Check, EffectError, TargetInfo};
+use agentos_api::{Activity, NextStep, Notice, RunLimit, RunOption};
+use agentos_engine::ports::{BaseCheck, Check, EffectError, TargetInfo};
 use agentos_engine::{Cause, Tried};
+use agentos_evidence::RecordKind;
 use agentos_landing::{Change, FileMode};
 use agentos_programs::{CandidateFile, Trial, TrialResult};
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
+use serde::Deserialize;
 
 use crate::host::Host;
 use crate::options::{CheckOptions, ProgramOptions};
@@ -27,6 +31,8 @@ pub struct Checker {
     host: Host,
     /// Activity of the tool, which goes on after a check that fails.
     tool_activity: Activity,
+    /// Results on commits without a change, by commit.
+    on_base: Mutex<BTreeMap<String, BaseCheck>>,
 }
 
 impl Checker {
@@ -83,7 +89,18 @@ impl Checker {
             run: run.to_owned(),
             host: host.clone(),
             tool_activity: tool.activity(),
+            on_base: Mutex::new(recall_base_checks(session, command)?),
         }))
+    }
+
+    /// Notifies a person if the command failed on the run's commit before, without any change. The run goes on: making the check
+    /// pass may be its task.
+    pub fn announce_red_base(&self, base_commit: &str) {
+        if self.recall_base(base_commit) == Some(BaseCheck::FailedBefore) {
+            let short = base_commit.get(..10).unwrap_or(base_commit);
+            let message = format!("`{}` failed on {short} before, without a change", self.command);
+            self.host.notify(Notice::new("check-failed-before", message));
+        }
     }
 
     fn to_tried(&self, verdict: TrialResult) -> Tried {
@@ -103,21 +120,30 @@ impl Check for Checker {
     fn check<'a>(
         &'a self,
         target: &'a TargetInfo,
-        change: &'a Change,
+        change: Option<&'a Change>,
         attempt: u32,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<Tried, EffectError>> {
-        let name = format!("{}.{attempt}.check", self.run);
+        let what = if change.is_some() { "check" } else { "base" };
+        let name = format!("{}.{attempt}.{what}", self.run);
         let copies = Box::new(self.copies.for_target(target));
         Box::pin(async move {
             self.host.observer().on_activity(Activity::RunningCheck);
             let verdict = self
                 .trial
-                .run(&name, copies, to_candidate_files(change), progress)
+                .run(
+                    &name,
+                    copies,
+                    change.map(to_candidate_files).unwrap_or_default(),
+                    progress,
+                )
                 .await;
             let tried = verdict
                 .map(|verdict| self.to_tried(verdict))
                 .map_err(|error| to_check_error(&error))?;
+            if change.is_none() {
+                self.remember_base(target, &tried);
+            }
             if !tried.passed {
                 // The next attempt, if there is one, begins at once.
                 self.host.observer().on_activity(self.tool_activity);
@@ -125,6 +151,60 @@ impl Check for Checker {
             Ok(tried)
         })
     }
+
+    fn recall_base(&self, base_commit: &str) -> Option<BaseCheck> {
+        let known = self.on_base.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(base_commit).cloned()
+    }
+}
+
+impl Checker {
+    fn remember_base(&self, target: &TargetInfo, tried: &Tried) {
+        let result = if tried.passed {
+            BaseCheck::Passed
+        } else {
+            BaseCheck::Failed(Box::new(tried.clone()))
+        };
+        // Each entry is replaced as a whole, so a panic leaves none half written.
+        let mut known = self.on_base.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(target.base_commit.clone(), result);
+    }
+}
+
+/// Parts of a recorded check that say how the command ended on which commit.
+#[derive(Deserialize)]
+struct RecordedCheck {
+    command: String,
+    base_commit: String,
+    diff_sha256: Option<String>,
+    passed: bool,
+}
+
+/// Reads from the tape how earlier runs of a command ended on commits without a change; the last result of a commit counts.
+///
+/// # Errors
+/// If the tape cannot be read.
+fn recall_base_checks(session: &Session, command: &str) -> Result<BTreeMap<String, BaseCheck>, EffectError> {
+    let mut known = BTreeMap::new();
+    for record in session.reader().records()? {
+        let record = record?;
+        if record.kind != RecordKind::Check {
+            continue;
+        }
+        // A longer body is a blob. One with the result of a check is short, so nothing is lost.
+        let Ok(check) = serde_json::from_value::<RecordedCheck>(record.body) else {
+            continue;
+        };
+        if check.command == command && check.diff_sha256.is_none() {
+            let result = if check.passed {
+                BaseCheck::Passed
+            } else {
+                BaseCheck::FailedBefore
+            };
+            known.insert(check.base_commit, result);
+        }
+    }
+    Ok(known)
 }
 
 /// Returns the change as files, with the content after it at each of its paths.

@@ -100,6 +100,8 @@ pub struct StoryCheck {
     pub code: Option<u64>,
     /// Milliseconds from start to end.
     pub elapsed_ms: u64,
+    /// True if the command succeeds on the base without the change. `None` if that was not tried.
+    pub passes_without: Option<bool>,
 }
 
 /// A decision of the policy.

@@ -128,6 +128,11 @@ impl Session {
         &self.reader.0
     }
 
+    /// Returns the tape of every run, for reading.
+    pub fn reader(&self) -> &dyn RecordReader {
+        &self.reader
+    }
+
     /// Returns the repository with its target.
     pub fn port(&self) -> &RepositoryPort {
         &self.port

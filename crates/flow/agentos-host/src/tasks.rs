@@ -8,7 +8,7 @@ use std::path::Path;
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context_search::{self, ContextQuery};
-use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError};
+use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
 use agentos_policy::ToolFacts;
@@ -102,6 +102,10 @@ pub(crate) async fn run_task(
         session,
         run.as_str(),
     )?;
+    // A target that cannot be resolved ends the run below, on the record.
+    if let (Some(checker), Ok(target)) = (&checker, session.port().target()) {
+        checker.announce_red_base(&target.base_commit);
+    }
     let mut files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     if wants_context(spec, &tool)? {
         events.send_event(RunEvent::Began(Activity::SearchingContext));

@@ -211,10 +211,16 @@ fn describe_check(body: &Value) -> (&'static str, String) {
         .and_then(Value::as_str)
         .unwrap_or_default();
     let code = body.pointer("/code").and_then(Value::as_u64);
+    let is_base = body.pointer("/diff_sha256").is_none_or(Value::is_null);
+    let without = if is_base { " without the change" } else { "" };
     match (body.pointer("/passed").and_then(Value::as_bool), code) {
+        (Some(true), _) if is_base => (style::DIM, format!("`{command}` passes without the change")),
         (Some(true), _) => (style::GOOD, format!("the change passes `{command}`")),
-        (_, Some(code)) => (style::BAD, format!("`{command}` ended with exit code {code}")),
-        (_, None) => (style::BAD, format!("`{command}` did not finish in time")),
+        (_, Some(code)) => (
+            style::BAD,
+            format!("`{command}` ended with exit code {code}{without}"),
+        ),
+        (_, None) => (style::BAD, format!("`{command}` did not finish in time{without}")),
     }
 }
 

@@ -156,11 +156,15 @@ fn describe_file(file: &StoryFile) -> String {
 fn describe_check(check: &StoryCheck) -> String {
     let command = escape::line(&check.command);
     let time = format_seconds(check.elapsed_ms);
+    let without = match check.passes_without {
+        Some(false) => "; it fails without the change as well",
+        Some(true) | None => "",
+    };
     match (check.passed, check.code) {
         (true, _) => format!("{} `{command}`, {time}", paint(style::GOOD, "passed")),
         (false, Some(code)) => {
             let failed = paint(style::BAD, "failed");
-            format!("{failed} `{command}` with exit code {code}, {time}")
+            format!("{failed} `{command}` with exit code {code}, {time}{without}")
         }
         (false, None) => format!(
             "{} `{command}` did not end in {time}",

@@ -70,7 +70,9 @@ fn a_change_that_fails_is_told_to_the_tool_and_the_next_one_lands() {
     assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
     let told = String::from_utf8(server.requests()[1].body.clone()).unwrap();
     assert!(
-        told.contains("it ended with exit code 3") && told.contains("the sum is wrong"),
+        told.contains("it ended with exit code 3")
+            && told.contains("the sum is wrong")
+            && told.contains("Without your change it fails as well"),
         "{told}"
     );
 
@@ -81,9 +83,12 @@ fn a_change_that_fails_is_told_to_the_tool_and_the_next_one_lands() {
         .filter_map(|line| line.split_once("check ").map(|(_, words)| words.trim()))
         .filter(|words| words.contains("grep"))
         .collect();
-    assert_eq!(checks.len(), 2, "{shown}");
+    // The second is the base, on which the command failed as well.
+    assert_eq!(checks.len(), 3, "{shown}");
     assert!(
-        checks[0].contains("ended with exit code 3") && checks[1].contains("the change passes"),
+        checks[0].ends_with("ended with exit code 3")
+            && checks[1].ends_with("ended with exit code 3 without the change")
+            && checks[2].contains("the change passes"),
         "{shown}"
     );
     let replayed = run_in(&repo, &["evidence", "replay"]);
@@ -110,7 +115,7 @@ fn a_change_that_never_passes_does_not_land() {
     exit: 6
     --- stdout
     --- stderr
-    refused [check-failed] the change does not pass `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }`: it ended with exit code 3
+    refused [check-failed] the change does not pass `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }`: it ended with exit code 3; it fails in the same way without the change
       failed `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` [DURATION]
         | the sum is wrong
       next: `agentos show` shows the run; allow more attempts with `--attempts N`, or say in the task what the check wants
@@ -194,4 +199,44 @@ fn a_check_that_does_not_end_is_a_failure_that_says_so() {
             .contains("did not end in time"),
         "{report:#}"
     );
+}
+
+#[test]
+fn a_check_that_cannot_run_is_not_blamed_on_the_model() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[WRONG, RIGHT]));
+    let output = run(&repo, &server, &["--check", "no-such-program", "--json"]);
+    assert_eq!(output.code, Some(8), "{output}");
+    let report = output.json().unwrap();
+    assert_eq!(
+        (&report["code"], &report["attempts"]),
+        (&json!("check-not-run"), &json!(1))
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_result_on_the_base_is_remembered() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[WRONG]));
+    let checks = |check: &str| {
+        let output = run(&repo, &server, &["--check", check, "--attempts", "1"]);
+        assert_eq!(output.code, Some(6), "{output}");
+        let shown = run_in(&repo, &["evidence", "show"]).stdout;
+        let on_base = shown.contains("without the change\n") || shown.contains("passes without");
+        (
+            output.stderr.contains("failed on") && output.stderr.contains("before"),
+            on_base,
+        )
+    };
+    // A failure on the base is announced by the next run, and tried again; a success is not.
+    assert_eq!(checks(CHECK), (false, true));
+    assert_eq!(checks(CHECK), (true, true));
+    let passes_on_base = "! grep -q 'a [*] b.*' src/lib.rs || ! sed -n 5p src/lib.rs | grep -q '[*]'";
+    assert_eq!(checks(passes_on_base), (false, true));
+    assert_eq!(checks(passes_on_base), (false, false));
 }

@@ -1,16 +1,17 @@
 //! A checked change whose branch moves while the check runs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use agentos_evidence::SyncFile;
 use agentos_tool::{BoxFuture, EditFormat, NoProgress, TaskLimits, TokenPrices};
 use serde_json::Value;
 
 use super::*;
-use crate::ports::{Check, Durability, Evidence, RunPhase};
+use crate::ReplayAdapter;
+use crate::checking::CHECK_UNRUNNABLE;
+use crate::ports::{BaseCheck, Check, Durability, Evidence, RunPhase};
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, run_with_effects};
-use crate::{ReplayAdapter, Tried};
 
 /// A file that somebody else commits: one that the change leaves alone, and the one that it changes.
 const ELSEWHERE: (&str, &str) = ("b.txt", "more\n");
@@ -21,20 +22,20 @@ const IN_THE_WAY: (&str, &str) = ("a.txt", "three\n");
 struct Trial {
     /// What somebody else commits while it runs.
     meanwhile: Option<(&'static str, &'static str)>,
-    passes: bool,
+    code: u8,
 }
 
 const PASSES: Trial = Trial {
     meanwhile: None,
-    passes: true,
+    code: 0,
 };
 const PASSES_LATE: Trial = Trial {
     meanwhile: Some(ELSEWHERE),
-    passes: true,
+    code: 0,
 };
 const FAILS: Trial = Trial {
     meanwhile: None,
-    passes: false,
+    code: 1,
 };
 
 /// A check that goes as it was written down; its last trial is repeated.
@@ -43,16 +44,47 @@ struct ScriptedCheck<'a> {
     trials: &'a [Trial],
     /// The commits that the change was checked on.
     bases: RefCell<Vec<String>>,
+    /// The command's exit code without the change.
+    base_code: u8,
+    /// What earlier runs found on the base.
+    recalled: Option<BaseCheck>,
+    /// Runs of the command on the base.
+    base_checks: Cell<u32>,
+}
+
+impl<'a> ScriptedCheck<'a> {
+    fn new(repo: &'a TestRepository, trials: &'a [Trial]) -> Self {
+        Self {
+            repo,
+            trials,
+            bases: RefCell::default(),
+            base_code: 0,
+            recalled: None,
+            base_checks: Cell::new(0),
+        }
+    }
 }
 
 impl Check for ScriptedCheck<'_> {
     fn check<'a>(
         &'a self,
         target: &'a TargetInfo,
-        _change: &'a Change,
+        change: Option<&'a Change>,
         _attempt: u32,
         _progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<Tried, EffectError>> {
+        let tried = |code: u8| Tried {
+            command: "true".to_owned(),
+            passed: code == 0,
+            code: Some(code),
+            said: String::new(),
+            elapsed_ms: 1,
+            layers: Vec::new(),
+        };
+        if change.is_none() {
+            self.base_checks.set(self.base_checks.get() + 1);
+            return Box::pin(std::future::ready(Ok(tried(self.base_code))));
+        }
         let mut bases = self.bases.borrow_mut();
         let trial = self.trials.get(bases.len()).or(self.trials.last());
         let trial = trial.copied().unwrap_or(PASSES);
@@ -60,15 +92,11 @@ impl Check for ScriptedCheck<'_> {
         if let Some(file) = trial.meanwhile {
             self.repo.commit_files(&[file]);
         }
-        let tried = Tried {
-            command: "true".to_owned(),
-            passed: trial.passes,
-            code: Some(u8::from(!trial.passes)),
-            said: String::new(),
-            elapsed_ms: 1,
-            layers: Vec::new(),
-        };
-        Box::pin(std::future::ready(Ok(tried)))
+        Box::pin(std::future::ready(Ok(tried(trial.code))))
+    }
+
+    fn recall_base(&self, _base_commit: &str) -> Option<BaseCheck> {
+        self.recalled.clone()
     }
 }
 
@@ -110,18 +138,24 @@ fn run_checked(
     trials: &[Trial],
     before_next_trial: Option<(&'static str, &'static str)>,
 ) -> (Outcome, Vec<String>) {
-    let check = ScriptedCheck {
-        repo,
-        trials,
-        bases: RefCell::default(),
-    };
+    let check = ScriptedCheck::new(repo, trials);
+    let outcome = run_with_check(repo, &check, before_next_trial, 1);
+    (outcome, check.bases.take())
+}
+
+fn run_with_check(
+    repo: &TestRepository,
+    check: &ScriptedCheck<'_>,
+    before_next_trial: Option<(&'static str, &'static str)>,
+    attempts: u32,
+) -> Outcome {
     let adapter = ReplayAdapter::new(Some(DIFF.to_owned()));
     let mut tape = BusyTape {
         tape: TestTape::default(),
         repo,
         meanwhile: before_next_trial,
     };
-    let outcome = run_with_effects(repo, &mut tape, "run-1", async |effects, id, cancel| {
+    run_with_effects(repo, &mut tape, "run-1", async |effects, id, cancel| {
         let request = TaskRequest {
             run: id,
             adapter: &adapter,
@@ -135,15 +169,14 @@ fn run_checked(
                 max_output_tokens: None,
             },
             partial: false,
-            attempts: 1,
+            attempts,
             price: TokenPrices::default(),
             mock: None,
-            answers_once: true,
-            check: Some(&check),
+            answers_once: false,
+            check: Some(check),
         };
         run(effects, &request, "x", &NoProgress, cancel).await
-    });
-    (outcome, check.bases.take())
+    })
 }
 
 /// One course of events and where it must end.
@@ -190,7 +223,7 @@ const COURSES: [Course; 6] = [
         what: "the change has no place on the new commit",
         trials: &[Trial {
             meanwhile: Some(IN_THE_WAY),
-            passes: true,
+            code: 0,
         }],
         before_next_trial: None,
         kind: OutcomeKind::Refused,
@@ -249,5 +282,124 @@ fn a_change_lands_only_on_the_commit_that_it_was_checked_on() {
             .iter()
             .any(|trial| trial.meanwhile == Some(ELSEWHERE));
         assert_eq!(repo.text("b.txt").is_some(), was_elsewhere, "{what}");
+    }
+}
+
+#[test]
+fn a_check_that_fails_without_the_change_as_well_is_not_the_tools_fault() {
+    let tried = |said: &str| {
+        Box::new(Tried {
+            command: "true".to_owned(),
+            passed: false,
+            code: Some(1),
+            said: said.to_owned(),
+            elapsed_ms: 1,
+            layers: Vec::new(),
+        })
+    };
+    // What is known of the base, the command's exit codes there and with the change, and then: the code, the words, the calls
+    // of the tool, the checks of the base.
+    let cases = [
+        ("it passes on the base", None, 0, 1, "check-failed", "", 2, 2),
+        (
+            "it is known to pass",
+            Some(BaseCheck::Passed),
+            0,
+            1,
+            "check-failed",
+            "",
+            2,
+            0,
+        ),
+        (
+            "it fails there in the same way",
+            None,
+            1,
+            1,
+            "check-failed",
+            "in the same way",
+            2,
+            2,
+        ),
+        (
+            "it failed there before, and passes now",
+            Some(BaseCheck::FailedBefore),
+            0,
+            1,
+            "check-failed",
+            "",
+            2,
+            2,
+        ),
+        (
+            "it failed in another way",
+            Some(BaseCheck::Failed(tried("other"))),
+            1,
+            1,
+            "check-failed",
+            "in another way",
+            2,
+            0,
+        ),
+        (
+            "it fails there with another code",
+            None,
+            127,
+            1,
+            "check-failed",
+            "in another way",
+            2,
+            2,
+        ),
+        (
+            "it is not found there either",
+            None,
+            127,
+            127,
+            CHECK_UNRUNNABLE,
+            "cannot be run",
+            1,
+            1,
+        ),
+        (
+            "it cannot be executed there either",
+            Some(BaseCheck::FailedBefore),
+            126,
+            126,
+            CHECK_UNRUNNABLE,
+            "cannot be run",
+            1,
+            1,
+        ),
+        (
+            "it is only not found with the change",
+            None,
+            0,
+            127,
+            "check-failed",
+            "",
+            2,
+            2,
+        ),
+    ];
+    for (what, recalled, base_code, change_code, code, words, calls, base_checks) in cases {
+        let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+        let trials = [Trial {
+            code: change_code,
+            ..FAILS
+        }];
+        let check = ScriptedCheck {
+            base_code,
+            recalled,
+            ..ScriptedCheck::new(&repo, &trials)
+        };
+        let outcome = run_with_check(&repo, &check, None, 2);
+        let ending = (outcome.code.as_deref(), outcome.attempts);
+        assert_eq!(ending, (Some(code), calls), "{what}: {}", outcome.message);
+        assert!(outcome.message.contains(words), "{what}: {}", outcome.message);
+        let is_said = outcome.message.contains("without the change");
+        assert_eq!(is_said, !words.is_empty(), "{what}: {}", outcome.message);
+        assert_eq!(check.base_checks.get(), base_checks, "{what}");
+        assert!(outcome.check.is_some_and(|tried| !tried.passed), "{what}");
     }
 }

@@ -136,12 +136,19 @@ impl StoryReader {
                     .map(|report| read_files(&report, &diff))
                     .unwrap_or_default();
             }
+            RecordKind::Check if text_at(body, "/diff_sha256").is_none() => {
+                // The check of the base follows the one that failed.
+                if let Some(check) = &mut attempt.check {
+                    check.passes_without = body.pointer("/passed").and_then(Value::as_bool);
+                }
+            }
             RecordKind::Check => {
                 attempt.check = Some(StoryCheck {
                     command: text_at(body, "/command").unwrap_or_default(),
                     passed: body.pointer("/passed").and_then(Value::as_bool) == Some(true),
                     code: number_at(body, "/code"),
                     elapsed_ms: number_at(body, "/elapsed_ms").unwrap_or(0),
+                    passes_without: None,
                 });
             }
             RecordKind::Task
