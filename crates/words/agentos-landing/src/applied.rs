@@ -28,8 +28,9 @@
 //!
 //! 3. There is one such place, or one at the stated new line.
 //! 4. A hunk that only removes lines is at its stated new line. Or its context is in the file once, and the run
-//!    reaches a border of the file, or the context above or below alone is in the file once as well. Else its lines may
-//!    have stood at another place.
+//!    reaches a border of the file; or the context above or below alone is in the file once as well, and the removed
+//!    lines are nowhere in it. Else its lines may have stood at another place. A hunk that inserts blank lines alone
+//!    is at its stated new line.
 //! 5. No two hunks of a file claim the same lines ([`contested`]).
 //!
 //! Where the bytes of the result are known, they decide instead: `merge` compares with the content that the tool saw,
@@ -39,9 +40,9 @@ use std::collections::HashSet;
 
 use crate::Refusal;
 use crate::budget::WorkBudget;
-use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
+use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates, has_run};
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
-use crate::splice::transport_blanks;
+use crate::splice::AddedText;
 use crate::text::{LineEnding, TextLine, trim};
 
 /// Outcome of the search for the result of a hunk.
@@ -101,6 +102,13 @@ impl<'h, 'a> PostImage<'h, 'a> {
         }
     }
 
+    /// Returns true if the hunk does more than to insert blank lines, which are next to anything.
+    fn says_more(&self, one: &SoughtHunk<'_, '_>) -> bool {
+        let adds = |line: &&HunkLine<'_>| line.mark == LineMark::Add && !trim(&line.text).is_empty();
+        let removes = |line: &&HunkLine<'_>| line.mark == LineMark::Remove;
+        self.new.iter().copied().any(|line| adds(&line)) || one.old.iter().copied().any(|line| removes(&line))
+    }
+
     /// Returns true if both edges hold for the post-image at this line.
     fn edges_hold(&self, lines: &[TextLine<'_>], start: usize) -> bool {
         let end = start + self.new.len();
@@ -125,22 +133,15 @@ impl<'h, 'a> PostImage<'h, 'a> {
         let here = lines
             .get(place.start..place.start + self.new.len())
             .unwrap_or_default();
-        let tail = transport_blanks(&self.new, here);
         let added: Vec<&HunkLine<'_>> = self
             .new
             .iter()
             .copied()
             .filter(|line| line.mark == LineMark::Add)
             .collect();
-        let shifts = place.shift.applies_to(&added);
+        let rule = AddedText::derive(lines, place.start, &self.new, &place.shift, &added);
         self.new.iter().zip(here).all(|(line, here)| {
-            let text: &[u8] = &line.text;
-            let shifted = match shifts {
-                true => place.shift.apply_to(text),
-                false => Some(text.to_vec()),
-            };
-            let is_same = |text: Vec<u8>| text.strip_suffix(tail).unwrap_or(&text) == here.text;
-            line.mark != LineMark::Add || shifted.is_some_and(is_same)
+            line.mark != LineMark::Add || rule.text_of(&line.text).is_ok_and(|text| *text == *here.text)
         })
     }
 }
@@ -250,7 +251,7 @@ pub(crate) fn find_applied(
         (None, _, []) => return Ok(AppliedState::Absent),
         (None, _, [first, ..]) => return Ok(AppliedState::Unproven(*first)),
     };
-    let proven = stated.is_some() || is_pinned(target, one, &image, budget)?;
+    let proven = stated.is_some() || (image.says_more(one) && is_pinned(target, one, &image, budget)?);
     Ok(match proven {
         true => AppliedState::Proven(chosen),
         false => AppliedState::Unproven(chosen),
@@ -275,6 +276,13 @@ fn is_pinned(
     let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
     if adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile {
         return Ok(true);
+    }
+    // Lines that are still in the file may be the ones that the hunk removes, at another place.
+    for run in one.old.chunk_by(|a, b| a.mark == b.mark) {
+        let removed = run.first().is_some_and(|line| line.mark == LineMark::Remove);
+        if removed && has_run(target, run, budget)? {
+            return Ok(false);
+        }
     }
     let above = one.old.get(..one.lead).unwrap_or_default();
     let below = one
@@ -313,9 +321,10 @@ pub(crate) fn judge_placed(
     } else {
         find_inserted(lines, one, &image.new, place)
     };
+    let says = image.says_more(one);
     Ok(match start {
         None => AppliedState::Absent,
-        Some(start) if image.edges_hold(lines, start) => AppliedState::Proven(start),
+        Some(start) if says && image.edges_hold(lines, start) => AppliedState::Proven(start),
         Some(start) => AppliedState::Unproven(start),
     })
 }

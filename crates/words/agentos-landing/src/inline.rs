@@ -145,10 +145,16 @@ fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) ->
     ) else {
         return false;
     };
+    let begins_line = |at: usize| {
+        at.checked_sub(1)
+            .is_none_or(|above| text.as_bytes().get(above) == Some(&b'\n'))
+    };
     replace.len() > search.len()
         && replace.match_indices(search).any(|(inside, _)| {
             let from = at.checked_sub(inside);
             from.and_then(|from| text.get(from..from + replace.len())) == Some(replace)
+                // The line end above an empty line is none of the lines that the edit adds.
+                && from.is_some_and(|from| !begins_line(at) || begins_line(from))
         })
 }
 

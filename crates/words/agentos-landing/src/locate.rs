@@ -60,7 +60,7 @@ mod suggest;
 
 use crate::budget::WorkBudget;
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{TextLine, split_lines};
+use crate::text::{TextLine, split_lines, trim};
 use crate::{Refusal, Rung};
 
 use heading::SectionEnds;
@@ -136,6 +136,8 @@ pub(crate) enum PlaceMiss {
     AlreadyApplied(usize),
     /// The line that ended the hunk may belong to it: the file has the same line below the hunk's place.
     MayGoOn(usize),
+    /// A line of context next to added lines at the edge of the hunk is missing from it.
+    LostContext(usize),
 }
 
 /// Hunk, prepared for the search.
@@ -258,9 +260,14 @@ fn place_as_stated(
         });
     }
     // If no hunk has old lines, nothing in the file confirms any of the numbers.
-    let proven = target.lines.is_empty() || sought.iter().any(|one| !one.old.is_empty());
+    let proven = target.lines.is_empty() || sought.iter().any(says_place);
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
     Ok((proven && order::are_disjoint(sought, &starts)).then_some(places))
+}
+
+/// Returns true if the hunk has an old line with text. Blank lines are everywhere, so they confirm no number.
+pub(crate) fn says_place(one: &SoughtHunk<'_, '_>) -> bool {
+    one.old.iter().any(|line| !trim(&line.text).is_empty())
 }
 
 fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
@@ -307,6 +314,18 @@ pub(crate) fn find_candidates(
         }
     }
     Ok(Vec::new())
+}
+
+/// Returns true if these lines, one after the other, are in the file exactly.
+pub(crate) fn has_run(
+    target: &mut TargetFile<'_>,
+    run: &[&HunkLine<'_>],
+    budget: &mut WorkBudget,
+) -> Result<bool, Refusal> {
+    let starts = target
+        .index
+        .find_runs(MatchLevel::Exact, &target.lines, run, budget)?;
+    Ok(!starts.is_empty())
 }
 
 /// Returns the place of an insertion without context. It has one only in an empty file, or at a stated end of the

@@ -10,7 +10,7 @@ use crate::locate::{
     suggest_places,
 };
 use crate::parse::{EditBody, Hunk, HunkLine, new_repair};
-use crate::splice::{LineSplice, hunk_splices};
+use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
 use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
@@ -80,11 +80,9 @@ pub(crate) fn place_hunks(
                         complete = false;
                         show_miss(target, one, &mut report, &MissExplanation::unproven(start));
                     }
-                    // An added line cannot be converted to the file's indentation or typography, so the hunk cannot land. It is
-                    // reported like a hunk whose old lines are missing.
-                    (Err(_), _) => {
+                    (Err(UncertainBlanks), _) => {
                         complete = false;
-                        report_miss(target, one, &mut report, PlaceMiss::Nowhere, budget)?;
+                        show_miss(target, one, &mut report, &MissExplanation::uncertain(place.start));
                     }
                 }
             }
@@ -253,6 +251,10 @@ fn report_miss(
                 vec![start],
             )
         }),
+        PlaceMiss::LostContext(start) => Ok(MissExplanation::ambiguous(
+            "the hunk begins or ends with added lines, and a line next to them seems to be missing from it",
+            vec![start],
+        )),
         PlaceMiss::MayGoOn(start) => Ok(MissExplanation::ambiguous(
             "the line that ends this hunk is also in the file right below it, so it may belong to the hunk",
             vec![start],
@@ -326,6 +328,18 @@ impl MissExplanation {
             message,
             hint: MORE_AROUND,
             starts,
+        }
+    }
+
+    /// Explains that the bytes of an added line are not certain. The code is that of a hunk without a place, so that
+    /// other readings of the answer are tried.
+    fn uncertain(start: usize) -> Self {
+        Self {
+            code: RefusalCode::DoesNotApply,
+            message: "the lines around an added line have other blanks or quotes than in the file, and nothing shows which ones \
+                      the added line should have",
+            hint: "copy the lines exactly as they are in the file",
+            starts: vec![start],
         }
     }
 

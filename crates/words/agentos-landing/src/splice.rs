@@ -5,25 +5,28 @@
 //!
 //! The answer rarely has the bytes of the file. A model writes LF where the file has CRLF, drops the byte order mark,
 //! or indents with spaces where the file has tabs. If the added lines were written as they are, one edit would mix
-//! two line endings or two indentations in a file. So each property of an added line is derived from the lines that
-//! located the hunk:
+//! two line endings or two indentations in a file. The rule is: outside the placed lines no byte changes; inside, an
+//! added line is the author's text, and nothing of it changes but its line end and what the transport did to the
+//! blanks of the whole hunk. Each such property is derived from the lines that located the hunk:
 //!
 //! | property | decided by | without it |
 //! |---|---|---|
 //! | line ending | the hunk's own carriage returns if its old lines have the endings of the file, else the neighbouring line | a CRLF file gets LF lines |
-//! | indentation | the shift that located the hunk | a block lands at the wrong depth, which changes Python code |
-//! | typography | the file's spelling of the same character in the old lines | curly quotes land in source code |
-//! | blanks at the end | removed if every old line has them and no line of the file does | transport adds blanks to each new line |
+//! | indentation | the shift that located the hunk ([`added`]) | a block lands at the wrong depth, which changes Python code |
+//! | blanks at the end | removed if every old line has them and no line of the file does ([`added`]) | transport adds blanks to each new line |
+//! | typography | never changed; a curly quote that the old lines have and the file does not is refused | curly quotes land in source code |
 //! | byte order mark | the first line of the file keeps it | the mark disappears, or moves into the file |
 //! | final newline | changed only by a hunk that states a difference | a newline is added, as codex `apply_patch` does |
 //!
-//! Where a property cannot be derived from the old lines, [`UnshiftableLine`] refuses the hunk instead of guessing.
+//! Where a property cannot be derived from the old lines, [`UncertainBlanks`] refuses the hunk instead of guessing.
 
-use std::borrow::Cow;
+mod added;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim, trim_end};
+use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim};
+
+pub(crate) use added::{AddedText, UncertainBlanks};
 
 /// Replacement of the lines `start..end` by these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,10 +39,6 @@ pub(crate) struct LineSplice {
     pub bytes: Vec<u8>,
 }
 
-/// An added line whose indentation or typography in the file cannot be derived from the hunk's old lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct UnshiftableLine;
-
 /// Returns the splices of one hunk, ascending.
 ///
 /// # Errors
@@ -48,7 +47,7 @@ pub(crate) fn hunk_splices(
     lines: &[TextLine<'_>],
     hunk: &Hunk<'_>,
     place: &HunkPlace,
-) -> Result<Vec<LineSplice>, UnshiftableLine> {
+) -> Result<Vec<LineSplice>, UncertainBlanks> {
     let ending = LineEndings::for_hunk(lines, hunk, place);
     let mut out = Vec::new();
     let mut run = ChangeRun::starting_at(place.start);
@@ -111,7 +110,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         &self,
         ending: &LineEndings<'_, 'h, 'a>,
         out: &mut Vec<LineSplice>,
-    ) -> Result<(), UnshiftableLine> {
+    ) -> Result<(), UncertainBlanks> {
         if self.removed.is_empty() && self.added.is_empty() {
             return Ok(());
         }
@@ -137,18 +136,13 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         }
         let last = self.added.len().saturating_sub(1);
         for (at, line) in self.added.iter().enumerate() {
-            let text = match (ending.as_in_file(line), ending.shifts) {
-                (Some(text), _) => text.to_vec(),
-                (None, _) if ending.tabs_differ(line) => return Err(UnshiftableLine),
-                (None, true) => {
-                    let text = ending.without_look_alikes(&line.text)?;
-                    ending.place.shift.apply_to(&text).ok_or(UnshiftableLine)?
+            match ending.as_in_file(line) {
+                Some(text) => splice.bytes.extend_from_slice(text),
+                None if ending.tabs_differ(line) || ending.typography_differs(&line.text) => {
+                    return Err(UncertainBlanks);
                 }
-                (None, false) => ending.without_look_alikes(&line.text)?.into_owned(),
-            };
-            splice
-                .bytes
-                .extend_from_slice(text.strip_suffix(ending.tail).unwrap_or(&text));
+                None => splice.bytes.extend_from_slice(&ending.added.text_of(&line.text)?),
+            }
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
         }
@@ -177,10 +171,8 @@ struct LineEndings<'l, 'h, 'a> {
     old_bare: bool,
     /// True if the hunk states that the new text has no final newline.
     new_bare: bool,
-    /// True if the indentation of added lines must be shifted.
-    shifts: bool,
-    /// Blanks at the end of every old line of the hunk that the lines of the file do not have. Removed from added lines.
-    tail: &'h [u8],
+    /// Rule for the blanks of added lines.
+    added: AddedText<'l, 'h>,
     hunk: &'h Hunk<'a>,
 }
 
@@ -208,8 +200,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             usual: usual_ending(lines, here),
             old_bare: old.iter().any(|line| line.no_newline),
             new_bare: last_new.is_some_and(|line| line.no_newline),
-            shifts: place.shift.applies_to(&added),
-            tail: transport_blanks(&old, here),
+            added: AddedText::derive(lines, place.start, &old, &place.shift, &added),
             hunk,
         }
     }
@@ -232,45 +223,23 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         same.all(|text| text == first).then_some(first)
     }
 
-    /// Converts the typographic characters of an added line, such as curly quotes, to the file's spelling. A character
-    /// becomes plain if the hunk's old lines have it and the file's do not. It stays if both have it equally often.
-    ///
-    /// # Errors
-    /// Fails if the old lines do not show how the file spells the character.
-    fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, UnshiftableLine> {
+    /// Returns true if an added line has a typographic character, such as a curly quote, that the old lines of the hunk
+    /// do not have exactly where the file has it: the transport may have put it there.
+    fn typography_differs(&self, text: &[u8]) -> bool {
         if self.place.level != MatchLevel::Typography || text.is_ascii() {
-            return Ok(Cow::Borrowed(text));
+            return false;
         }
         let here = self.lines.get(self.place.start..).unwrap_or_default();
-        let mut out = Vec::with_capacity(text.len());
-        for chunk in text.utf8_chunks() {
-            for character in chunk.valid().chars() {
-                let mut buffer = [0; 4];
-                let written = character.encode_utf8(&mut buffer).as_bytes();
-                let Some(plain) = look_alike(character) else {
-                    out.extend_from_slice(written);
-                    continue;
-                };
-                let count = |text: &[u8]| text.windows(written.len()).filter(|at| *at == written).count();
-                let old = self.hunk.lines.iter().filter(|old| old.is_old());
-                let counts: Vec<(usize, usize)> = old
-                    .zip(here)
-                    .map(|(old, here)| (count(&old.text), count(here.text)))
-                    .filter(|counts| *counts != (0, 0))
-                    .collect();
-                if counts.is_empty() {
-                    return Err(UnshiftableLine);
-                } else if counts.iter().all(|(_, there)| *there == 0) {
-                    out.extend_from_slice(plain.as_bytes());
-                } else if counts.iter().all(|(old, there)| old == there) {
-                    out.extend_from_slice(written);
-                } else {
-                    return Err(UnshiftableLine);
-                }
-            }
-            out.extend_from_slice(chunk.invalid());
-        }
-        Ok(Cow::Owned(out))
+        let old = || self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
+        let differs = |written: &[u8]| {
+            let count = |text: &[u8]| text.windows(written.len()).filter(|at| *at == written).count();
+            let mut counts = old().map(|(old, here)| (count(&old.text), count(here.text)));
+            counts.clone().all(|counts| counts == (0, 0)) || counts.any(|(old, here)| old != here)
+        };
+        text.utf8_chunks()
+            .flat_map(|chunk| chunk.valid().chars())
+            .filter(|character| look_alike(*character).is_some())
+            .any(|character| differs(character.encode_utf8(&mut [0; 4]).as_bytes()))
     }
 
     /// Returns true if the old lines show that tabs between words became spaces, or spaces became tabs, and the added line
@@ -331,7 +300,12 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     /// or removes its first line.
     fn byte_order_mark(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
-        let known = self.hunk.lines.iter().any(|line| line.text.starts_with(BOM));
+        // The mark is not at the front of a line that got another indentation.
+        let known = self
+            .hunk
+            .lines
+            .iter()
+            .any(|line| line.text.windows(BOM.len()).any(|at| at == BOM));
         let stays = self.lines.get(run.end).map(|line| line.text);
         let written = !run.added.is_empty() || stays.is_some_and(|text| !text.starts_with(BOM));
         run.start == 0 && written && !known && has(self.lines.first().map(|line| line.text))
@@ -353,26 +327,6 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         // If the last line is removed and added with the same text, the hunk can only mean the final newline. The answer
         // lost the `\ No newline` line that would say so.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
-    }
-}
-
-/// Returns the blanks at the end of every old line of the hunk if the lines of the file have none. The transport added
-/// them, so the added lines have them as well.
-pub(crate) fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
-    let blanks_at_end = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
-    let mut pairs = old
-        .iter()
-        .zip(here)
-        .filter(|(_, line)| !trim(line.text).is_empty());
-    let clean = |line: &TextLine<'_>| trim_end(line.text) == line.text;
-    let first = match pairs.next() {
-        Some((old, line)) if clean(line) => blanks_at_end(&old.text),
-        Some(_) | None => return b"",
-    };
-    if pairs.all(|(old, line)| clean(line) && blanks_at_end(&old.text) == first) {
-        first
-    } else {
-        b""
     }
 }
 

@@ -7,6 +7,7 @@
 //! | the stated new line, less what the hunks above add | the stated old line, if the lines fit both |
 //! | the heading behind `@@` | a place outside the section of that heading |
 //! | the line that was taken for the end of the hunk | a place above an equal line of the file |
+//! | counts that are too high by the same number, and the stated line | a place where added lines are at the edge |
 //! | the stated line | a looser match elsewhere, if the lines fit the stated line except for blanks |
 
 use std::borrow::Cow;
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use super::{HunkPlace, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, fits_exactly, heading, indent, key};
 use crate::Refusal;
 use crate::budget::WorkBudget;
-use crate::parse::HunkLine;
+use crate::parse::{HunkLine, LineMark};
 use crate::text::{TextLine, trim_end};
 
 /// Returns for each hunk at its stated old line the other place that its stated new line means, if the lines fit
@@ -137,6 +138,9 @@ pub(super) fn accept_place(
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
         return Err(PlaceMiss::MayGoOn(place.start));
     }
+    if lost_context(target, one, place.start) {
+        return Err(PlaceMiss::LostContext(place.start));
+    }
     // A single line that was found at another line and with another indentation than stated is too little evidence.
     let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
     match one.stated {
@@ -145,4 +149,36 @@ pub(super) fn accept_place(
         }
         Some(_) | None => Ok(place),
     }
+}
+
+/// Returns true if the hunk lost a context line next to added lines at its edge: they then land above or below that
+/// line, and nothing in the file contradicts it.
+fn lost_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
+    /// More lines do not get lost together; counts that are far too high are invented.
+    const MOST: u64 = 3;
+    let lines = &one.hunk.lines;
+    let adds = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.mark == LineMark::Add);
+    let end = start + one.old.len();
+    let at_top = adds(lines.first()) && start > 0;
+    let at_bottom = adds(lines.last()) && end < target.lines.len();
+    if one.old.is_empty() || !one.hunk.marked || !(at_top || at_bottom) {
+        return false;
+    }
+    let new = lines.iter().filter(|line| line.is_new()).count() as u64;
+    let missing =
+        |count: Option<u64>, have: u64| count?.checked_sub(have).filter(|lost| (1..=MOST).contains(lost));
+    let counts = one.hunk.stated;
+    if counts.old_count.is_none() {
+        // Diffs write removed lines first: added ones above them, at the edge, were below another line.
+        let run = lines.iter().take_while(|line| line.mark != LineMark::Context);
+        return at_top && run.into_iter().any(|line| line.mark == LineMark::Remove);
+    }
+    let lost = missing(counts.old_count, one.old.len() as u64);
+    let Some(lost) = lost.filter(|lost| missing(counts.new_count, new) == Some(*lost)) else {
+        return false;
+    };
+    let moved = usize::try_from(lost)
+        .ok()
+        .and_then(|lost| one.stated?.checked_add(lost));
+    (at_top && moved == Some(start)) || (at_bottom && one.stated == Some(start))
 }

@@ -10,7 +10,7 @@
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
-use super::{HunkPlace, PlaceMiss, SoughtHunk};
+use super::{HunkPlace, PlaceMiss, SoughtHunk, says_place};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
@@ -154,6 +154,9 @@ fn shown_starts(places: &[HunkPlace]) -> Vec<usize> {
 
 /// Returns the candidates at the stated lines. `None` if a hunk has none there, or if they overlap.
 fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
+    if !sought.iter().any(says_place) {
+        return None;
+    }
     let mut places = Vec::with_capacity(sought.len());
     for (one, candidates) in sought.iter().zip(found) {
         let stated = one.stated?;

@@ -188,7 +188,7 @@ fn text_that_was_damaged_on_its_way_is_read_as_it_was_written() {
 }
 
 #[test]
-fn the_answers_blanks_line_ends_and_quotes_become_the_files() {
+fn the_answers_line_ends_and_indentation_become_the_files() {
     let inline = |search: &str, replace: &str| {
         format!("{{\"edits\":[{{\"path\":\"f\",\"search\":\"{search}\",\"replace\":\"{replace}\"}}]}}")
     };
@@ -201,19 +201,31 @@ fn the_answers_blanks_line_ends_and_quotes_become_the_files() {
             "def f():\n        z = 1\n        return z\n",
         ),
         ("foo(a, b)\n", two.to_owned(), "bar(a, c)\n"),
-        (
-            "s = \"a\"\nt = 1\n",
-            "--- a/f\n+++ b/f\n@@ @@\n-s = \u{201c}a\u{201d}\n+s = \u{201c}b\u{201d}\n t = 1\n".to_owned(),
-            "s = \"b\"\nt = 1\n",
-        ),
-        (
-            "s = 'a'\ny\n",
-            "f\n<<<<<<< SEARCH\ns\u{a0}= 'a'\n=======\ns\u{a0}= 'b'\n>>>>>>> REPLACE\n".to_owned(),
-            "s = 'b'\ny\n",
-        ),
     ];
     for (base, answer, wanted) in cases {
         assert_eq!(after(&answer, &[("f", base.as_bytes())])[0].1, wanted, "{answer}");
+    }
+}
+
+#[test]
+fn a_quote_of_an_added_line_is_not_changed() {
+    let cases = [
+        (
+            "s = \"a\"\nt = 1\n",
+            "--- a/f\n+++ b/f\n@@ @@\n-s = \u{201c}a\u{201d}\n+s = \u{201c}b\u{201d}\n t = 1\n",
+        ),
+        (
+            "s = 'a'\ny\n",
+            "f\n<<<<<<< SEARCH\ns\u{a0}= 'a'\n=======\ns\u{a0}= 'b'\n>>>>>>> REPLACE\n",
+        ),
+    ];
+    for (base, answer) in cases {
+        let base = Memory::of(&[("f", base.as_bytes())]);
+        let refused = land(answer.as_bytes(), &base, &LandOptions::default()).expect_err("a refusal");
+        assert!(
+            refused.to_string().contains("other blanks or quotes"),
+            "{refused}"
+        );
     }
 }
 

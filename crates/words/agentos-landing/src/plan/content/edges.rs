@@ -84,6 +84,9 @@ fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
     }
     let mut out = hunk.clone();
     out.lines = lines;
+    let blank = (lead + trail) as u64;
     out.stated.old_start = hunk.stated.old_start.map(|start| start + lead as u64);
+    out.stated.old_count = hunk.stated.old_count.map(|count| count.saturating_sub(blank));
+    out.stated.new_count = hunk.stated.new_count.map(|count| count.saturating_sub(blank));
     Some(out)
 }

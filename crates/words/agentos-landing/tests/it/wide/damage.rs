@@ -4,6 +4,7 @@
 
 mod dialects;
 mod headers;
+mod lossy;
 mod sequence;
 mod text;
 
@@ -27,6 +28,7 @@ pub fn classes() -> impl Iterator<Item = &'static Damage> {
         headers::CLASSES,
         sequence::CLASSES,
         text::CLASSES,
+        lossy::CLASSES,
         dialects::CLASSES,
     ]
     .into_iter()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentos_landing::{Change, FileState, RepoPath};
 
+use super::vary::varied;
 use crate::memory::{Memory, Tree};
 
 /// A small generator of numbers; the same seed always gives the same ones.
@@ -51,6 +52,8 @@ pub struct File {
 
 /// A base, an edit of it, and what it must come to.
 pub struct Case {
+    /// The canonical diff, with true `index` lines.
+    pub diff: Vec<u8>,
     pub base: Memory,
     pub expected: Tree,
     pub files: Vec<File>,
@@ -58,6 +61,11 @@ pub struct Case {
 
 /// Makes a case of some files of a repository.
 pub fn case(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
+    let sources: Vec<(String, String)> = sources
+        .iter()
+        .map(|(path, text)| (path.clone(), varied(random, text)))
+        .collect();
+    let sources = &sources;
     let mut base = Memory::default();
     for (path, text) in sources {
         base.put(path, "100644", text.as_bytes());
@@ -93,6 +101,7 @@ pub fn case(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
     let expected = base.after(&change);
     let files = structure(&change);
     Some(Case {
+        diff: change.canonical_diff().to_vec(),
         base,
         expected,
         files,

@@ -229,7 +229,7 @@ pub fn shown(case: &Case, damage: impl Fn(&str) -> String) -> bool {
         && hunks().all(|hunk| {
             let old = hunk.lines.iter().filter(|(mark, _)| *mark != '+');
             let mut old = old.map(|(_, text)| text);
-            old.any(|text| damage(text) != *text)
+            old.any(|text| !text.trim().is_empty() && damage(text) != *text)
         })
 }
 

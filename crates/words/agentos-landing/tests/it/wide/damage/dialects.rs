@@ -108,7 +108,12 @@ pub const CLASSES: &[Damage] = &[
         Some(whole(case, |path, new| format!("`{path}`\n```\n{new}```\n\n"))?.replace('\n', "\r\n"))
     }),
     ("whole_bom", Expect::Either, |_, case| {
-        if !only_edits(case) {
+        if !only_edits(case)
+            || case
+                .files
+                .iter()
+                .any(|file| file.new.as_ref().is_some_and(|new| new.starts_with('\u{feff}')))
+        {
             return None;
         }
         whole(case, |path, new| format!("`{path}`\n```\n\u{feff}{new}```\n\n"))
