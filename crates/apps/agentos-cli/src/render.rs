@@ -16,6 +16,7 @@ pub mod page;
 pub mod policy;
 pub mod reference;
 pub mod report;
+pub mod requests;
 pub mod result;
 pub mod run_ids;
 pub mod status;

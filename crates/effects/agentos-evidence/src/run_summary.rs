@@ -159,6 +159,10 @@ impl RequestAnswers {
             self.approvals.insert(record.run.clone(), earlier_run);
             return None;
         }
+        // The change no longer lands, whoever would agree to it.
+        if record.body.get("void").is_some() {
+            return Some((earlier_run, "void"));
+        }
         has_person.then_some((earlier_run, "denied"))
     }
 }

@@ -157,6 +157,18 @@ impl Repository {
         id == other || self.git.graph_descendant_of(other, id).unwrap_or(false)
     }
 
+    /// Counts the commits by which `new` is ahead of `old`. `None` if `old` does not lead to it, or one of the two is not in the
+    /// object store.
+    #[must_use]
+    pub fn count_commits(&self, old: &str, new: &str) -> Option<u64> {
+        let (from, to) = (Oid::from_str(old).ok()?, Oid::from_str(new).ok()?);
+        if !self.precedes(old, new) {
+            return None;
+        }
+        let (ahead, _) = self.git.graph_ahead_behind(to, from).ok()?;
+        u64::try_from(ahead).ok()
+    }
+
     /// Reads the content of a blob. `None` if there is no such blob, or it has more than `most` bytes.
     #[must_use]
     pub fn blob_content(&self, oid: &str, most: usize) -> Option<Vec<u8>> {

@@ -13,6 +13,7 @@ pub mod ports;
 pub mod recorded;
 pub mod recorded_answer;
 pub mod replay;
+pub mod request_drift;
 pub mod run;
 pub mod settle;
 pub mod undo;

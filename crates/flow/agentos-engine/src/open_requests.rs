@@ -1,60 +1,159 @@
 //! Open requests: a person's later answer to a run that ended with a request for consent.
 //!
-//! Owns: finding the open requests on the tape, and the order of the steps when one is answered. Never: uses an answer
-//! for another change: the consent is bound to the request's own change, base, policy and target.
+//! Owns: which requests are open, and the order of the steps when one is answered. Never: uses an answer for another state
+//! than the one that the person saw.
+//!
+//! # States of a request
+//!
+//! A request is never changed. Its state follows from later records, so a replay of the tape finds the same.
+//!
+//! | state | begins with | the record |
+//! |---|---|---|
+//! | open | a run asks, and nobody answers | `consent` with `request` |
+//! | approved | a run that answers it lands | `consent` with `answers` and a yes, then `receipt` in the same run |
+//! | approved | a run lands the same recorded answer | `task` with `source`, then `receipt` in the same run |
+//! | denied | a person denies it | `consent` with `answers` and a no that names the person |
+//! | void | a run that answers it finds that its change no longer lands | `consent` with `answers` and `void` |
+//! | expired | a week is over | none |
+//!
+//! Any other record of a run that answers it (a no to the question, a denied or failed landing, a yes that did not land)
+//! leaves it open. An answer of any kind is accepted in the state open only.
+//!
+//! # What a consent is bound to
+//!
+//! The executor writes only what a consent to exactly this change, base, policy, target ref and kind of landing covers.
+//! When a request is answered, its recorded diff is placed and decided on the branch as it is now, and the differences from
+//! the request are found ([`RequestDrift`](crate::request_drift::RequestDrift)):
+//!
+//! | since the request | a person at a terminal | a consent without a look, as by `--yes` |
+//! |---|---|---|
+//! | nothing differs | is asked | counts |
+//! | the base moved; the same lines change, the same rules decide | is asked, and shown the difference | counts, bound to the new hashes |
+//! | other lines change, or other rules decide | is asked, and shown the difference | does not count; the request stays open |
+//! | policy denies it now | sees the reason; the request stays open | the same |
+//! | it no longer lands, or is there already | sees the reason; the request is void | the same |
+//! | another branch is checked out | sees the reason; the request stays open | the same |
+//! | something moves again before the landing | all of this again | all of this again |
+//!
+//! The consent in the record has the new hashes. Its record also contains the differences, with the hashes of the request.
 
 use agentos_api::NextStep;
-use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::ports::{
     Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace,
-    RecordReader, Writes,
+    RecordReader, TargetInfo, Writes,
 };
-use crate::recorded::{explain_unfit, parse_record, usage_error};
-use crate::settle::{self, ConsentRequest, Proposal, RunEffects};
+use crate::recorded::{explain_unfit, usage_error};
+use crate::request_drift::{AnsweredRequest, DiffRevision, RequestDrift};
+use crate::settle::{self, CheckedChange, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
 
-/// A change that waits for a person.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct OpenRequest {
+mod states;
+
+use states::list_requests;
+pub use states::{OpenRequest, RequestState};
+
+/// A person's answer to an open request.
+#[derive(Debug, Clone)]
+pub struct ApprovalOrder<'a> {
     /// The run that asked.
-    pub run: String,
-    /// Time of the request.
-    pub asked: String,
-    /// True if nobody has answered and the request has not expired.
-    pub open: bool,
-    /// The change and its target.
-    pub request: ConsentRequest,
+    pub request: &'a str,
+    /// How the person consents.
+    pub consent: ApprovalConsent,
+    /// A diff of the person's own in place of the requested one. `None` if the requested one is to land.
+    pub revision: Option<RevisedDiff>,
+}
+
+/// How a person consents to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalConsent {
+    /// The person is asked through the consent port.
+    Asked,
+    /// The person named the request, and that is the consent. It counts only if the same change lands by the same rules.
+    Named {
+        /// Name of the person.
+        who: String,
+    },
+    /// The person saw exactly this state, and agreed to it.
+    Seen(Box<Consent>),
+}
+
+/// A diff that a person made from a requested one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisedDiff {
+    /// How it was made.
+    pub revision: DiffRevision,
+    /// Text of the diff, which is placed and decided like any other answer.
+    pub text: Vec<u8>,
 }
 
 /// Lands the change for which an earlier run requested consent.
 ///
-/// `approver` is a person who consents by naming the request. `None` if a person is asked through the consent port.
-///
 /// # Errors
-/// If the request is not open, or its change is not on the tape.
+/// If the request is not open, its change is not on the tape, or another branch is checked out.
 pub async fn approve_request(
     effects: &mut RunEffects<'_>,
     tape: &dyn RecordReader,
     run: &RunId,
-    id: &str,
-    approver: Option<&str>,
+    order: &ApprovalOrder<'_>,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
-    let (OpenRequest { request, .. }, diff) = read_open(tape, id, &effects.clock.now())?;
-    effects.repo.aim(&place_of(&request))?;
-    let proposal = Proposal {
+    let (open, diff) = read_open(tape, order.request, &effects.clock.now())?;
+    effects.repo.aim(&place_of(&open.request))?;
+    let target = effects.repo.target()?;
+    require_target(&open.request, &target)?;
+    let revised = order.revision.as_ref();
+    let answer = revised.map_or(diff.as_slice(), |revised| revised.text.as_slice());
+    let proposal = propose_request(
         run,
-        answer: &diff,
-        // The canonical diff fits the base byte by byte, so it does not matter what the tool was shown.
+        answer,
+        (&open, &diff),
+        &target,
+        revised.map(|revised| revised.revision),
+        effects.clock.now(),
+    );
+    let instruction = format!("Approve run {}", order.request);
+    let mut given = GivenConsent {
+        consent: &order.consent,
+        now: effects.clock.now(),
+    };
+    // A person who has answered already is not asked again.
+    let consent: &mut dyn ConsentPort = match order.consent {
+        ApprovalConsent::Asked => &mut *effects.consent,
+        ApprovalConsent::Named { .. } | ApprovalConsent::Seen(_) => &mut given,
+    };
+    let mut effects = RunEffects {
+        repo: effects.repo,
+        evidence: &mut *effects.evidence,
+        consent,
+        clock: effects.clock,
+    };
+    Ok(settle::apply_answer(&mut effects, "approve", &instruction, &proposal, cancel).await)
+}
+
+/// Makes the proposal that lands a requested diff, or what a person made of it.
+fn propose_request<'a>(
+    run: &'a RunId,
+    answer: &'a [u8],
+    (open, diff): (&OpenRequest, &[u8]),
+    target: &TargetInfo,
+    revision: Option<DiffRevision>,
+    now: Timestamp,
+) -> Proposal<'a> {
+    let request = &open.request;
+    // A check proves something about one change on one base only. On another, the rules that want a check must ask again.
+    let is_checked =
+        request.tool.checked && revision.is_none() && target.base_commit == request.hashes.base_commit;
+    Proposal {
+        run,
+        answer,
+        // The diff is placed by its own lines alone: the files that the tool was shown were those of the old base.
         seen: Vec::new(),
         tool: ToolFacts {
-            at: effects.clock.now(),
+            at: now,
+            checked: is_checked,
             ..request.tool.clone()
         },
         reported_model: request.reported_model.clone(),
@@ -63,24 +162,37 @@ pub async fn approve_request(
         author: request.author.clone(),
         attempt: request.tool.attempt,
         partial: false,
-        answers: Some(id.to_owned()),
-        // No second check: the consent is bound to the same change and commit as the check was.
+        answers: Some(AnsweredRequest {
+            run: open.run.clone(),
+            hashes: request.hashes.clone(),
+            diff: diff.to_owned(),
+            reasons: (!open.reasons.is_empty()).then(|| open.reasons.clone()),
+            revision,
+        }),
         source: None,
-        proved: None,
-    };
-    let instruction = format!("Approve run {id}");
-    let Some(who) = approver else {
-        return Ok(settle::apply_answer(effects, "approve", &instruction, &proposal, cancel).await);
-    };
-    let mut given = GivenConsent(answer_by(who, "approve", effects, &request));
-    // The person has answered already, so the run's own source of consent is not asked.
-    let mut effects = RunEffects {
-        repo: effects.repo,
-        evidence: &mut *effects.evidence,
-        consent: &mut given,
-        clock: effects.clock,
-    };
-    Ok(settle::apply_answer(&mut effects, "approve", &instruction, &proposal, cancel).await)
+        proved: is_checked.then(|| CheckedChange {
+            base_commit: request.hashes.base_commit.clone(),
+            diff_sha256: request.hashes.diff_sha256.clone(),
+        }),
+    }
+}
+
+/// Checks that the change would land where it was requested to.
+///
+/// # Errors
+/// If another branch is checked out.
+fn require_target(request: &ConsentRequest, now: &TargetInfo) -> Result<(), EffectError> {
+    let requested = &request.target;
+    if requested.refname == now.refname && requested.writes == now.writes {
+        return Ok(());
+    }
+    let [wanted, found] = [requested, now].map(|target| target.refname.trim_start_matches("refs/heads/"));
+    let message = format!("the request is for `{wanted}`, and `{found}` is checked out; nothing was landed");
+    Err(
+        EffectError::new(Cause::Consent, "consent-void", message).suggest_steps([NextStep::RunGit {
+            command: format!("git switch {wanted}"),
+        }]),
+    )
 }
 
 /// Closes a request for good, because the person `who` declines it. Returns the recorded answer.
@@ -109,6 +221,14 @@ pub fn list_open(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenReq
     Ok(requests)
 }
 
+/// Lists every request that was made, the oldest first, in whatever state it is.
+///
+/// # Errors
+/// If the tape cannot be read.
+pub fn list_all(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenRequest>, EffectError> {
+    list_requests(tape, now)
+}
+
 /// Reads a request that is open, with its canonical diff.
 ///
 /// # Errors
@@ -134,19 +254,16 @@ fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<Open
     if request.open {
         return Ok(request);
     }
-    let (code, why) = if is_expired(&request.request, now) {
-        ("consent-expired", "has expired")
-    } else {
-        ("consent-answered", "was answered already")
+    let is_expired = request.request.expires.unix_seconds() <= now.unix_seconds();
+    let (code, why) = match &request.void {
+        Some(why) => ("consent-void", format!("is void: {why}")),
+        None if is_expired => ("consent-expired", "has expired".to_owned()),
+        None => ("consent-answered", "was answered already".to_owned()),
     };
     Err(
         EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
             .hint("run the task again for a new request"),
     )
-}
-
-fn is_expired(request: &ConsentRequest, now: &Timestamp) -> bool {
-    request.expires.unix_seconds() <= now.unix_seconds()
 }
 
 /// Makes a person's answer, bound to the hashes of the request, with the current time.
@@ -159,117 +276,37 @@ fn answer_by(who: &str, how: &str, effects: &RunEffects<'_>, request: &ConsentRe
     }
 }
 
-/// A consent to exactly one change, given before the question. `approve` checks that it fits the change.
-struct GivenConsent(Consent);
+/// A consent that was given before the question.
+struct GivenConsent<'a> {
+    consent: &'a ApprovalConsent,
+    now: Timestamp,
+}
 
-impl ConsentPort for GivenConsent {
-    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
-        Box::pin(std::future::ready(Answer::Yes(self.0.clone())))
+impl GivenConsent<'_> {
+    /// Returns the consent to the state in question. `None` if the person did not agree to this state.
+    fn consent_to(&self, question: &ConsentQuestion<'_>) -> Option<Consent> {
+        match self.consent {
+            ApprovalConsent::Asked => None,
+            ApprovalConsent::Named { who } => {
+                let is_same = question.drift.is_none_or(RequestDrift::is_same_act);
+                is_same.then(|| Consent {
+                    who: who.clone(),
+                    when: self.now.clone(),
+                    how: "approve".to_owned(),
+                    hashes: question.hashes.clone(),
+                })
+            }
+            ApprovalConsent::Seen(consent) => {
+                (consent.hashes == *question.hashes).then(|| (**consent).clone())
+            }
+        }
     }
 }
 
-/// The members of a consent record that are needed here.
-#[derive(Deserialize)]
-struct ConsentEntry {
-    request: Option<ConsentRequest>,
-    answers: Option<String>,
-    given: bool,
-    consent: Option<Value>,
-}
-
-/// A record that opens or closes a request.
-struct RequestStep {
-    run: String,
-    at: String,
-    kind: StepKind,
-}
-
-enum StepKind {
-    /// The run lands the recorded answer of this run.
-    Begun(String),
-    Consent(Box<ConsentEntry>),
-    Landed,
-}
-
-/// Lists every request on the tape, the oldest first.
-fn list_requests(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenRequest>, EffectError> {
-    let mut steps = Vec::new();
-    for record in tape.records()? {
-        let record = record?;
-        let kind = match record.kind {
-            RecordKind::Task => match record.body.pointer("/source/run").and_then(Value::as_str) {
-                Some(source) => StepKind::Begun(source.to_owned()),
-                None => continue,
-            },
-            // A dry run writes a receipt as well.
-            RecordKind::Receipt if record.body.get("writes").and_then(Value::as_str) == Some("nothing") => {
-                continue;
-            }
-            RecordKind::Consent => StepKind::Consent(Box::new(parse_record(tape, &record)?)),
-            RecordKind::Receipt => StepKind::Landed,
-            _ => continue,
-        };
-        steps.push(RequestStep {
-            run: record.run,
-            at: record.ts,
-            kind,
-        });
-    }
-    Ok(follow_steps(steps, now))
-}
-
-/// Follows the requests to their ends. A request is closed by a person's no, by the landing that a yes led to, or by a
-/// landing of the same recorded answer. A yes that did not land leaves it open.
-fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
-    let mut found: Vec<OpenRequest> = Vec::new();
-    // The run that said yes, and the run that requested consent.
-    let mut consents: Vec<(String, String)> = Vec::new();
-    // The run that lands a recorded answer, and the run that recorded it.
-    let mut sources: Vec<(String, String)> = Vec::new();
-    let find = |pairs: &[(String, String)], run: &str| {
-        let found = pairs.iter().find(|(by, _)| by == run);
-        found.map(|(_, of)| of.clone())
-    };
-    for RequestStep { run, at, kind } in steps {
-        let closed = match kind {
-            StepKind::Begun(of) => {
-                sources.push((run, of));
-                continue;
-            }
-            StepKind::Landed => {
-                let answered = find(&consents, &run);
-                let source = find(&sources, answered.as_ref().unwrap_or(&run));
-                close_request(&mut found, source.as_ref());
-                answered
-            }
-            StepKind::Consent(said) => match (said.answers, said.request) {
-                (Some(of), _) if said.given => {
-                    consents.push((run, of));
-                    None
-                }
-                // Without a consent in the record, nobody was asked: a run only looked at the request.
-                (Some(of), _) => said.consent.map(|_| of),
-                (None, Some(request)) => {
-                    found.push(OpenRequest {
-                        run,
-                        asked: at,
-                        open: !is_expired(&request, now),
-                        request,
-                    });
-                    None
-                }
-                (None, None) => None,
-            },
-        };
-        close_request(&mut found, closed.as_ref());
-    }
-    found
-}
-
-/// Closes the request of a run, if it left one.
-fn close_request(found: &mut [OpenRequest], run: Option<&String>) {
-    for request in found.iter_mut().filter(|request| Some(&request.run) == run) {
-        request.open = false;
+impl ConsentPort for GivenConsent<'_> {
+    fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        let consent = self.consent_to(&question);
+        Box::pin(std::future::ready(consent.map_or(Answer::Nobody, Answer::Yes)))
     }
 }
 

@@ -16,6 +16,7 @@ use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::request_drift::RequestDrift;
 use crate::{Cause, Tried};
 
 mod recorded;
@@ -322,6 +323,10 @@ pub trait Repository {
     /// With the error of a landing, if none of the files can be changed.
     fn check_named(&self, target: &TargetInfo, paths: &[String]) -> Result<(), EffectError>;
 
+    /// Counts the commits by which a branch moved from one commit to another. `None` if the first does not lead to the second,
+    /// as after a rebase.
+    fn count_commits(&self, old: &str, new: &str) -> Option<u64>;
+
     /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///
     /// # Errors
@@ -422,6 +427,9 @@ pub struct ConsentQuestion<'a> {
     pub decision: &'a Decision,
     /// The hashes to which an answer is bound.
     pub hashes: &'a ApprovalHashes,
+    /// Differences from the request of an earlier run that is answered. `None` if there are none, or the run asks for
+    /// itself.
+    pub drift: Option<&'a RequestDrift>,
 }
 
 /// A person's answer.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::context::Withheld;
 use crate::ports::{CommitAuthor, Durability, EffectError, Evidence, TargetInfo};
 use crate::recorded_answer::AnswerSource;
+use crate::request_drift::RequestDrift;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, only for the published schema.
@@ -182,6 +183,12 @@ pub struct ConsentBody<'a> {
     pub request: Option<&'a ConsentRequest>,
     /// The run whose request this answers. `None` if the run asked itself.
     pub answers: Option<&'a str>,
+    /// Differences between that request and the state that was asked about. Left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<&'a RequestDrift>,
+    /// Why the request can no longer be answered. Left out if it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub void: Option<&'a str>,
 }
 
 /// The executor's plan, before anything is written.

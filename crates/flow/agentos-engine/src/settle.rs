@@ -123,7 +123,14 @@ async fn attempt_landing(
         }
         let found = match place_answer(effects, proposal, &target)? {
             Ok(found) => found,
-            Err(report) => return Ok(refused_outcome(proposal, target, *report)),
+            Err(report) => {
+                let refused = refused_outcome(proposal, target, *report);
+                return match &proposal.answers {
+                    // A part that a person chose or edited says nothing about the requested change.
+                    Some(request) if request.revision.is_none() => void_request(effects, request, refused),
+                    Some(_) | None => Ok(refused),
+                };
+            }
         };
         let policy = effects.repo.policy(&target)?;
         match decide_and_land(effects, proposal, &target, found, &policy, cancel).await {
@@ -250,20 +257,11 @@ async fn decide_and_land(
     let consent = match request_consent(effects, proposal, (&change, &decision), target, cancel).await? {
         ConsentResult::NotNeeded => None,
         ConsentResult::Given(consent) => Some(consent),
-        ConsentResult::Declined => return Ok(declined_outcome(outcome, decision)),
-        ConsentResult::Stopped => return Ok(stopped_outcome(outcome, decision, proposal.run)),
-        ConsentResult::Nobody { open } => {
-            // A dry run leaves no request to answer: `open` is false, and consent must be given with the run.
-            outcome.outcome = OutcomeKind::ConsentNeeded;
-            outcome.cause = Cause::Consent;
-            outcome.next = vec![if open {
-                answer_request(proposal.run)
-            } else {
-                NextStep::ConsentAtOnce
-            }];
-            let place = target.refname.trim_start_matches("refs/heads/");
-            let lead = format!("policy asks for a person's consent for `{place}`");
-            return Ok(explain_decision(outcome, decision, &lead));
+        ConsentResult::Declined => return Ok(declined_outcome(outcome, decision, proposal)),
+        ConsentResult::Stopped => return Ok(stopped_outcome(outcome, decision, proposal)),
+        ConsentResult::Nobody { open, drift } => {
+            let state = (open, drift.as_ref());
+            return Ok(unanswered_outcome(outcome, decision, (proposal, target), state));
         }
     };
     let approved = match approve(change, &decision, &target.place(), consent.as_ref()) {
@@ -432,7 +430,9 @@ pub(crate) use consent::record_denial;
 pub(crate) use proposal::assisted_by;
 pub use proposal::{CheckedChange, Proposal, RunEffects, patch_facts};
 
-use consent::{ConsentResult, answer_request, declined_outcome, request_consent, stopped_outcome};
+use consent::{
+    ConsentResult, declined_outcome, request_consent, stopped_outcome, unanswered_outcome, void_request,
+};
 
 #[cfg(test)]
 mod tests;

@@ -191,6 +191,11 @@ impl Repository for TestRepository {
         Ok(())
     }
 
+    fn count_commits(&self, old: &str, new: &str) -> Option<u64> {
+        let number = |id: &str| u64::from_str_radix(id, 16).ok();
+        number(new)?.checked_sub(number(old)?)
+    }
+
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         Ok(Box::new(UnchangedState))
     }

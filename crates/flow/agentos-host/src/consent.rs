@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use agentos_engine::ports::{Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion};
+use agentos_engine::request_drift::RequestDrift;
 use agentos_landing::Change;
 use agentos_policy::{ApprovalHashes, Consent, Decision};
 use tokio::sync::mpsc;
@@ -21,6 +22,9 @@ pub struct ConsentRequested {
     pub decision: Decision,
     /// The hashes to which an answer is bound.
     pub hashes: ApprovalHashes,
+    /// Differences from the request of an earlier run that is answered. `None` if there are none, or the run asks for
+    /// itself.
+    pub drift: Option<RequestDrift>,
 }
 
 impl ConsentRequested {
@@ -90,6 +94,7 @@ impl ConsentPort for PersonAsker {
                 change: question.change.clone(),
                 decision: question.decision.clone(),
                 hashes: question.hashes.clone(),
+                drift: question.drift.cloned(),
             });
             if !self.events.send_event(RunEvent::ConsentRequested(requested)) {
                 // The caller dropped its events, so no person can see the question.

@@ -3,6 +3,7 @@
 //! Owns: the conversion of a run's own values to the types of `agentos-api` and back. Never: sends one.
 
 use agentos_api::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply, EventBody, EventReport};
+use agentos_engine::request_drift::RequestDrift;
 use agentos_policy::{ApprovalHashes, Reason};
 use agentos_tool::{Progress, RunId};
 
@@ -55,6 +56,7 @@ impl ConsentRequested {
             diff: String::from_utf8_lossy(self.change.canonical_diff()).into_owned(),
             reasons: self.decision.deciding().map(publish_reason).collect(),
             binding: publish_hashes(&self.hashes),
+            since_request: self.drift.as_ref().map(RequestDrift::describe),
         }
     }
 }

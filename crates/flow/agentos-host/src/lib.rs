@@ -81,8 +81,9 @@ pub use agentos_api::{
     TestedFile, ToolConform,
 };
 pub use agentos_engine::context::Withheld;
-pub use agentos_engine::open_requests::OpenRequest;
+pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
+pub use agentos_engine::request_drift::{ChangeDrift, DiffRevision, HunkMove, RequestDrift, RuleDrift};
 pub use agentos_engine::run::{JudgedCall, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
 pub use agentos_engine::{Cause, Outcome, OutcomeKind, Tried};
@@ -129,7 +130,7 @@ pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, RulesSpec,
     ShownRule, count_examples, preset_file, preset_run, show_rules,
 };
-pub use run::{ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
+pub use run::{ApprovalMode, ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
 pub use run_end::{RunEnd, RunOutcome};
 pub use run_log::{LogFilter, LoggedRun, ResultKind, RunLog, RunResult, log_run};
 pub use run_story::{

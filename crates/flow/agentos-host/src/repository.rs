@@ -222,6 +222,10 @@ impl ports::Repository for RepositoryPort {
         Ok(())
     }
 
+    fn count_commits(&self, old: &str, new: &str) -> Option<u64> {
+        self.repo.count_commits(old, new)
+    }
+
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         // The end of the tape is read before the measurement. A landing that ends in between is then measured and also
         // listed later, which does no harm. In the other order its receipt would be missing.

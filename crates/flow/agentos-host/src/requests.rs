@@ -3,7 +3,7 @@
 //! Owns: the sessions for these answers, and their reports. Never: decides which requests are open; see
 //! [`open_requests`].
 
-use agentos_engine::open_requests::{self, OpenRequest};
+use agentos_engine::open_requests::{self, ApprovalConsent, ApprovalOrder, OpenRequest, RevisedDiff};
 use agentos_engine::ports::{CancelSignal, EffectError};
 use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
@@ -11,10 +11,13 @@ use serde::Serialize;
 
 use crate::approver::Approver;
 use crate::clock;
+use crate::consent::{ConsentAnswer, consent_of};
 use crate::control::StopFlag;
+use crate::error::usage_error;
 use crate::evidence::open_store;
 use crate::host::Host;
 use crate::options::SessionOptions;
+use crate::run::ApprovalMode;
 use crate::run_end::RunEnd;
 use crate::run_ref::find_run;
 use crate::session::Session;
@@ -42,9 +45,7 @@ pub struct DeniedRequest {
     pub when: Timestamp,
 }
 
-/// Lands the change for which an earlier run requested consent.
-///
-/// With `consents`, naming the request is the consent; otherwise the session's approver is asked.
+/// Lands the change for which an earlier run requested consent, or what a person made of it.
 ///
 /// # Errors
 /// If the request is not open, or its change is not on the tape.
@@ -52,15 +53,29 @@ pub(crate) async fn approve_request(
     host: &Host,
     session: &mut Session,
     run: &RunId,
-    id: &str,
-    consents: bool,
+    (request, consent, revision): (&str, ApprovalMode, Option<RevisedDiff>),
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let user = consents.then(|| host.environment().user_name());
-    let id = find_run(session.store(), id, Some(run))?;
+    let request = find_run(session.store(), request, Some(run))?;
+    let consent = match consent {
+        ApprovalMode::Asked => ApprovalConsent::Asked,
+        ApprovalMode::Named => ApprovalConsent::Named {
+            who: host.environment().user_name(),
+        },
+        ApprovalMode::Seen(ConsentAnswer::Yes { hashes, who, how }) => {
+            ApprovalConsent::Seen(Box::new(consent_of(&who, &how, &hashes)))
+        }
+        ApprovalMode::Seen(ConsentAnswer::No { .. }) => {
+            return Err(usage_error("a no lands nothing; deny the request instead"));
+        }
+    };
+    let order = ApprovalOrder {
+        request: &request,
+        consent,
+        revision,
+    };
     let mut ports = session.revisit_ports();
-    let (effects, tape) = (&mut ports.effects, ports.tape);
-    let landed = open_requests::approve_request(effects, tape, run, &id, user.as_deref(), cancel);
+    let landed = open_requests::approve_request(&mut ports.effects, ports.tape, run, &order, cancel);
     Ok(landed.await?.into())
 }
 
@@ -71,6 +86,14 @@ impl Host {
     /// If there is no repository, or its tape cannot be read.
     pub fn open_requests(&self) -> Result<Vec<OpenRequest>, EffectError> {
         open_requests::list_open(&TapeReader(&open_store(self)?), &clock::now())
+    }
+
+    /// Lists every request that was made, the oldest first, in whatever state it is.
+    ///
+    /// # Errors
+    /// If there is no repository, or its tape cannot be read.
+    pub fn all_requests(&self) -> Result<Vec<OpenRequest>, EffectError> {
+        open_requests::list_all(&TapeReader(&open_store(self)?), &clock::now())
     }
 
     /// Reads a request that is open, with its canonical diff.

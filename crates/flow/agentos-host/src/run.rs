@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::thread;
 
 use agentos_engine::Cause;
+use agentos_engine::open_requests::RevisedDiff;
 use agentos_engine::ports::EffectError;
 use agentos_tool::RunId;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -81,6 +82,18 @@ pub enum ConsentMode {
     Nobody,
 }
 
+/// How the caller of an approval consents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalMode {
+    /// The run's own source of consent is asked.
+    Asked,
+    /// Naming the request is the consent. It counts only if the same lines change and the same rules decide as when the
+    /// request was made.
+    Named,
+    /// The person saw exactly this state and agreed. In any other state, nothing lands.
+    Seen(ConsentAnswer),
+}
+
 /// The work of a run.
 #[derive(Debug, Clone)]
 pub enum RunWork {
@@ -94,8 +107,10 @@ pub enum RunWork {
     Approval {
         /// The run that requested consent.
         request: String,
-        /// True if naming the request is the consent, because the caller has seen the change.
-        consents: bool,
+        /// How the caller consents.
+        consent: ApprovalMode,
+        /// A diff of the person's own in place of the requested one. `None` if the requested one is to land.
+        revision: Option<RevisedDiff>,
     },
     /// Land the recorded answer of an earlier run.
     Recorded(RelandSpec),

@@ -80,6 +80,8 @@ pub enum ResultKind {
     Approved,
     /// A person declined the change.
     Declined,
+    /// A person was asked, and the change no longer landed when somebody answered.
+    Void,
     /// The files had the content of the change already.
     NothingToDo,
     /// A tool or an effect failed.
@@ -183,6 +185,7 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> ResultKind {
     let answer = run.answered.as_deref();
     match (answer, &run.asked_until, run.outcome.as_deref()) {
         (Some("approved"), _, _) => ResultKind::Approved,
+        (Some("void"), _, _) => ResultKind::Void,
         (Some(_), _, _) => ResultKind::Declined,
         // Records write UTC times with a fixed width, so comparing the texts compares the times.
         (None, Some(until), _) if until.as_str() > now.as_str() => ResultKind::Waiting,

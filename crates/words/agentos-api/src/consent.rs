@@ -17,6 +17,10 @@ pub struct ConsentPrompt {
     pub reasons: Vec<ConsentReason>,
     /// State that the reply is bound to. The reply repeats it.
     pub binding: ConsentBinding,
+    /// Differences from the earlier request that is answered, as a sentence. Absent if there are none, or the run asks for
+    /// itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_request: Option<String>,
 }
 
 /// Policy rule that requires consent.

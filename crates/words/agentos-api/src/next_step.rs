@@ -60,6 +60,11 @@ pub enum NextStep {
         /// Id of the run.
         run: String,
     },
+    /// Close the request for consent for good.
+    DenyRequest {
+        /// Id of the run.
+        run: String,
+    },
     /// Verify the evidence, which lists every fault in it.
     VerifyEvidence {
         /// True if the tape itself is damaged: after recovery it is moved to another name for inspection, and runs begin a new tape.

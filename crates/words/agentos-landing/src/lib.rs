@@ -28,6 +28,7 @@ mod canonical;
 mod change;
 mod checks;
 mod compare;
+mod diff_parts;
 mod elided;
 mod feedback;
 mod file_change;
@@ -54,6 +55,7 @@ mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
 pub use change::{Change, ChangeError};
+pub use diff_parts::{DiffDifference, DiffFile, DiffHunk, MovedHunk, compare_diffs, split_diff};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, scan_change, scan_file};
 pub use land::{LandError, LandLimits, LandOptions, LandedChange, SeenFile, land};

@@ -194,12 +194,20 @@ pub struct UndoArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without a run, lists the runs that wait for a person. Consent is bound to the change, the base, the policy and\n\
-                        the target of the request; if one of them has changed since, nothing lands."
+                        the target. If the branch has moved since the request, the change is placed and decided again, and\n\
+                        you are shown what differs. With `--yes`, and without a terminal, it lands only if the same lines\n\
+                        change and the same rules decide."
 )]
 pub struct ApproveArgs {
     /// Run that requested consent; `agentos log --help` lists the forms
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
+    /// List the runs that wait, also at a terminal
+    #[arg(long, conflicts_with = "run")]
+    pub list: bool,
+    /// List every request, also those that were answered, are void or have expired
+    #[arg(long, conflicts_with = "run")]
+    pub all: bool,
     /// Print the change as a diff and leave the request open
     #[arg(long, requires = "run")]
     pub show: bool,

@@ -2,11 +2,12 @@
 //!
 //! Owns: the list, the display and the question. Never: uses an answer for another change than the requested one.
 
-use agentos_host::{ConsentMode, OpenRequests, RunSpec, RunWork, SessionOptions};
+use agentos_host::{ApprovalMode, ConsentMode, OpenRequests, RunSpec, RunWork, SessionOptions};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed};
 use crate::args::land::{ApproveArgs, DenyArgs};
+use crate::commands::log::layout_of;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
@@ -16,7 +17,7 @@ use crate::terminal::follow::{consent_mode, follow_run};
 /// Lands the change of an open request, shows it, or lists all open requests.
 pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
     match &args.run {
-        None => list_requests(app),
+        None => list_requests(app, args.all),
         Some(id) if args.show => show_request(app, id),
         Some(id) => land_request(app, args, id, run),
     }
@@ -31,10 +32,15 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
     };
     // At a terminal, the person is shown the change and asked. Without one, naming the run's id is the consent.
     let consent = consent_mode(app, false);
-    let consents = args.yes || consent != ConsentMode::Person;
+    let is_asked = !args.yes && consent == ConsentMode::Person;
     let work = RunWork::Approval {
         request: id.to_owned(),
-        consents,
+        consent: if is_asked {
+            ApprovalMode::Asked
+        } else {
+            ApprovalMode::Named
+        },
+        revision: None,
     };
     let spec = RunSpec {
         id: Some(run.clone()),
@@ -56,18 +62,27 @@ fn show_request(app: &App, id: &str) -> Done {
     Ok(Exit::Done)
 }
 
-fn list_requests(app: &App) -> Done {
-    let requests = app.host.open_requests()?;
+fn list_requests(app: &App, all: bool) -> Done {
+    let requests = if all {
+        app.host.all_requests()?
+    } else {
+        app.host.open_requests()?
+    };
     if app.printer.json {
         app.printer
             .write_json(&OpenRequests { version: 1, requests })
             .map_err(|error| output_failed(&error))?;
     } else if requests.is_empty() {
-        app.printer.show_note("no run waits for consent");
+        app.printer.show_note(if all {
+            "no run has requested consent"
+        } else {
+            "no run waits for consent"
+        });
     } else {
+        let layout = layout_of(app);
         let lines = requests
             .iter()
-            .map(render::outcome::format_request)
+            .map(|request| render::requests::format_request(request, &layout))
             .collect::<String>();
         app.print_paged(&shorten_runs(&lines))
             .map_err(|error| output_failed(&error))?;

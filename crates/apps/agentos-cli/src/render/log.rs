@@ -88,7 +88,7 @@ fn style_of(kind: ResultKind) -> &'static str {
         ResultKind::Landed | ResultKind::DryRun | ResultKind::Approved => style::GOOD,
         ResultKind::Refused | ResultKind::Denied | ResultKind::Failed => style::BAD,
         ResultKind::Waiting | ResultKind::NothingToDo | ResultKind::NotEnded => style::WARN,
-        ResultKind::Expired | ResultKind::Declined | ResultKind::Ended => style::DIM,
+        ResultKind::Expired | ResultKind::Declined | ResultKind::Void | ResultKind::Ended => style::DIM,
     }
 }
 
@@ -163,6 +163,7 @@ pub fn describe_result(result: &RunResult) -> String {
         ResultKind::Expired => "request expired".to_owned(),
         ResultKind::Approved => "approved later".to_owned(),
         ResultKind::Declined => "declined".to_owned(),
+        ResultKind::Void => "request void".to_owned(),
         ResultKind::NothingToDo => "nothing to do".to_owned(),
         // A person or a signal stopped the run: that is no failure of anything.
         ResultKind::Failed if result.code.as_deref() == Some("interrupted") => "interrupted".to_owned(),

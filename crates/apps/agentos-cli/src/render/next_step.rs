@@ -118,6 +118,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             "review the change, then run this again with `--yes` to consent to it".into()
         }
         NextStep::AnswerRequest { run } => word_answer(run).into(),
+        NextStep::DenyRequest { run } => format!("`agentos deny {run}` closes the request for good").into(),
         NextStep::VerifyEvidence { set_aside: true } => SET_ASIDE.into(),
         NextStep::VerifyEvidence { set_aside: false } => {
             "`agentos evidence verify` lists every fault".into()

@@ -11,7 +11,6 @@ use agentos_tool::format_dollars;
 use super::report::format_report;
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::OpenRequest;
 
 /// Returns the outcome as text. `verbose` adds the report of a landed change.
 pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
@@ -75,26 +74,6 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
         out.push_str(&paint(style::DIM, &format!("{about}\n")));
     }
     out
-}
-
-/// Returns an open request for consent, on two lines.
-pub fn format_request(open: &OpenRequest) -> String {
-    let request = &open.request;
-    let place = request.target.refname.trim_start_matches("refs/heads/");
-    let subject = request.message.lines().next().unwrap_or_default();
-    let about = format!(
-        "by {}, for {}, asked {}, until {}",
-        escape::line(&request.tool.provider),
-        escape::line(place),
-        open.asked,
-        request.expires
-    );
-    format!(
-        "{}  {}\n  {}\n",
-        paint(style::BOLD, &escape::line(&open.run)),
-        escape::line(subject),
-        paint(style::DIM, &about)
-    )
 }
 
 /// Maximum number of lines shown of a failed check's output. `agentos show --output` prints all that is recorded.

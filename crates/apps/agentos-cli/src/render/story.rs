@@ -221,7 +221,7 @@ fn push_end(out: &mut String, story: &RunStory) {
         ResultKind::Landed | ResultKind::DryRun | ResultKind::Approved => style::GOOD,
         ResultKind::Refused | ResultKind::Denied | ResultKind::Failed => style::BAD,
         ResultKind::Waiting | ResultKind::NothingToDo | ResultKind::NotEnded => style::WARN,
-        ResultKind::Expired | ResultKind::Declined | ResultKind::Ended => style::DIM,
+        ResultKind::Expired | ResultKind::Declined | ResultKind::Void | ResultKind::Ended => style::DIM,
     };
     let words = escape::line(&describe_result(result));
     push_line(out, "result", &paint(painted, &words));
@@ -230,7 +230,7 @@ fn push_end(out: &mut String, story: &RunStory) {
         // Somebody answered, or nobody may any more: the steps of that time lead nowhere.
         let is_over = matches!(
             result.kind,
-            ResultKind::Approved | ResultKind::Declined | ResultKind::Expired
+            ResultKind::Approved | ResultKind::Declined | ResultKind::Void | ResultKind::Expired
         );
         let default = || codes::default_step(refusal.code.as_deref()?).map(str::to_owned);
         let hint = word_hint(refusal.hint.as_deref(), &refusal.next).or_else(default);

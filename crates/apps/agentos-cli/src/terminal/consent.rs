@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use agentos_host::Decision;
+use agentos_host::{Decision, RequestDrift};
 use agentos_landing::Change;
 use agentos_pager::PagerProgram;
 
@@ -26,6 +26,8 @@ pub struct ConsentScreen<'a> {
     pub target: &'a str,
     /// Kind of landing.
     pub writes: &'a str,
+    /// Differences from the request that is answered. `None` if there are none.
+    pub drift: Option<&'a RequestDrift>,
     /// Size of the screen.
     pub size: ScreenSize,
     /// Signals that end the question.
@@ -118,6 +120,9 @@ impl ConsentScreen<'_> {
             text.push_str(&format!("  and {} more\n", files - 20));
         }
         text.push_str(&render::outcome::format_groups(self.decision));
+        if let Some(drift) = self.drift {
+            text.push_str(&render::requests::format_drift(drift));
+        }
         text
     }
 
@@ -203,6 +208,7 @@ mod tests {
             decision: &decision,
             target: "refs/heads/main",
             writes: "commit-and-work-tree",
+            drift: None,
             size: ScreenSize {
                 height: 10,
                 width: 80,

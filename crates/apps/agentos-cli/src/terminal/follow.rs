@@ -162,6 +162,7 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
         decision: &requested.decision,
         target: &requested.hashes.target_ref,
         writes: &requested.hashes.writes,
+        drift: requested.drift.as_ref(),
         size: screen::screen_size(app.host.environment()),
         // A missing pager is reported when long output needs it. The question can be asked without one.
         pager: screen::find_pager(app).ok().flatten(),

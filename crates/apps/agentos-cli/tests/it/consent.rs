@@ -116,38 +116,155 @@ fn an_expired_request_is_answered_by_nobody() {
 #[test]
 fn a_yes_counts_for_what_was_asked_and_for_nothing_else() {
     let strict = "version = 1\n[[rule]]\nid = \"more\"\neffect = \"ask\"\nwhy = \"w\"\n";
-    let moved = |repo: &TestRepo| {
-        repo.write("README.md", "# moved\n");
-        repo.commit_all("somebody else");
-    };
     let other_branch = |repo: &TestRepo| {
         repo.git(&["switch", "-q", "-c", "elsewhere"]);
     };
     let other_policy = |repo: &TestRepo| repo.write("more.toml", strict);
     type Case<'a> = (&'a str, &'a dyn Fn(&TestRepo), &'a [&'a str]);
-    let cases: [Case<'_>; 3] = [
-        ("base commit", &moved, &[]),
-        ("target ref", &other_branch, &[]),
-        ("policy", &other_policy, &["--policy", "more.toml"]),
+    let cases: [Case<'_>; 2] = [
+        ("`elsewhere` is checked out", &other_branch, &[]),
+        (
+            "the change is the same; the decision is another",
+            &other_policy,
+            &["--policy", "more.toml"],
+        ),
     ];
     for (what, meanwhile, flags) in cases {
-        let repo = small_repo();
-        let run = asked(&repo, &[]);
-        meanwhile(&repo);
-        let mut args = vec!["approve", run.as_str()];
-        args.extend_from_slice(flags);
-        let (code, outcome) = json(&repo, &args);
-        assert_eq!(
-            (code, &outcome["code"]),
-            (4, &Value::from("consent-void")),
-            "{what}: {outcome}"
-        );
-        assert!(
-            outcome["message"].as_str().unwrap().contains(what),
-            "{what}: {outcome}"
-        );
-        assert!(!repo.has(".github/workflows/ci.yml"), "{what}");
+        for yes in [&[][..], &["--yes"]] {
+            let repo = small_repo();
+            let run = asked(&repo, &[]);
+            meanwhile(&repo);
+            let args = [&["approve", run.as_str()], flags, yes].concat();
+            let (code, outcome) = json(&repo, &args);
+            assert_eq!(
+                (code, &outcome["code"]),
+                (4, &Value::from("consent-void")),
+                "{what}: {outcome}"
+            );
+            assert!(
+                outcome["message"].as_str().unwrap().contains(what),
+                "{what}: {outcome}"
+            );
+            assert!(!repo.has(".github/workflows/ci.yml"), "{what}");
+            assert_eq!(open_of(&repo), [run]);
+        }
     }
+}
+
+/// The runs that wait for a person.
+fn open_of(repo: &TestRepo) -> Vec<String> {
+    let open = json(repo, &["approve", "--list"]).1;
+    let requests = open["requests"].as_array().unwrap().iter();
+    requests
+        .map(|request| request["run"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A change of the line `name = …` of a manifest.
+fn manifest_edit(from: &str, to: &str) -> String {
+    format!("--- a/Cargo.toml\n+++ b/Cargo.toml\n@@ -1,2 +1,2 @@\n [package]\n-{from}\n+{to}\n")
+}
+
+#[test]
+fn approving_one_request_leaves_the_others_alive() {
+    let repo = small_repo();
+    let cli = signing(&repo);
+    repo.write("Cargo.toml", "[package]\nname = \"a\"\n");
+    repo.commit_all("manifest");
+    let ask = |edit: &str| {
+        let output = cli
+            .run_with_input(&["apply", "-", "--json"], edit.as_bytes())
+            .unwrap();
+        assert_eq!(output.code, Some(4), "{output}");
+        output.json().unwrap()["run"].as_str().unwrap().to_owned()
+    };
+    let first = ask(&manifest_edit("name = \"a\"", "name = \"b\""));
+    let second = ask(WORKFLOW_EDIT);
+    let third = ask(&manifest_edit("name = \"a\"", "name = \"c\""));
+    assert_eq!(open_of(&repo), [first.clone(), second.clone(), third.clone()]);
+    for run in [&first, &second] {
+        let landed = cli.run(&["approve", run, "--yes"]).unwrap();
+        assert_eq!(landed.code, Some(0), "{landed}");
+    }
+    assert_eq!(open_of(&repo), std::slice::from_ref(&third));
+    // The third one changes a line that the first one changed already.
+    let void = cli.run(&["approve", &third, "--yes", "--json"]).unwrap();
+    let outcome = void.json().unwrap();
+    assert_eq!(
+        (void.code, &outcome["outcome"]),
+        (Some(6), &Value::from("refused")),
+        "{void}"
+    );
+    assert!(
+        outcome["message"]
+            .as_str()
+            .unwrap()
+            .contains("is void: no longer lands"),
+        "{void}"
+    );
+    assert!(open_of(&repo).is_empty());
+    let all = json(&repo, &["approve", "--all"]).1;
+    let states: Vec<_> = all["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["state"].clone())
+        .collect();
+    assert_eq!(states, ["approved", "approved", "void"]);
+    let listed = run_in(&repo, &["approve", "--all"]).to_string();
+    assert!(listed.contains("void: no longer lands"), "{listed}");
+    let again = json(&repo, &["approve", &third]);
+    assert_eq!((again.0, &again.1["code"]), (4, &Value::from("consent-void")));
+    // What was recorded holds offline, and leads to the same results again.
+    let (_, story) = json(&repo, &["evidence", "show", "@~1"]);
+    let records = story["records"].as_array().unwrap();
+    let consent = records.iter().find(|record| record["kind"] == "consent").unwrap();
+    let drift = &consent["body"]["drift"];
+    assert_eq!(
+        (&drift["commits"], &drift["change"]),
+        (&Value::from(1), &Value::from("identical"))
+    );
+    assert_ne!(
+        drift["request"]["base_commit"],
+        consent["body"]["consent"]["hashes"]["base_commit"]
+    );
+    for check in [
+        &["evidence", "verify", "--require"][..],
+        &["evidence", "replay", "--all"],
+    ] {
+        let output = cli.run(check).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+    }
+}
+
+#[test]
+fn a_list_says_what_by_whom_where_and_why() {
+    let repo = small_repo();
+    repo.write("fix.md", WORKFLOW_EDIT);
+    let args = [
+        "run",
+        "-p",
+        "replay",
+        "--replay",
+        "fix.md",
+        "--context",
+        "none",
+        "add ci\nat once",
+    ];
+    assert_eq!(run_in(&repo, &args).code, Some(4));
+    let run = open_of(&repo).remove(0);
+    let short = run.rsplit('-').next().unwrap();
+    let listed = run_in(&repo, &["approve"]).stdout;
+    let listed = listed.replace(short, "[RUN]");
+    let (until, rest) = listed.split_once("open until ").unwrap();
+    let (_, rest) = rest.split_once('\n').unwrap();
+    let ago = until.split_once("asked ").unwrap().1.split_once(" by").unwrap().0;
+    insta::assert_snapshot!(format!("{}[UNTIL]\n{rest}", until.replace(ago, "[AGO]")), @r"
+    [RUN]  add ci
+      asked [AGO] by replay (recorded), for main, [UNTIL]
+      .github/workflows/ci.yml
+      default.ci: continuous integration runs this with the project's own rights
+    ");
 }
 
 #[test]

@@ -147,6 +147,26 @@ fn a_question_that_is_left_stays_open() {
 }
 
 #[test]
+fn a_no_to_the_question_leaves_the_request_open_and_says_how_to_close_it() {
+    let repo = small_repo();
+    let asked = pipe_in(&repo, &["apply", "-", "--json"], WORKFLOW_EDIT)
+        .json()
+        .unwrap();
+    let call = format!("approve {}", asked["run"].as_str().unwrap());
+    let Some((ended, seen)) = leave_question(&repo, &call, Leave::Key(b"n\n")) else {
+        return;
+    };
+    assert_eq!(ended, Some(4), "{seen}");
+    assert!(
+        seen.contains("the request stays open") && seen.contains("`agentos deny "),
+        "{seen}"
+    );
+    assert_eq!(open_requests(&repo), 1, "{seen}");
+    assert_eq!(run_in(&repo, &["deny", "@~1"]).code, Some(0));
+    assert_eq!(open_requests(&repo), 0);
+}
+
+#[test]
 fn the_status_line_is_cleared_before_the_question() {
     let repo = small_repo();
     repo.write("fix.diff", WORKFLOW_EDIT);

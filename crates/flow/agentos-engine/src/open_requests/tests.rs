@@ -1,8 +1,10 @@
 //! When a request is open, and what an answer to it does.
 
 use agentos_policy::ApprovalHashes;
+use agentos_tool::Timestamp;
 use serde_json::Value;
 
+use super::states::{ConsentEntry, RequestContext, RequestStep, StepKind, follow_steps};
 use super::*;
 use crate::OutcomeKind;
 use crate::ports::{Clock as _, TargetInfo};
@@ -49,57 +51,63 @@ fn step(
         answers: answers.map(str::to_owned),
         given,
         consent: by_person.then_some(Value::Null),
+        void: None,
     };
     RequestStep {
         run: run.to_owned(),
         at: "then".to_owned(),
-        kind: StepKind::Consent(Box::new(answer)),
+        kind: StepKind::Consent(Box::new(answer), RequestContext::default()),
     }
 }
 
+/// A run that found that the change of `r1` no longer lands.
+fn voids() -> RequestStep {
+    let mut found = step("r3", None, Some("r1"), false, false);
+    if let StepKind::Consent(entry, _) = &mut found.kind {
+        entry.void = Some("no longer lands".to_owned());
+    }
+    found
+}
+
 #[test]
-fn a_request_is_open_until_it_expires_is_denied_or_lands() {
+fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
+    use RequestState::{Approved, Denied, Expired, Open, Void};
     let landed = || RequestStep {
         run: "r2".to_owned(),
         at: "then".to_owned(),
         kind: StepKind::Landed,
     };
+    let answer = |given, by_person| step("r2", None, Some("r1"), given, by_person);
     let cases = [
-        ("asked", vec![asked("r1", 100)], true),
-        ("expired", vec![asked("r1", 50)], false),
-        (
-            "denied",
-            vec![asked("r1", 100), step("r2", None, Some("r1"), false, true)],
-            false,
-        ),
-        (
-            "looked at",
-            vec![asked("r1", 100), step("r2", None, Some("r1"), false, false)],
-            true,
-        ),
+        ("asked", vec![asked("r1", 100)], Open),
+        ("expired", vec![asked("r1", 50)], Expired),
+        ("denied", vec![asked("r1", 100), answer(false, true)], Denied),
+        ("looked at", vec![asked("r1", 100), answer(false, false)], Open),
         (
             "yes, and it did not land",
-            vec![asked("r1", 100), step("r2", None, Some("r1"), true, true)],
-            true,
+            vec![asked("r1", 100), answer(true, true)],
+            Open,
         ),
         (
             "yes, and landed",
-            vec![
-                asked("r1", 100),
-                step("r2", None, Some("r1"), true, true),
-                landed(),
-            ],
-            false,
+            vec![asked("r1", 100), answer(true, true), landed()],
+            Approved,
         ),
-        ("another landed", vec![asked("r1", 100), landed()], true),
+        ("another landed", vec![asked("r1", 100), landed()], Open),
+        ("void", vec![asked("r1", 100), voids()], Void),
+        (
+            "yes, did not land, and is void",
+            vec![asked("r1", 100), answer(true, true), voids()],
+            Void,
+        ),
     ];
-    for (what, steps, open) in cases {
+    for (what, steps, state) in cases {
         let found = follow_steps(steps, &Timestamp::from_unix_seconds(50));
-        assert_eq!(
-            found.iter().map(|request| request.open).collect::<Vec<_>>(),
-            [open],
-            "{what}"
-        );
+        let states: Vec<_> = found
+            .iter()
+            .map(|request| (request.state, request.open, request.void.is_some()))
+            .collect();
+        assert_eq!(states, [(state, state == Open, state == Void)], "{what}");
     }
 }
 
@@ -111,35 +119,224 @@ fn workflow_asked(repo: &TestRepository) -> TestTape {
     tape
 }
 
+/// Answers the request of the run `asks`.
+fn answer_request(
+    repo: &TestRepository,
+    tape: &TestTape,
+    name: &str,
+    consent: ApprovalConsent,
+) -> Result<crate::Outcome, EffectError> {
+    answer_revised(repo, tape, name, consent, None)
+}
+
+fn answer_revised(
+    repo: &TestRepository,
+    tape: &TestTape,
+    name: &str,
+    consent: ApprovalConsent,
+    revision: Option<RevisedDiff>,
+) -> Result<crate::Outcome, EffectError> {
+    let order = ApprovalOrder {
+        request: "asks",
+        consent,
+        revision,
+    };
+    run_with_effects(
+        repo,
+        &mut tape.begin_run(name),
+        name,
+        async |effects, run, cancel| approve_request(effects, &tape.reader(), run, &order, cancel).await,
+    )
+}
+
+fn named() -> ApprovalConsent {
+    ApprovalConsent::Named {
+        who: "dana".to_owned(),
+    }
+}
+
+/// Returns the state of the only request, and the bodies of consent records that answer it.
+fn state_of(tape: &TestTape) -> (RequestState, Vec<Value>) {
+    let now = NoonClock::default().now();
+    let state = list_all(&tape.reader(), &now).unwrap().remove(0).state;
+    let records = tape.reader();
+    let records = records.records().unwrap().map(Result::unwrap);
+    let answers = records.filter(|record| record.body.get("answers").is_some_and(Value::is_string));
+    (state, answers.map(|record| record.body).collect())
+}
+
 #[test]
 fn an_approval_lands_the_change_that_was_asked_for_and_closes_the_request() {
     let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
     let tape = workflow_asked(&repo);
-    let now = NoonClock::default().now();
-    let open = |tape: &TestTape| list_open(&tape.reader(), &now).unwrap().len();
-    assert_eq!(open(&tape), 1);
-    for (approver, expected, left) in [
-        (None, OutcomeKind::ConsentNeeded, 1),
-        (Some("dana"), OutcomeKind::Landed, 0),
+    for (consent, name, expected, left) in [
+        (
+            ApprovalConsent::Asked,
+            "looks",
+            OutcomeKind::ConsentNeeded,
+            RequestState::Open,
+        ),
+        (named(), "approves", OutcomeKind::Landed, RequestState::Approved),
     ] {
-        let name = if approver.is_some() { "approves" } else { "looks" };
-        let outcome = run_with_effects(
-            &repo,
-            &mut tape.begin_run(name),
-            name,
-            async |effects, run, cancel| {
-                approve_request(effects, &tape.reader(), run, "asks", approver, cancel).await
-            },
-        );
-        let outcome = outcome.unwrap();
+        let outcome = answer_request(&repo, &tape, name, consent).unwrap();
         assert_eq!(outcome.outcome, expected, "{}", outcome.message);
-        assert_eq!(open(&tape), left, "{name}");
+        assert_eq!(state_of(&tape).0, left, "{name}");
     }
     assert_eq!(
         repo.text(".github/workflows/ci.yml").as_deref(),
         Some("on: push\n")
     );
     assert_eq!(repo.aims(), [LandingPlace::CheckedOut, LandingPlace::CheckedOut]);
+    // Nothing differs from the request, so the records say nothing about a difference.
+    for answer in state_of(&tape).1 {
+        assert_eq!(answer.get("drift"), None, "{answer}");
+        assert_eq!(answer.get("request"), Some(&Value::Null), "{answer}");
+    }
+}
+
+/// A workflow of twelve lines. Line 9 is about to change.
+fn twelve_lines(first: &str) -> String {
+    let lines = (2..=12).map(|number| format!("l{number}\n")).collect::<String>();
+    format!("{first}\n{lines}")
+}
+
+const NINTH: &str = "--- a/.github/workflows/ci.yml\n+++ b/.github/workflows/ci.yml\n@@ -6,7 +6,7 @@\n l6\n l7\n l8\n-l9\n+L9\n l10\n l11\n l12\n";
+
+/// A change of line 9 of a workflow that nobody could be asked about.
+fn ninth_line_asked() -> (TestRepository, TestTape) {
+    let repo = TestRepository::with_files(&[(".github/workflows/ci.yml", &twelve_lines("l1"))]);
+    let tape = TestTape::default();
+    let outcome = land_answer(&repo, &mut tape.begin_run("asks"), "asks", NINTH);
+    assert_eq!(outcome.outcome, OutcomeKind::ConsentNeeded, "{}", outcome.message);
+    (repo, tape)
+}
+
+#[test]
+fn after_the_base_moved_a_name_counts_for_the_same_lines_and_rules_only() {
+    const FILE: &str = ".github/workflows/ci.yml";
+    let elsewhere = ("b.txt", "x\n".to_owned());
+    let above = (FILE, twelve_lines("new\nl1"));
+    let context = (FILE, twelve_lines("l1").replace("l10", "other"));
+    let gone = (FILE, twelve_lines("l1").replace("l9\n", "nine\n"));
+    let there = (FILE, twelve_lines("l1").replace("l9\n", "L9\n"));
+    let cases = [
+        (
+            &elsewhere,
+            OutcomeKind::Landed,
+            "identical",
+            RequestState::Approved,
+        ),
+        (
+            &above,
+            OutcomeKind::Landed,
+            "line-numbers",
+            RequestState::Approved,
+        ),
+        (&context, OutcomeKind::Refused, "", RequestState::Void),
+        (&gone, OutcomeKind::Refused, "", RequestState::Void),
+        (&there, OutcomeKind::NothingToDo, "", RequestState::Void),
+    ];
+    for ((path, text), expected, change, state) in cases {
+        let (repo, tape) = ninth_line_asked();
+        repo.commit_files(&[(path, text)]);
+        let outcome = answer_request(&repo, &tape, "approves", named()).unwrap();
+        assert_eq!(outcome.outcome, expected, "{text}: {}", outcome.message);
+        let (found, answers) = state_of(&tape);
+        assert_eq!(found, state, "{text}");
+        let [answer] = answers.as_slice() else {
+            panic!("{answers:?}")
+        };
+        if state == RequestState::Void {
+            assert!(
+                answer["void"].is_string() && !answer["given"].as_bool().unwrap(),
+                "{answer}"
+            );
+            let again = answer_request(&repo, &tape, "again", named()).unwrap_err();
+            assert_eq!(again.code, "consent-void");
+            continue;
+        }
+        // The record has the hashes of the request, and the consent those of the state that landed.
+        assert_eq!(answer["drift"]["change"], change, "{answer}");
+        assert_eq!(answer["drift"]["commits"], 1, "{answer}");
+        assert_eq!(answer["drift"]["rules"], "same", "{answer}");
+        assert_eq!(answer["consent"]["hashes"], answer["hashes"], "{answer}");
+        assert_ne!(
+            answer["drift"]["request"]["base_commit"],
+            answer["hashes"]["base_commit"]
+        );
+    }
+}
+
+#[test]
+fn a_consent_that_was_seen_counts_for_exactly_that_state() {
+    let (repo, tape) = ninth_line_asked();
+    let request = list_all(&tape.reader(), &NoonClock::default().now())
+        .unwrap()
+        .remove(0)
+        .request;
+    let seen = ApprovalConsent::Seen(Box::new(Consent {
+        who: "dana".to_owned(),
+        when: NoonClock::default().now(),
+        how: "terminal".to_owned(),
+        hashes: request.hashes,
+    }));
+    // Somebody commits between the look and the answer.
+    repo.commit_files(&[("b.txt", "x\n")]);
+    let outcome = answer_request(&repo, &tape, "late", seen.clone()).unwrap();
+    assert_eq!(
+        outcome.code.as_deref(),
+        Some("consent-void"),
+        "{}",
+        outcome.message
+    );
+    assert!(
+        outcome
+            .message
+            .contains("the base moved by 1 commit; the change is the same"),
+        "{}",
+        outcome.message
+    );
+    assert_eq!(state_of(&tape).0, RequestState::Open);
+}
+
+#[test]
+fn what_a_person_made_of_a_change_needs_a_look_of_its_own() {
+    for (revision, word) in [(DiffRevision::Chosen, "chosen"), (DiffRevision::Edited, "edited")] {
+        let (repo, tape) = ninth_line_asked();
+        let revised = |text: &str| {
+            Some(RevisedDiff {
+                revision,
+                text: text.as_bytes().to_vec(),
+            })
+        };
+        let other = NINTH.replace("+L9", "+NINE");
+        let outcome = answer_revised(&repo, &tape, "names", named(), revised(&other)).unwrap();
+        assert_eq!(
+            outcome.code.as_deref(),
+            Some("consent-void"),
+            "{}",
+            outcome.message
+        );
+        let (state, answers) = state_of(&tape);
+        assert_eq!(
+            (state, &answers[0]["drift"]["change"]),
+            (RequestState::Open, &Value::from(word))
+        );
+        // A text that does not land says nothing about the request.
+        let refused = answer_revised(&repo, &tape, "breaks", named(), revised("no diff")).unwrap();
+        assert_eq!(refused.outcome, OutcomeKind::Refused, "{}", refused.message);
+        assert_eq!(state_of(&tape).0, RequestState::Open);
+        let seen = ApprovalConsent::Seen(Box::new(Consent {
+            who: "dana".to_owned(),
+            when: NoonClock::default().now(),
+            how: "terminal".to_owned(),
+            hashes: serde_json::from_value(answers[0]["hashes"].clone()).unwrap(),
+        }));
+        let landed = answer_revised(&repo, &tape, "lands", seen, revised(&other)).unwrap();
+        assert_eq!(landed.outcome, OutcomeKind::Landed, "{}", landed.message);
+        assert_eq!(state_of(&tape).0, RequestState::Approved);
+        assert!(repo.text(".github/workflows/ci.yml").unwrap().contains("NINE"));
+    }
 }
 
 #[test]

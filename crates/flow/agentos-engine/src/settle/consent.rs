@@ -7,12 +7,14 @@ use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
 use agentos_policy::{ApprovalHashes, Consent, Decision, Effect};
-use agentos_tool::{RunId, Timestamp};
+use agentos_tool::Timestamp;
 
+use super::explain_decision;
 use super::proposal::{Proposal, RunEffects};
 use crate::ports::{Answer, CancelSignal, ConsentQuestion, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody, ConsentRequest};
 use crate::request::await_or_cancel;
+use crate::request_drift::{AnsweredRequest, RequestDrift};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// Seconds for which a request stays open. One week.
@@ -30,8 +32,10 @@ pub(super) enum ConsentResult {
     Stopped,
     /// Nobody could be asked.
     Nobody {
-        /// True if the request stays open, so that a person may still answer.
+        /// True if a request stays open, so that a person may still answer.
         open: bool,
+        /// Differences from the request that the run was to answer. `None` if there are none.
+        drift: Option<RequestDrift>,
     },
 }
 
@@ -46,15 +50,22 @@ pub(super) async fn request_consent(
     target: &TargetInfo,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<ConsentResult, EffectError> {
-    match decision.effect() {
-        Effect::Allow | Effect::Deny => return Ok(ConsentResult::NotNeeded),
-        Effect::Ask => {}
+    match (decision.effect(), &proposal.answers) {
+        // A person who answers a request saw that policy asks. That it allows the change now is another state, to which
+        // they agree as well, and the record of that answer is what closes the request.
+        (Effect::Ask, _) | (Effect::Allow, Some(_)) => {}
+        (Effect::Allow, None) | (Effect::Deny, _) => return Ok(ConsentResult::NotNeeded),
     }
     let hashes = ApprovalHashes::of(change, decision, &target.place());
+    let repo = effects.repo;
+    let count_commits = |old: &str, new: &str| repo.count_commits(old, new);
+    let answered = proposal.answers.as_ref();
+    let drift = answered.and_then(|request| request.find_drift(change, decision, &hashes, count_commits));
     let question = ConsentQuestion {
         change,
         decision,
         hashes: &hashes,
+        drift: drift.as_ref(),
     };
     let asked = await_or_cancel(effects.consent.ask(question), cancel).await;
     // `None`: the run was stopped while the person was asked. That is not an answer, so the request stays open.
@@ -65,6 +76,8 @@ pub(super) async fn request_consent(
         Answer::No | Answer::Nobody => (false, None),
     };
     let request = match (&answer, target.writes) {
+        // The request that the run was to answer stays open. A second one for the same change would be asked twice.
+        _ if answered.is_some() => None,
         // A dry run leaves no request, because an answer to it could not land anything.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
         (Answer::Nobody, _) => Some(make_request(effects, proposal, change, target, &hashes)?),
@@ -74,7 +87,9 @@ pub(super) async fn request_consent(
         hashes: &hashes,
         consent,
         request: request.as_ref(),
-        answers: proposal.answers.as_deref(),
+        answers: answered.map(|request| request.run.as_str()),
+        drift: drift.as_ref(),
+        void: None,
     };
     // Not synced here: the next record of the run is synced and makes this one durable too. It is the intent after a yes,
     // else the refusal.
@@ -82,38 +97,116 @@ pub(super) async fn request_consent(
     Ok(match answer {
         Answer::Yes(consent) => ConsentResult::Given(consent),
         Answer::No => ConsentResult::Declined,
-        Answer::Nobody if is_stopped && request.is_some() => ConsentResult::Stopped,
+        Answer::Nobody if is_stopped && (request.is_some() || answered.is_some()) => ConsentResult::Stopped,
         Answer::Nobody => ConsentResult::Nobody {
-            open: request.is_some(),
+            open: request.is_some() || answered.is_some(),
+            drift,
         },
     })
 }
 
 /// Returns the outcome of a run whose change a person declined. It has the same kind as a run without an answer: policy
 /// requires consent and there is none.
-pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision) -> Outcome {
+pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision, proposal: &Proposal<'_>) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Consent;
     outcome.code = Some("declined".to_owned());
     outcome.message = "declined; nothing was landed".to_owned();
+    if let Some(request) = &proposal.answers {
+        // A no to the question is not a no for good: another person may know more, and only `deny` closes a request.
+        outcome.message.push_str(", and the request stays open");
+        outcome.next = vec![
+            NextStep::DenyRequest {
+                run: request.run.clone(),
+            },
+            answer_request(proposal),
+        ];
+    }
     outcome.decision = Some(decision);
     outcome
 }
 
-/// Returns the next step by which a person answers the request later.
-pub(super) fn answer_request(run: &RunId) -> NextStep {
-    NextStep::AnswerRequest { run: run.to_string() }
+/// Returns the next step by which a person answers the open request later: the one that the run was to answer, or its own.
+fn answer_request(proposal: &Proposal<'_>) -> NextStep {
+    let run = match &proposal.answers {
+        Some(request) => request.run.clone(),
+        None => proposal.run.to_string(),
+    };
+    NextStep::AnswerRequest { run }
 }
 
 /// Returns the outcome of a run that was stopped while a person was asked. Its request stays open.
-pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, run: &RunId) -> Outcome {
+pub(super) fn stopped_outcome(mut outcome: Outcome, decision: Decision, proposal: &Proposal<'_>) -> Outcome {
     outcome.outcome = OutcomeKind::ConsentNeeded;
     outcome.cause = Cause::Interrupted;
     outcome.code = Some("interrupted".to_owned());
     outcome.message = "stopped before an answer; nothing was landed, and the request stays open".to_owned();
-    outcome.next = vec![answer_request(run)];
+    outcome.next = vec![answer_request(proposal)];
     outcome.decision = Some(decision);
     outcome
+}
+
+/// Returns the outcome of a run for whose change nobody gave a consent that counts.
+pub(super) fn unanswered_outcome(
+    mut outcome: Outcome,
+    decision: Decision,
+    (proposal, target): (&Proposal<'_>, &TargetInfo),
+    (open, drift): (bool, Option<&RequestDrift>),
+) -> Outcome {
+    outcome.outcome = OutcomeKind::ConsentNeeded;
+    outcome.cause = Cause::Consent;
+    // A dry run leaves no request to answer: `open` is false, and consent must be given with the run.
+    outcome.next = vec![if open {
+        answer_request(proposal)
+    } else {
+        NextStep::ConsentAtOnce
+    }];
+    if let Some(drift) = drift {
+        outcome.code = Some("consent-void".to_owned());
+        outcome.message = format!(
+            "a consent to the request does not cover the change as it would land now: {}; nothing was landed, and the \
+             request stays open until a person has seen this",
+            drift.describe()
+        );
+        outcome.decision = Some(decision);
+        return outcome;
+    }
+    let place = target.refname.trim_start_matches("refs/heads/");
+    let lead = format!("policy asks for a person's consent for `{place}`");
+    explain_decision(outcome, decision, &lead)
+}
+
+/// Closes the request that a run was to answer, because its change no longer lands, and says so in the outcome.
+///
+/// # Errors
+/// If the record cannot be made.
+pub(super) fn void_request(
+    effects: &mut RunEffects<'_>,
+    request: &AnsweredRequest,
+    mut outcome: Outcome,
+) -> Result<Outcome, EffectError> {
+    let why = match outcome.outcome {
+        OutcomeKind::NothingToDo => "the change is there already".to_owned(),
+        OutcomeKind::Landed
+        | OutcomeKind::Refused
+        | OutcomeKind::Denied
+        | OutcomeKind::ConsentNeeded
+        | OutcomeKind::Failed => format!("no longer lands: {}", outcome.message),
+    };
+    let record = ConsentBody {
+        given: false,
+        hashes: &request.hashes,
+        consent: None,
+        request: None,
+        answers: Some(&request.run),
+        drift: None,
+        void: Some(&why),
+    };
+    // Durable with the refusal, which follows.
+    records::record_with_next(effects.evidence, RecordKind::Consent, &record)?;
+    outcome.message = format!("the request of run `{}` is void: {why}", request.run);
+    outcome.hint = Some("run the task again for a change that fits".to_owned());
+    Ok(outcome)
 }
 
 /// Makes the request that stays open, with everything that a later approval needs to land the change.
@@ -160,6 +253,8 @@ pub(crate) fn record_denial(
         consent: Some(no),
         request: None,
         answers: Some(run),
+        drift: None,
+        void: None,
     };
     // Synced here, because no other record of this run follows.
     records::record_now(effects.evidence, RecordKind::Consent, &record)?;

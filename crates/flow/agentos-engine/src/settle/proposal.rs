@@ -8,6 +8,7 @@ use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
 use crate::ports::{Clock, CommitAuthor, ConsentPort, Evidence, Repository};
 use crate::recorded_answer::AnswerSource;
+use crate::request_drift::AnsweredRequest;
 
 /// The effects a flow needs.
 pub struct RunEffects<'a> {
@@ -44,8 +45,8 @@ pub struct Proposal<'a> {
     pub attempt: u32,
     /// Land the edits that have one place, although others have none. The report names the parts left out.
     pub partial: bool,
-    /// The run whose request for consent this answers. `None` if it answers none.
-    pub answers: Option<String>,
+    /// The request for consent that this answers. `None` if it answers none.
+    pub answers: Option<AnsweredRequest>,
     /// The recorded answer that this is. `None` if the answer is new.
     pub source: Option<AnswerSource>,
     /// The change that passed the user's check; only this one may land. `None` if nothing was checked.

@@ -59,6 +59,10 @@ impl Repository for Repo {
         Ok(())
     }
 
+    fn count_commits(&self, _old: &str, _new: &str) -> Option<u64> {
+        Some(0)
+    }
+
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         Ok(Box::new(UnchangedState))
     }

@@ -41,6 +41,7 @@ fn question() -> Option<ConsentRequested> {
         change,
         decision,
         hashes,
+        drift: None,
     })
 }
 
@@ -120,6 +121,7 @@ fn an_answer_over_the_wire_counts_for_exactly_its_question() {
                 change: &asked.change,
                 decision: &asked.decision,
                 hashes: &asked.hashes,
+                drift: None,
             };
             let person = async {
                 let event = heard.next().await.unwrap();

@@ -51,8 +51,13 @@ pub(super) fn run_to_end(
             mails::announce_author(host, &answer);
             runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
         }
-        RunWork::Approval { request, consents } => {
-            let work = requests::approve_request(host, &mut session, run, &request, consents, &mut cancel);
+        RunWork::Approval {
+            request,
+            consent,
+            revision,
+        } => {
+            let order = (request.as_str(), consent, revision);
+            let work = requests::approve_request(host, &mut session, run, order, &mut cancel);
             runtime::block_on_local(work)??
         }
         RunWork::Recorded(order) => {

@@ -1,0 +1,246 @@
+//! Parts of a canonical diff: its files and their hunks.
+//!
+//! Owns: cutting a canonical diff into parts, comparing two diffs without their line numbers, and joining chosen parts.
+//! Never: reads any other diff than a canonical one, or judges a part; a joined diff is an answer like any other.
+
+/// File of a canonical diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffFile<'a> {
+    /// Lines before the first hunk, from `diff --git` on.
+    header: Vec<&'a [u8]>,
+    /// Hunks in order. Empty if only the mode changes, or an empty file is created or deleted.
+    pub hunks: Vec<DiffHunk<'a>>,
+}
+
+/// Hunk of a canonical diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffHunk<'a> {
+    /// First line in the old file, as the hunk's header names it.
+    pub old_start: u64,
+    /// First line in the new file, as the hunk's header names it.
+    pub new_start: u64,
+    /// Header and marked lines.
+    text: &'a [u8],
+    /// Marked lines without the header.
+    body: &'a [u8],
+}
+
+/// Difference between two canonical diffs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiffDifference {
+    /// Every byte is equal.
+    None,
+    /// Equal lines change, with the same context. Hunks are at other lines, or other parts of the files differ.
+    LineNumbers(Vec<MovedHunk>),
+    /// Other lines change, or the context is another.
+    Lines,
+}
+
+/// Hunk that is at another line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovedHunk {
+    /// Number of the file in the diff, from 0.
+    pub file: usize,
+    /// First line in the old file of the first diff.
+    pub from: u64,
+    /// First line in the old file of the second diff.
+    pub to: u64,
+}
+
+impl<'a> DiffFile<'a> {
+    /// Returns the header without the ids of the two contents, which other parts of the file change too.
+    fn stable_header(&self) -> impl Iterator<Item = &[u8]> {
+        let lines = self.header.iter().copied();
+        lines.map(|line| match line.strip_prefix(b"index ") {
+            // The mode after the ids is a part of the change.
+            Some(ids) => ids.splitn(2, |byte| *byte == b' ').nth(1).unwrap_or_default(),
+            None => line,
+        })
+    }
+
+    /// Returns true if hunks of the file can be chosen one by one. A created or deleted file is one part.
+    #[must_use]
+    pub fn is_divisible(&self) -> bool {
+        let is_whole =
+            |line: &&&[u8]| line.starts_with(b"new file mode") || line.starts_with(b"deleted file mode");
+        self.hunks.len() > 1 && !self.header.iter().any(|line| is_whole(&line))
+    }
+
+    /// Returns the text of the file's header and of some of its hunks.
+    #[must_use]
+    pub fn part_text(&self, hunks: impl IntoIterator<Item = usize>) -> Vec<u8> {
+        let mut text = self.header.concat();
+        for hunk in hunks.into_iter().filter_map(|at| self.hunks.get(at)) {
+            text.extend_from_slice(hunk.text);
+        }
+        text
+    }
+}
+
+impl<'a> DiffHunk<'a> {
+    fn parse(text: &'a [u8]) -> Self {
+        let end = text
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(text.len(), |at| at + 1);
+        let (header, body) = text.split_at(end);
+        let start_after = |mark: u8| {
+            let mut words = header.split(|byte| *byte == b' ');
+            let range = words.find_map(|word| word.strip_prefix(&[mark]));
+            let digits = range
+                .unwrap_or_default()
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit());
+            // A number of a file that fits into memory fits into 64 bits.
+            digits.fold(0, |number: u64, digit| {
+                number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+            })
+        };
+        Self {
+            old_start: start_after(b'-'),
+            new_start: start_after(b'+'),
+            text,
+            body,
+        }
+    }
+}
+
+/// Cuts a canonical diff into its files, in their order.
+#[must_use]
+pub fn split_diff(diff: &[u8]) -> Vec<DiffFile<'_>> {
+    let mut files: Vec<DiffFile<'_>> = Vec::new();
+    // The place where the current hunk begins.
+    let mut hunk: Option<usize> = None;
+    let mut at = 0;
+    for line in diff.split_inclusive(|byte| *byte == b'\n') {
+        // Lines of content begin with a blank, `+`, `-` or `\`, so these are always headers.
+        let (is_file, is_hunk) = (line.starts_with(b"diff --git "), line.starts_with(b"@@ "));
+        if is_file || is_hunk {
+            close_hunk(&mut files, hunk.take(), diff, at);
+        }
+        match files.last_mut() {
+            _ if is_file => files.push(DiffFile {
+                header: vec![line],
+                hunks: Vec::new(),
+            }),
+            _ if is_hunk => hunk = Some(at),
+            Some(file) if hunk.is_none() => file.header.push(line),
+            Some(_) | None => {}
+        }
+        at += line.len();
+    }
+    close_hunk(&mut files, hunk, diff, at);
+    files
+}
+
+/// Adds the hunk that ends at `end` to the last file. `start` is `None` if there is no open hunk.
+fn close_hunk<'a>(files: &mut [DiffFile<'a>], start: Option<usize>, diff: &'a [u8], end: usize) {
+    if let (Some(start), Some(file)) = (start, files.last_mut()) {
+        let text = diff.get(start..end).unwrap_or_default();
+        file.hunks.push(DiffHunk::parse(text));
+    }
+}
+
+/// Compares two canonical diffs.
+#[must_use]
+pub fn compare_diffs(one: &[u8], other: &[u8]) -> DiffDifference {
+    if one == other {
+        return DiffDifference::None;
+    }
+    let (ones, others) = (split_diff(one), split_diff(other));
+    if ones.len() != others.len() {
+        return DiffDifference::Lines;
+    }
+    let mut moved = Vec::new();
+    for (file, (one, other)) in ones.iter().zip(&others).enumerate() {
+        let is_same = one.stable_header().eq(other.stable_header())
+            && one
+                .hunks
+                .iter()
+                .map(|hunk| hunk.body)
+                .eq(other.hunks.iter().map(|hunk| hunk.body));
+        if !is_same {
+            return DiffDifference::Lines;
+        }
+        let pairs = one.hunks.iter().zip(&other.hunks);
+        moved.extend(
+            pairs
+                .filter(|(one, other)| one.old_start != other.old_start)
+                .map(|(one, other)| MovedHunk {
+                    file,
+                    from: one.old_start,
+                    to: other.old_start,
+                }),
+        );
+    }
+    DiffDifference::LineNumbers(moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "diff --git a/a b/a\nindex 11..22 100644\n--- a/a\n+++ b/a\n";
+
+    #[test]
+    fn a_diff_is_cut_into_files_and_hunks() {
+        let diff = format!(
+            "{FILE}@@ -1,2 +1 @@\n-diff --git\n @@ x\n@@ -10 +9,2 @@\n x\n+y\n\\ No newline at end of file\n\
+             diff --git a/m b/m\nold mode 100644\nnew mode 100755\n"
+        );
+        let files = split_diff(diff.as_bytes());
+        let starts = |file: &DiffFile<'_>| {
+            let hunks = file.hunks.iter();
+            hunks
+                .map(|hunk| (hunk.old_start, hunk.new_start))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            files.iter().map(starts).collect::<Vec<_>>(),
+            [vec![(1, 1), (10, 9)], vec![]]
+        );
+        let whole: Vec<u8> = files
+            .iter()
+            .flat_map(|file| file.part_text(0..file.hunks.len()))
+            .collect();
+        assert_eq!(String::from_utf8_lossy(&whole), diff);
+        let second = files.first().map(|file| file.part_text([1]));
+        assert_eq!(
+            second.as_deref().map(String::from_utf8_lossy).as_deref(),
+            Some(&*format!(
+                "{FILE}@@ -10 +9,2 @@\n x\n+y\n\\ No newline at end of file\n"
+            ))
+        );
+        assert_eq!(
+            files.iter().map(DiffFile::is_divisible).collect::<Vec<_>>(),
+            [true, false]
+        );
+        assert!(split_diff(b"").is_empty());
+    }
+
+    #[test]
+    fn line_numbers_and_ids_are_the_only_harmless_differences() {
+        use DiffDifference::{LineNumbers, Lines, None};
+        let base = format!("{FILE}@@ -1,2 +1 @@\n-x\n y\n");
+        let moved = |from, to| LineNumbers(vec![MovedHunk { file: 0, from, to }]);
+        let cases = [
+            (base.clone(), None),
+            (base.replace("-1,2 +1", "-7,2 +8"), moved(1, 7)),
+            (base.replace("11..22", "33..44"), LineNumbers(Vec::new())),
+            (base.replace("22 100644", "22 100755"), Lines),
+            (base.replace("b/a", "b/b"), Lines),
+            (base.replace(" y", " z"), Lines),
+            (base.replace("-x", "+x"), Lines),
+            (format!("{base}@@ -9 +9 @@\n-x\n"), Lines),
+            (format!("{base}{base}"), Lines),
+            (String::new(), Lines),
+        ];
+        for (other, expected) in cases {
+            assert_eq!(
+                compare_diffs(base.as_bytes(), other.as_bytes()),
+                expected,
+                "{other}"
+            );
+        }
+    }
+}
