@@ -1,0 +1,25 @@
+//! Conversations with a model, in one form for every wire.
+//!
+//! Owns: the request, the messages and their parts, the tools on offer, and how pieces of an answer become parts. Never: knows
+//! a vendor's JSON, or sends anything.
+//!
+//! | type | meaning |
+//! |---|---|
+//! | [`ChatRequest`] | everything that a model is sent, besides its name and the sampling |
+//! | [`ChatMessage`] | one turn of the user or of the model, as a list of parts |
+//! | [`MessagePart`] | text, image, tool call, tool result or thinking |
+//! | [`ChatPiece`] | a piece of an answer, as a wire reads it from one event |
+//! | [`PartBuilder`] | joins the pieces to parts |
+//!
+//! [`prepare_messages`] makes the messages fit a wire, by the rules in its documentation. A tool's definition has Anthropic's
+//! form (`name`, `description`, `input_schema`), which every other form can be made of.
+
+mod builder;
+mod message;
+mod prepare;
+mod request;
+
+pub use builder::{CallPiece, ChatPiece, PartBuilder, ThoughtPiece};
+pub use message::{ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult};
+pub use prepare::{PreparedChat, WireAbilities, prepare_messages};
+pub use request::{ChatRequest, ToolChoice, ToolSpec, edit_request};

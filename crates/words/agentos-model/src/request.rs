@@ -1,0 +1,105 @@
+//! The request of a conversation.
+//!
+//! Owns: what a model is sent, and the request of an edit task. Never: contains the model's name or the sampling, which are
+//! settings.
+
+use agentos_tool::{Constrain, EditFormat, ToolTask, edits_schema, prompt};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ChatMessage;
+
+/// Everything that a model is sent besides its name and the sampling.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChatRequest {
+    /// System prompt. `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Messages in their order.
+    pub messages: Vec<ChatMessage>,
+    /// Tools that the model may call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
+    /// Whether and which tool the model must call.
+    #[serde(default)]
+    pub tool_choice: ToolChoice,
+    /// JSON Schema of the answer. `None` if the answer is free text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Value>,
+    /// Maximum number of tokens of the answer. `None` if the profile decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+}
+
+impl ChatRequest {
+    /// Makes a request of one message without a system prompt.
+    #[must_use]
+    pub fn from_text(text: impl Into<String>) -> Self {
+        Self {
+            messages: vec![ChatMessage::from_user(text)],
+            ..Self::default()
+        }
+    }
+
+    /// Returns the bytes of all texts, from which tokens are estimated.
+    #[must_use]
+    pub fn count_bytes(&self) -> usize {
+        let system = self.system.as_ref().map_or(0, String::len);
+        let messages: usize = self.messages.iter().map(|message| count_message(message)).sum();
+        system + messages
+    }
+}
+
+fn count_message(message: &ChatMessage) -> usize {
+    use crate::MessagePart;
+    let count = |part: &MessagePart| match part {
+        MessagePart::Text(text) => text.len(),
+        MessagePart::ToolCall(call) => call.name.len() + call.arguments.to_string().len(),
+        MessagePart::ToolResult(result) => result.text.len(),
+        MessagePart::Thinking(thinking) => thinking.text.len(),
+        // Vendors charge an image by its size in pixels, which the bytes do not say.
+        MessagePart::Image(_) => 0,
+    };
+    message.parts.iter().map(count).sum()
+}
+
+/// Tool that a model may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    /// Name: letters, digits, `_` and `-`, at most 64, which every vendor accepts.
+    pub name: String,
+    /// Description for the model.
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub input_schema: Value,
+}
+
+/// Whether and which tool a model must call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// The model calls no tool.
+    Never,
+    /// The model calls at least one tool.
+    Required,
+    /// The model calls the tool of this name.
+    Named(String),
+}
+
+/// Makes the request of an edit task: one message with the task, its files and its feedback.
+#[must_use]
+pub fn edit_request(task: &ToolTask, constrain: Constrain) -> ChatRequest {
+    // The schema describes `json-edits` alone; with another edit format it would contradict the prompt.
+    let wants_schema = constrain == Constrain::JsonSchema && task.edit_format == EditFormat::JsonEdits;
+    ChatRequest {
+        system: Some(prompt::system(task)),
+        messages: vec![ChatMessage::from_user(prompt::user(task))],
+        answer_schema: wants_schema.then(edits_schema),
+        max_output_tokens: task.limits.max_output_tokens,
+        ..ChatRequest::default()
+    }
+}
