@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::Value;
 
 use crate::MessagesWire;
@@ -96,7 +98,7 @@ impl Service for AnthropicService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: &'a ToolTask,
+        _: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = call.wanted_model().ok_or(Reason::MissingModel)?.to_owned();

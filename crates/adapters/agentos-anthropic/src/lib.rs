@@ -4,6 +4,7 @@
 //! models refuse. Start at [`AnthropicService`].
 
 mod adapter;
+mod blocks;
 mod messages;
 
 pub use adapter::AnthropicService;

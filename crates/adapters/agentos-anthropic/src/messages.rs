@@ -2,11 +2,12 @@
 //!
 //! Owns: building the request and reading the answer. Never: accepts a stream without `message_stop` as complete.
 
-use agentos_generic_http::{
-    AnswerClose, AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire,
-};
-use agentos_tool::{FinishReason, Usage, prompt};
+use agentos_generic_http::{AnswerClose, AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_model::{CallPiece, ChatPiece, ThoughtPiece, ToolChoice, ToolSpec, WireAbilities};
+use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
+
+use crate::blocks::write_messages;
 
 /// Maximum tokens of an answer if no limit is set, because this wire requires `max_tokens`.
 const DEFAULT_LIMIT: u64 = 8192;
@@ -23,10 +24,22 @@ impl Wire for MessagesWire {
         }
         let limit = job.max_tokens.unwrap_or(DEFAULT_LIMIT);
         body.insert("max_tokens".to_owned(), limit.into());
-        body.insert("system".to_owned(), prompt::system(job.task).into());
-        let user = json!([{"role": "user", "content": prompt::user(job.task)}]);
-        body.insert("messages".to_owned(), user);
-        body.insert("stream".to_owned(), true.into());
+        if let Some(system) = &job.chat.system {
+            body.insert("system".to_owned(), system.as_str().into());
+        }
+        body.insert("messages".to_owned(), write_messages(job.messages).into());
+        if job.stream {
+            body.insert("stream".to_owned(), true.into());
+        }
+        if !job.chat.tools.is_empty() {
+            body.insert(
+                "tools".to_owned(),
+                job.chat.tools.iter().map(write_tool).collect(),
+            );
+            if let Some(choice) = write_choice(&job.chat.tool_choice) {
+                body.insert("tool_choice".to_owned(), choice);
+            }
+        }
         // Newer models answer 400 to any `temperature` or `top_p`, so neither is sent unless it is set.
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
@@ -37,7 +50,7 @@ impl Wire for MessagesWire {
         if !job.stop.is_empty() {
             body.insert("stop_sequences".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.answer_schema() {
+        if let Some(schema) = &job.chat.answer_schema {
             let format = json!({"format": {"type": "json_schema", "schema": schema}});
             body.insert("output_config".to_owned(), format);
         }
@@ -49,10 +62,15 @@ impl Wire for MessagesWire {
             .get("content")
             .and_then(Value::as_array)
             .ok_or(Reason::Fields)?;
-        // Blocks of the types `thinking`, `redacted_thinking` and `tool_use` have no `text`, so they are left out.
-        let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+        let mut content = ChatPiece::default();
+        for (at, part) in (0..).zip(parts) {
+            let block = read_block(part, at);
+            content.text.push_str(&block.text);
+            content.thoughts.extend(block.thoughts);
+            content.calls.extend(block.calls);
+        }
         Ok(AnswerPiece {
-            text: texts.collect(),
+            content,
             usage: body.get("usage").map(|counts| read_usage(counts, true)),
             model: read_model_name(body),
             ..read_end(body.get("stop_reason"))
@@ -69,8 +87,17 @@ impl Wire for MessagesWire {
                     ..AnswerPiece::default()
                 }
             }
-            Some("content_block_start") => text_at(event, "/content_block/text"),
-            Some("content_block_delta") => text_at(event, "/delta/text"),
+            Some("content_block_start") => {
+                let block = event.get("content_block").unwrap_or(&Value::Null);
+                let mut content = read_block(block, position(event));
+                // The arguments follow in pieces; what stands here is an empty object.
+                content.calls.iter_mut().for_each(|call| call.arguments.clear());
+                with_content(content)
+            }
+            Some("content_block_delta") => {
+                let delta = event.get("delta").unwrap_or(&Value::Null);
+                with_content(read_delta(delta, position(event)))
+            }
             // The stop reason alone is not the end: a stream is complete only with `message_stop`.
             Some("message_delta") => {
                 let piece = read_end(event.pointer("/delta/stop_reason"));
@@ -91,39 +118,103 @@ impl Wire for MessagesWire {
         })
     }
 
-    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
-        let body = request.as_object_mut()?;
-        for of_edits in ["stream", "system", "output_config"] {
-            body.remove(of_edits);
+    fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
+        WireAbilities {
+            provider,
+            tools: true,
+            thinking: true,
+            images: true,
+            result_images: true,
+            max_id_bytes: 64,
         }
-        let user = json!([{"role": "user", "content": tool.instruction}]);
-        body.insert("messages".to_owned(), user);
-        let tools = json!([{"name": tool.name, "description": tool.description, "input_schema": tool.argument_schema()}]);
-        body.insert("tools".to_owned(), tools);
-        Some(request)
-    }
-
-    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
-        let parts = body
-            .get("content")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        parts
-            .filter(|part| part.get("type").and_then(Value::as_str) == Some("tool_use"))
-            .map(|part| {
-                let name = part.get("name").and_then(Value::as_str);
-                ToolCall::new(name.unwrap_or_default(), part.get("input"))
-            })
-            .collect()
     }
 }
 
-fn text_at(event: &Value, pointer: &str) -> AnswerPiece {
-    let text = event.pointer(pointer).and_then(Value::as_str);
+fn write_tool(tool: &ToolSpec) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
+}
+
+fn write_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some(json!({"type": "none"})),
+        ToolChoice::Required => Some(json!({"type": "any"})),
+        ToolChoice::Named(name) => Some(json!({"type": "tool", "name": name})),
+    }
+}
+
+fn with_content(content: ChatPiece) -> AnswerPiece {
     AnswerPiece {
-        text: text.unwrap_or_default().to_owned(),
+        content,
         ..AnswerPiece::default()
+    }
+}
+
+fn position(event: &Value) -> u64 {
+    event.get("index").and_then(Value::as_u64).unwrap_or_default()
+}
+
+fn text_of(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Reads a whole block of the content.
+fn read_block(block: &Value, position: u64) -> ChatPiece {
+    let thought = |text, signature, is_encrypted| ChatPiece {
+        thoughts: vec![ThoughtPiece {
+            text,
+            signature,
+            is_encrypted,
+            position: Some(position),
+        }],
+        ..ChatPiece::default()
+    };
+    match block.get("type").and_then(Value::as_str) {
+        Some("tool_use") => ChatPiece {
+            calls: vec![CallPiece {
+                id: text_of(block, "id"),
+                name: text_of(block, "name"),
+                arguments: block.get("input").map(Value::to_string).unwrap_or_default(),
+                signature: None,
+                position: Some(position),
+            }],
+            ..ChatPiece::default()
+        },
+        Some("thinking") => thought(
+            text_of(block, "thinking").unwrap_or_default(),
+            // The block begins with an empty signature, and the true one follows.
+            text_of(block, "signature").filter(|signature| !signature.is_empty()),
+            false,
+        ),
+        Some("redacted_thinking") => thought(String::new(), text_of(block, "data"), true),
+        // `text`, and blocks of types that were added later.
+        Some(_) | None => ChatPiece::from_text(text_of(block, "text").unwrap_or_default()),
+    }
+}
+
+/// Reads a piece of a block.
+fn read_delta(delta: &Value, position: u64) -> ChatPiece {
+    let thought = |text, signature| ChatPiece {
+        thoughts: vec![ThoughtPiece {
+            text,
+            signature,
+            is_encrypted: false,
+            position: Some(position),
+        }],
+        ..ChatPiece::default()
+    };
+    match delta.get("type").and_then(Value::as_str) {
+        Some("input_json_delta") => ChatPiece {
+            calls: vec![CallPiece {
+                arguments: text_of(delta, "partial_json").unwrap_or_default(),
+                position: Some(position),
+                ..CallPiece::default()
+            }],
+            ..ChatPiece::default()
+        },
+        Some("thinking_delta") => thought(text_of(delta, "thinking").unwrap_or_default(), None),
+        Some("signature_delta") => thought(String::new(), text_of(delta, "signature")),
+        Some(_) | None => ChatPiece::from_text(text_of(delta, "text").unwrap_or_default()),
     }
 }
 

@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::Value;
 
 use crate::ContentWire;
@@ -70,7 +72,7 @@ impl Service for GeminiService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: &'a ToolTask,
+        _: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = model_name(call)?;

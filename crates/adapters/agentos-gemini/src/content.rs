@@ -2,9 +2,12 @@
 //!
 //! Owns: building the request and reading the answer. Never: returns a model's thoughts as its answer.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
-use agentos_tool::{FinishReason, Usage, prompt};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_model::{CallPiece, ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
+use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
+
+use crate::contents::write_contents;
 
 /// Wire of Gemini's content. The model's name is a part of the address, not of the request.
 #[derive(Debug, Clone, Copy)]
@@ -28,18 +31,34 @@ impl Wire for ContentWire {
         if !job.stop.is_empty() {
             config.insert("stopSequences".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.answer_schema() {
+        if let Some(schema) = job.chat.answer_schema.clone() {
             config.insert("responseMimeType".to_owned(), "application/json".into());
             config.insert("responseJsonSchema".to_owned(), schema);
         }
-        let mut body = json!({
-            "systemInstruction": {"parts": [{"text": prompt::system(job.task)}]},
-            "contents": [{"role": "user", "parts": [{"text": prompt::user(job.task)}]}],
-        });
-        if let Some(body) = body.as_object_mut().filter(|_| !config.is_empty()) {
+        let mut body = Map::new();
+        if let Some(system) = &job.chat.system {
+            body.insert(
+                "systemInstruction".to_owned(),
+                json!({"parts": [{"text": system}]}),
+            );
+        }
+        body.insert("contents".to_owned(), write_contents(job.messages).into());
+        if !job.chat.tools.is_empty() {
+            let functions = job.chat.tools.iter().map(|tool| {
+                json!({
+                    "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input_schema,
+                })
+            });
+            let functions: Vec<Value> = functions.collect();
+            body.insert("tools".to_owned(), json!([{"functionDeclarations": functions}]));
+            if let Some(choice) = write_choice(&job.chat.tool_choice) {
+                body.insert("toolConfig".to_owned(), json!({"functionCallingConfig": choice}));
+            }
+        }
+        if !config.is_empty() {
             body.insert("generationConfig".to_owned(), config.into());
         }
-        body
+        body.into()
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
@@ -54,14 +73,12 @@ impl Wire for ContentWire {
         let parts = candidate
             .and_then(|candidate| candidate.pointer("/content/parts")?.as_array())
             .map_or(&[][..], Vec::as_slice);
-        // Thoughts arrive as parts with `text`, like the answer, and only this mark separates them.
-        let is_thought = |part: &&Value| part.get("thought").and_then(Value::as_bool) == Some(true);
+        let mut content = ChatPiece::default();
+        for part in parts {
+            add_part(&mut content, part);
+        }
         let mut piece = AnswerPiece {
-            text: parts
-                .iter()
-                .filter(|part| !is_thought(part))
-                .filter_map(|part| part.get("text")?.as_str())
-                .collect(),
+            content,
             usage: body.get("usageMetadata").map(read_usage),
             model: body
                 .get("modelVersion")
@@ -93,29 +110,48 @@ impl Wire for ContentWire {
         self.read_answer(event)
     }
 
-    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
-        let body = request.as_object_mut()?;
-        // The system prompt asks for a diff and nothing else, which contradicts the call of a tool.
-        body.remove("systemInstruction");
-        let user = json!([{"role": "user", "parts": [{"text": tool.instruction}]}]);
-        body.insert("contents".to_owned(), user);
-        let function = json!({
-            "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.argument_schema(),
-        });
-        body.insert("tools".to_owned(), json!([{"functionDeclarations": [function]}]));
-        Some(request)
+    fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
+        WireAbilities {
+            provider,
+            tools: true,
+            thinking: true,
+            images: true,
+            result_images: false,
+            max_id_bytes: 64,
+        }
     }
+}
 
-    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
-        let parts = body.pointer("/candidates/0/content/parts");
-        let parts = parts.and_then(Value::as_array).into_iter().flatten();
-        parts
-            .filter_map(|part| part.get("functionCall"))
-            .map(|call| {
-                let name = call.get("name").and_then(Value::as_str);
-                ToolCall::new(name.unwrap_or_default(), call.get("args"))
-            })
-            .collect()
+fn write_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some(json!({"mode": "NONE"})),
+        ToolChoice::Required => Some(json!({"mode": "ANY"})),
+        ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+    }
+}
+
+/// Adds one part of a candidate. Thoughts arrive as parts with `text`, like the answer, and only a mark separates them.
+fn add_part(content: &mut ChatPiece, part: &Value) {
+    let text_of = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let signature = text_of(part, "thoughtSignature");
+    let text = text_of(part, "text").unwrap_or_default();
+    if let Some(call) = part.get("functionCall") {
+        content.calls.push(CallPiece {
+            id: text_of(call, "id"),
+            name: text_of(call, "name"),
+            arguments: call.get("args").map(Value::to_string).unwrap_or_default(),
+            signature,
+            position: None,
+        });
+    } else if part.get("thought").and_then(Value::as_bool) == Some(true) {
+        content.thoughts.push(ThoughtPiece {
+            text,
+            signature,
+            ..ThoughtPiece::default()
+        });
+    } else {
+        content.text.push_str(&text);
     }
 }
 

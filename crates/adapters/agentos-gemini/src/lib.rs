@@ -5,6 +5,7 @@
 
 mod adapter;
 mod content;
+mod contents;
 
 pub use adapter::GeminiService;
 pub use content::ContentWire;

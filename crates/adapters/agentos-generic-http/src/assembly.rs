@@ -40,7 +40,7 @@ impl<'a> AnswerBuilder<'a> {
     /// # Errors
     /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text contains the key.
     pub(crate) fn add_piece(&mut self, piece: AnswerPiece, progress: &dyn ProgressSink) -> Result<(), Fault> {
-        self.text.push_str(&piece.text);
+        self.text.push_str(&piece.content.text);
         self.refusal.push_str(&piece.refusal);
         if piece.finish.is_some() {
             self.ending = piece.ending;
@@ -65,7 +65,7 @@ impl<'a> AnswerBuilder<'a> {
             (before, later) => later.or(before),
         };
         self.model = piece.model.or(self.model.take());
-        report_text(self.watch.pass_piece(&piece.text)?, progress);
+        report_text(self.watch.pass_piece(&piece.content.text)?, progress);
         Ok(())
     }
 

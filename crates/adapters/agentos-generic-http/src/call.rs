@@ -3,15 +3,16 @@
 //! Owns: the rule that an answer without its end is an error, and the retries. Never: retries after a first piece of the
 //! answer has arrived, because the user has seen it.
 
+use agentos_model::{ChatMessage, prepare_messages};
 use agentos_net::{Deadline, Events, Request};
-use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
+use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput};
 use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
 use crate::retry::retry_pause;
 use crate::verdict::ApiError;
-use crate::{Fault, ModelRequest, PreparedTask, Reason, Server, Wire, judge_response};
+use crate::{Fault, ModelRequest, ModelWork, PreparedTask, Reason, Server, Wire, judge_response};
 
 /// Failed attempt, and whether a part of the answer had arrived before the failure.
 struct FailedAttempt {
@@ -36,18 +37,22 @@ impl Server {
     pub(crate) async fn run_task(
         &self,
         ask: &PreparedTask,
-        task: &ToolTask,
+        work: ModelWork<'_>,
         deadline: &Deadline,
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
         let settings = self.settings();
-        let job = self.model_request(ask, task);
+        let prepared = prepare_messages(&work.chat.messages, &ask.wire.abilities(&settings.provider));
+        let job = self.model_request(ask, work, &prepared.messages);
         let request = self.task_request(ask.url.clone(), ask.wire.build_request(&job));
         let mut warnings = ask.notes.clone();
+        warnings.extend(prepared.notices);
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
         // number takes precedence.
         if let Some(window) = ask.context_window.or(settings.context_window) {
-            match ContextNeed::of_task(task, ask.prompt_tokens, job.max_tokens).fit_in(window) {
+            match ContextNeed::of_bytes(work.chat.count_bytes(), ask.prompt_tokens, job.max_tokens)
+                .fit_in(window)
+            {
                 ContextFit::Fits => {}
                 ContextFit::Tight(words) => warnings.push(words),
                 ContextFit::TooLong(words, wanted) => {
@@ -94,18 +99,24 @@ impl Server {
         }
     }
 
-    /// Combines a task with the parameters of the settings.
-    pub(crate) fn model_request<'a>(&'a self, ask: &'a PreparedTask, task: &'a ToolTask) -> ModelRequest<'a> {
+    /// Combines a conversation with the parameters of the settings.
+    pub(crate) fn model_request<'a>(
+        &'a self,
+        ask: &'a PreparedTask,
+        work: ModelWork<'a>,
+        messages: &'a [ChatMessage],
+    ) -> ModelRequest<'a> {
         let settings = self.settings();
         ModelRequest {
-            task,
+            chat: work.chat,
+            messages,
             model: ask.model.as_deref(),
-            max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
+            stream: true,
+            max_tokens: work.chat.max_output_tokens.or(settings.max_tokens),
             temperature: settings.temperature,
             top_p: settings.top_p,
             seed: settings.seed,
             stop: &settings.stop,
-            constrain: settings.constrain,
         }
     }
 

@@ -3,8 +3,6 @@
 //! Owns: the estimate of tokens from bytes, and the messages with the numbers. Never: guesses a window; without one, nothing
 //! is checked.
 
-use agentos_tool::{ToolTask, prompt};
-
 /// Maximum average of bytes per token over a text of code or English. No known tokenizer needs fewer tokens, so a task that
 /// does not fit by this count cannot fit.
 const MOST_BYTES: u64 = 6;
@@ -38,9 +36,8 @@ pub(crate) enum ContextFit {
 }
 
 impl ContextNeed {
-    /// Computes the need of a task. `counted` is the server's own count of the prompt's tokens.
-    pub(crate) fn of_task(task: &ToolTask, counted: Option<u64>, answer: Option<u64>) -> Self {
-        let bytes = prompt::system(task).len() + prompt::user(task).len();
+    /// Computes the need of a prompt of so many bytes. `counted` is the server's own count of the prompt's tokens.
+    pub(crate) fn of_bytes(bytes: usize, counted: Option<u64>, answer: Option<u64>) -> Self {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         Self {
             // Rounded up, because this count only warns; `least` is rounded down, because it refuses.

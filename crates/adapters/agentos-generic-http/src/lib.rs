@@ -8,6 +8,7 @@
 mod assembly;
 mod call;
 mod context;
+mod functions;
 mod guard;
 mod offer;
 mod plain;
@@ -21,7 +22,8 @@ mod verdict;
 mod wire;
 mod wording;
 
-pub use offer::{OfferOutcome, OfferSeen, OfferedTool, ToolCall, ToolCaller};
+pub use functions::{read_functions, write_function};
+pub use offer::{OfferOutcome, OfferSeen, OfferedTool, ToolCaller};
 pub use plain::PlainServer;
 pub use reason::Reason;
 pub use server::{ProbeFindings, Server};
@@ -29,5 +31,5 @@ pub use service::{HttpAdapter, PreparedTask, ServerCall, Service};
 pub use settings::{ANY_MODEL, ServerSettings};
 pub use template::TemplateWire;
 pub use verdict::{Fault, judge_response};
-pub use wire::{AnswerClose, AnswerPiece, ModelRequest, Wire};
+pub use wire::{AnswerClose, AnswerPiece, ModelRequest, ModelWork, Wire};
 pub use wording::ServerHints;

@@ -2,13 +2,12 @@
 //!
 //! Owns: the tool, the prompt, and the verdict on the answer. Never: executes a call, or passes on a text from it.
 
+use agentos_model::{ChatPiece, ChatRequest, MessagePart, PartBuilder, ToolCall, ToolSpec};
 use agentos_net::Deadline;
-use agentos_tool::{
-    Adapter, BoxFuture, EditFormat, FinishReason, RunId, TaskLimits, Timestamp, ToolError, ToolTask, Usage,
-};
+use agentos_tool::{Adapter, BoxFuture, FinishReason, ToolError, Usage};
 use serde_json::{Value, json};
 
-use crate::{Fault, HttpAdapter, PreparedTask, Server, Service};
+use crate::{Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Server, Service};
 
 /// Maximum tokens of the answer: enough for a call, and for a model that reasons a little first.
 const MOST_TOKENS: u64 = 512;
@@ -22,15 +21,6 @@ pub struct OfferedTool {
     pub description: &'static str,
     /// Prompt that asks the model for one call.
     pub instruction: &'static str,
-}
-
-/// Tool call in a model's answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
-    /// Name of the called tool.
-    pub name: String,
-    /// Arguments of the call. `None` if they are not JSON.
-    pub arguments: Option<Value>,
 }
 
 /// Verdict on a model's answer to the offer.
@@ -75,9 +65,13 @@ impl<S: Service> ToolCaller for HttpAdapter<S> {
     fn offer_tool(&self, timeout_seconds: u64) -> BoxFuture<'_, Result<Option<OfferSeen>, ToolError>> {
         Box::pin(async move {
             let deadline = self.server().run_deadline(timeout_seconds);
-            let task = tiny_task(OfferedTool::FRUIT.instruction, timeout_seconds, MOST_TOKENS);
-            let ask = self.prepare_task(&task, &deadline).await?;
-            let seen = self.server().send_offer(&ask, &task, &deadline).await;
+            let chat = OfferedTool::FRUIT.make_request();
+            let work = ModelWork {
+                chat: &chat,
+                task: None,
+            };
+            let ask = self.prepare_task(work, &deadline).await?;
+            let seen = self.server().send_offer(&ask, work, &deadline).await;
             seen.map_err(|fault| self.server().run_error(&fault, &deadline))
         })
     }
@@ -87,20 +81,23 @@ impl Server {
     async fn send_offer(
         &self,
         ask: &PreparedTask,
-        task: &ToolTask,
+        work: ModelWork<'_>,
         deadline: &Deadline,
     ) -> Result<Option<OfferSeen>, Fault> {
-        let request = ask.wire.build_request(&self.model_request(ask, task));
-        let Some(body) = ask.wire.add_tool(request, &OfferedTool::FRUIT) else {
+        if !ask.wire.abilities("").tools {
             return Ok(None);
-        };
+        }
+        let body = ask.wire.build_request(&ModelRequest {
+            stream: false,
+            ..self.model_request(ask, work, &work.chat.messages)
+        });
         // A call in a stream arrives in fragments that differ between vendors; in one document it is complete.
         let url = ask.whole_url.clone().unwrap_or_else(|| ask.url.clone());
         let answer = self.post(url, body, deadline).await?;
         let piece = ask.wire.read_answer(&answer)?;
         let cut = piece.finish == Some(FinishReason::Length);
         Ok(Some(OfferSeen {
-            outcome: OfferedTool::FRUIT.judge_calls(&ask.wire.read_calls(&answer), cut),
+            outcome: OfferedTool::FRUIT.judge_parts(&build_parts(piece.content), cut),
             usage: piece.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
         }))
@@ -126,76 +123,55 @@ impl OfferedTool {
         })
     }
 
-    /// Returns the tool's definition in the form that most wires share.
+    /// Makes the request that offers the tool.
     #[must_use]
-    pub fn as_function(&self) -> Value {
-        json!({"type": "function", "function": {
-            "name": self.name, "description": self.description, "parameters": self.argument_schema(),
-        }})
+    pub fn make_request(&self) -> ChatRequest {
+        ChatRequest {
+            tools: vec![ToolSpec {
+                name: self.name.to_owned(),
+                description: self.description.to_owned(),
+                input_schema: self.argument_schema(),
+            }],
+            max_output_tokens: Some(MOST_TOKENS),
+            ..ChatRequest::from_text(self.instruction)
+        }
     }
 
-    fn judge_calls(&self, calls: &[ToolCall], cut: bool) -> OfferOutcome {
-        match calls {
+    fn judge_parts(&self, parts: &[MessagePart], cut: bool) -> OfferOutcome {
+        let calls: Vec<&ToolCall> = parts
+            .iter()
+            .filter_map(|part| match part {
+                MessagePart::ToolCall(call) => Some(call),
+                MessagePart::Text(_)
+                | MessagePart::Image(_)
+                | MessagePart::ToolResult(_)
+                | MessagePart::Thinking(_) => None,
+            })
+            .collect();
+        match calls.as_slice() {
             // A model that reasons at length may reach the limit before its call, which says nothing about its tool calls.
             [] if cut => OfferOutcome::CutOff,
             [] => OfferOutcome::NotCalled,
             [call] if call.name != self.name => OfferOutcome::OtherTool,
             // The exact value: a model that calls the tool with any argument has not read the instruction.
-            [call] if call.arguments.as_ref() == Some(&json!({"fruit": "orange"})) => OfferOutcome::Called,
+            [call] if call.arguments == json!({"fruit": "orange"}) => OfferOutcome::Called,
             [_] => OfferOutcome::WrongArguments,
             [_, ..] => OfferOutcome::TooOften,
         }
     }
 }
 
-impl ToolCall {
-    /// Makes a call from a name and arguments, which are JSON or a string that contains JSON: OpenAI writes the latter.
-    #[must_use]
-    pub fn new(name: &str, arguments: Option<&Value>) -> Self {
-        let arguments = match arguments {
-            Some(Value::String(text)) => serde_json::from_str(text).ok(),
-            other => other.cloned(),
-        };
-        Self {
-            name: name.to_owned(),
-            arguments,
-        }
-    }
-
-    /// Reads a list of calls in the form that most wires share: `[{"function": {"name", "arguments"}}]`.
-    #[must_use]
-    pub fn of_functions(list: Option<&Value>) -> Vec<Self> {
-        let list = list.and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(|call| call.get("function"))
-            .map(|function| {
-                let name = function.get("name").and_then(Value::as_str);
-                Self::new(name.unwrap_or_default(), function.get("arguments"))
-            })
-            .collect()
-    }
-}
-
-/// Makes a task without context, for tests of the model.
-pub(crate) fn tiny_task(instruction: &str, timeout_seconds: u64, most_tokens: u64) -> ToolTask {
-    ToolTask {
-        task_id: RunId::new(&Timestamp::from_unix_seconds(0), 0),
-        instruction: instruction.to_owned(),
-        context: Vec::new(),
-        edit_format: EditFormat::UnifiedDiff,
-        allowed_paths: Vec::new(),
-        forbidden_paths: Vec::new(),
-        limits: TaskLimits {
-            timeout_seconds,
-            max_output_tokens: Some(most_tokens),
-        },
-        attempt: 1,
-        feedback: None,
-    }
+/// Joins the content of a whole answer.
+fn build_parts(content: ChatPiece) -> Vec<MessagePart> {
+    let mut builder = PartBuilder::default();
+    builder.add_piece(content);
+    builder.finish("")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read_functions;
 
     #[test]
     fn only_the_call_that_was_asked_for_counts() {
@@ -242,8 +218,15 @@ mod tests {
             ),
         ];
         for (list, cut, wanted) in cases {
-            let calls = ToolCall::of_functions(Some(&list));
-            assert_eq!(OfferedTool::FRUIT.judge_calls(&calls, cut), wanted, "{list}");
+            let content = ChatPiece {
+                calls: read_functions(Some(&list)),
+                ..ChatPiece::default()
+            };
+            assert_eq!(
+                OfferedTool::FRUIT.judge_parts(&build_parts(content), cut),
+                wanted,
+                "{list}"
+            );
         }
     }
 }

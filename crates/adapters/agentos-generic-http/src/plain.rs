@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use agentos_tool::{BoxFuture, Constrain, ToolTask};
+use agentos_model::ChatRequest;
+use agentos_tool::BoxFuture;
 
-use crate::offer::tiny_task;
 use crate::{
-    Fault, ModelRequest, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service, Wire,
+    Fault, ModelRequest, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Wire,
 };
 
 /// Server with any [`Wire`].
@@ -34,19 +35,20 @@ impl PlainServer {
             Err(fault) if is_no_health_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
-        let task = tiny_task("Say ok.", 5, 1);
+        let chat = ChatRequest::from_text("Say ok.");
         let job = ModelRequest {
-            task: &task,
+            chat: &chat,
+            messages: &chat.messages,
             model: call.wanted_model(),
+            stream: false,
             max_tokens: Some(1),
             temperature: None,
             top_p: None,
             seed: None,
             stop: &[],
-            constrain: Constrain::Off,
         };
         let mut body = self.wire.build_request(&job);
-        // One token as one document proves as much as a stream and is simpler to judge.
+        // One token as one document proves as much as a stream and is simpler to judge. A template may ask for a stream.
         if let Some(stream) = body.get_mut("stream") {
             *stream = false.into();
         }
@@ -76,7 +78,7 @@ impl Service for PlainServer {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: &'a ToolTask,
+        _: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = call.wanted_model().map(str::to_owned);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use agentos_model::edit_request;
 use agentos_net::{Deadline, HttpClient, HttpUrl};
 use agentos_tool::{
     Adapter, BoxFuture, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput,
@@ -11,7 +12,7 @@ use agentos_tool::{
 };
 use serde_json::Value;
 
-use crate::{Fault, ProbeFindings, Server, ServerHints, ServerSettings, Wire};
+use crate::{Fault, ModelWork, ProbeFindings, Server, ServerHints, ServerSettings, Wire};
 
 /// Server with the address and the deadline of one call.
 #[derive(Debug, Clone, Copy)]
@@ -100,11 +101,11 @@ pub trait Service: Send + Sync {
     /// Reads the documents that prove address, key and model, without a generation.
     fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>>;
 
-    /// Decides the address, wire and model for a task.
+    /// Decides the address, wire and model for a conversation.
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        task: &'a ToolTask,
+        work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>>;
 
     /// Adds what such a server can do to the capabilities of the settings.
@@ -141,23 +142,28 @@ impl<S: Service> HttpAdapter<S> {
         progress: &dyn ProgressSink,
         deadline: &Deadline,
     ) -> Result<ToolOutput, ToolError> {
-        let ask = self.prepare_task(task, deadline).await?;
-        self.server.run_task(&ask, task, deadline, progress).await
+        let chat = edit_request(task, self.server.settings().constrain);
+        let work = ModelWork {
+            chat: &chat,
+            task: Some(task),
+        };
+        let ask = self.prepare_task(work, deadline).await?;
+        self.server.run_task(&ask, work, deadline, progress).await
     }
 
-    /// Decides the address, wire and model for a task.
+    /// Decides the address, wire and model for a conversation.
     ///
     /// # Errors
     /// If the settings are incomplete, or the server cannot be used.
     pub(crate) async fn prepare_task(
         &self,
-        task: &ToolTask,
+        work: ModelWork<'_>,
         deadline: &Deadline,
     ) -> Result<PreparedTask, ToolError> {
         let fail = |fault: Fault| self.server.run_error(&fault, deadline);
         let base = self.server.checked_base().map_err(fail)?;
         let call = self.server_call(&base, deadline);
-        self.service.prepare_task(call, task).await.map_err(fail)
+        self.service.prepare_task(call, work).await.map_err(fail)
     }
 
     pub(crate) fn server(&self) -> &Server {

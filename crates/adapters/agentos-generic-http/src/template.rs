@@ -2,7 +2,8 @@
 //!
 //! Owns: filling the request and reading the answer. Never: checks the template; `agentos-profile` has done that.
 
-use agentos_tool::{FinishReason, prompt};
+use agentos_model::{ChatPiece, flatten_messages};
+use agentos_tool::FinishReason;
 use serde_json::{Map, Value};
 
 use crate::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
@@ -38,7 +39,7 @@ impl Wire for TemplateWire {
         let word = self.finish.as_deref().and_then(|at| body.pointer(at)?.as_str());
         let whole = word.is_some_and(|word| self.whole.iter().any(|known| known == word));
         Ok(AnswerPiece {
-            text: text.to_owned(),
+            content: ChatPiece::from_text(text),
             // Only a word that the profile names proves that the answer is complete.
             finish: Some(if whole {
                 FinishReason::Stop
@@ -90,8 +91,12 @@ fn single_placeholder(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value
 
 /// Replaces the placeholders in a string.
 fn replace_placeholders(text: &str, job: &ModelRequest<'_>) -> String {
-    let (system, user) = (prompt::system(job.task), prompt::user(job.task));
-    let both = format!("{system}\n\n{user}");
+    let system = job.chat.system.clone().unwrap_or_default();
+    let user = flatten_messages(job.messages);
+    let both = match system.is_empty() {
+        true => user.clone(),
+        false => format!("{system}\n\n{user}"),
+    };
     let places = [
         ("{{prompt}}", both.as_str()),
         ("{{system}}", system.as_str()),

@@ -2,18 +2,32 @@
 //!
 //! Owns: the input and output types of a wire. Never: sends anything.
 
-use agentos_tool::{Constrain, EditFormat, FinishReason, ToolTask, Usage, edits_schema};
+use agentos_model::{ChatMessage, ChatPiece, ChatRequest, WireAbilities};
+use agentos_tool::{FinishReason, ToolTask, Usage};
 use serde_json::Value;
 
-use crate::{Fault, OfferedTool, ToolCall};
+use crate::Fault;
 
-/// Task with the parameters of the settings.
+/// A conversation to continue, and the edit task that it is for.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelWork<'a> {
+    /// Conversation.
+    pub chat: &'a ChatRequest,
+    /// Edit task from which the conversation was made. `None` if it is no edit task.
+    pub task: Option<&'a ToolTask>,
+}
+
+/// Conversation with the parameters of the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
-    /// Task to answer.
-    pub task: &'a ToolTask,
+    /// Conversation, of which the wire takes everything but the messages.
+    pub chat: &'a ChatRequest,
+    /// Messages as they fit the wire.
+    pub messages: &'a [ChatMessage],
     /// Model to request. `None` if the server chooses.
     pub model: Option<&'a str>,
+    /// Ask for a stream instead of one document.
+    pub stream: bool,
     /// Maximum tokens of the answer. `None` for no limit.
     pub max_tokens: Option<u64>,
     /// Sent only when set.
@@ -24,26 +38,13 @@ pub struct ModelRequest<'a> {
     pub seed: Option<u64>,
     /// Texts at which the answer ends; sent only if there are any.
     pub stop: &'a [String],
-    /// Format to which the server is asked to constrain the answer.
-    pub constrain: Constrain,
-}
-
-impl ModelRequest<'_> {
-    /// Returns the JSON Schema of the answer. `None` if the settings do not constrain it to one.
-    #[must_use]
-    pub fn answer_schema(&self) -> Option<Value> {
-        // The schema describes `json-edits` alone; with another edit format it would contradict the prompt.
-        let wanted =
-            self.constrain == Constrain::JsonSchema && self.task.edit_format == EditFormat::JsonEdits;
-        wanted.then(edits_schema)
-    }
 }
 
 /// Piece of an answer, from one event or a complete document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerPiece {
-    /// Text of the answer.
-    pub text: String,
+    /// Text, thinking and tool calls.
+    pub content: ChatPiece,
     /// Text of a refusal, which replaces the answer.
     pub refusal: String,
     /// Reason why the model stopped. `None` if this is not the end.
@@ -84,13 +85,15 @@ pub trait Wire: Send + Sync {
     /// If the event does not have the structure of this wire.
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault>;
 
-    /// Changes a request so that it offers a tool and asks for an answer in one document. `None` if this wire has no tools.
-    fn add_tool(&self, _request: Value, _tool: &OfferedTool) -> Option<Value> {
-        None
-    }
-
-    /// Lists the tool calls in a complete answer.
-    fn read_calls(&self, _body: &Value) -> Vec<ToolCall> {
-        Vec::new()
+    /// Returns what the wire takes in messages. By default text alone, for every provider.
+    fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
+        WireAbilities {
+            provider,
+            tools: false,
+            thinking: false,
+            images: false,
+            result_images: false,
+            max_id_bytes: usize::MAX,
+        }
     }
 }

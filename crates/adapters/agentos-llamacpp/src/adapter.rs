@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
+use agentos_model::ChatRole;
 use agentos_net::HttpUrl;
-use agentos_openai::{ChatWire, LimitField, ModelList};
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
+use agentos_openai::{ChatWire, LimitField, ModelList, write_messages};
+use agentos_tool::{Ability, BoxFuture, EditFormat, ToolCapabilities};
 use serde_json::{Value, json};
 
 use crate::CompletionWire;
@@ -138,12 +141,10 @@ async fn count_tokens(
 async fn completion_wire(
     call: ServerCall<'_>,
     root: &HttpUrl,
-    task: &ToolTask,
+    work: ModelWork<'_>,
 ) -> Result<CompletionWire, Fault> {
-    let mut body = json!({"messages": [
-        {"role": "system", "content": prompt::system(task)},
-        {"role": "user", "content": prompt::user(task)},
-    ]});
+    let messages = write_messages(work.chat.system.as_deref(), &work.chat.messages);
+    let mut body = json!({ "messages": messages });
     if let (Some(model), Some(body)) = (call.wanted_model(), body.as_object_mut()) {
         body.insert("model".to_owned(), model.into());
     }
@@ -152,12 +153,26 @@ async fn completion_wire(
             .get("prompt")
             .and_then(Value::as_str)
             // A template that drops the user's message would lose the task without an error, so the plain prompt is used.
-            .filter(|text| text.contains(task.instruction.trim()))
+            .filter(|text| text.contains(last_words(work).trim()))
             .map_or_else(CompletionWire::default, |text| {
                 CompletionWire::with_prompt(text.to_owned())
             })),
         Err(fault) if is_without_template(fault.reason) => Ok(CompletionWire::default()),
         Err(fault) => Err(fault),
+    }
+}
+
+/// Returns the user's last words: the instruction of an edit task, or the last message of the user.
+fn last_words(work: ModelWork<'_>) -> String {
+    let last = || {
+        work.chat
+            .messages
+            .iter()
+            .rfind(|message| message.role == ChatRole::User)
+    };
+    match work.task {
+        Some(task) => task.instruction.clone(),
+        None => last().map(|message| message.text()).unwrap_or_default(),
     }
 }
 
@@ -190,25 +205,36 @@ impl Service for LlamaCppService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        task: &'a ToolTask,
+        work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let root = call.base.without_last("v1");
-            let (grammar, note) = match build_grammar(call.server.settings(), task) {
+            let grammar = work.task.map(|task| build_grammar(call.server.settings(), task));
+            let (grammar, note) = match grammar.unwrap_or(Ok(None)) {
                 Ok(grammar) => (grammar, None),
                 Err(why) => (None, Some(why.to_owned())),
             };
             let model = call.wanted_model().map(str::to_owned);
             let context_window = loaded_context(call, &root).await;
             let mut prompt_tokens = None;
-            let ask = match self.mode {
+            // `/completion` has only a prompt.
+            let mode = match work.chat.is_text() {
+                true => self.mode,
+                false => LlamaCppMode::OpenAi,
+            };
+            let ask = match mode {
                 LlamaCppMode::OpenAi => {
                     let wire = ChatWire::new(LimitField::MaxTokens).with_grammar(grammar);
                     PreparedTask::new(ChatWire::url_below(&root.join("v1")), Arc::new(wire), model)
                 }
                 LlamaCppMode::Completion => {
-                    let wire = completion_wire(call, &root, task).await?.with_grammar(grammar);
-                    prompt_tokens = count_tokens(call, &root, &wire.prompt(task), context_window).await;
+                    let marked = work
+                        .task
+                        .is_some_and(|task| task.edit_format == EditFormat::UnifiedDiff);
+                    let wire = completion_wire(call, &root, work).await?;
+                    let wire = wire.with_grammar(grammar).with_marked_lines(marked);
+                    let prompt = wire.prompt(work.chat.system.as_deref(), &work.chat.messages);
+                    prompt_tokens = count_tokens(call, &root, &prompt, context_window).await;
                     PreparedTask::new(root.join("completion"), Arc::new(wire), model)
                 }
             };

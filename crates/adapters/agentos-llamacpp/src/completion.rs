@@ -3,7 +3,8 @@
 //! Owns: building the native request and reading the answer. Never: waits for `[DONE]`; this wire has none.
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
-use agentos_tool::{EditFormat, FinishReason, ToolTask, Usage, prompt};
+use agentos_model::{ChatMessage, ChatPiece, flatten_messages};
+use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
 
 /// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
@@ -32,6 +33,7 @@ const FIELDS: [&str; 9] = [
 pub struct CompletionWire {
     templated: Option<String>,
     grammar: Option<String>,
+    lines_are_marked: bool,
 }
 
 impl CompletionWire {
@@ -40,13 +42,22 @@ impl CompletionWire {
     pub fn with_prompt(prompt: String) -> Self {
         Self {
             templated: Some(prompt),
-            grammar: None,
+            ..Self::default()
         }
     }
 
     /// Returns the prompt that is sent.
-    pub(crate) fn prompt(&self, task: &ToolTask) -> String {
-        self.templated.clone().unwrap_or_else(|| plain_prompt(task))
+    pub(crate) fn prompt(&self, system: Option<&str>, messages: &[ChatMessage]) -> String {
+        self.templated
+            .clone()
+            .unwrap_or_else(|| plain_prompt(system, messages))
+    }
+
+    /// States that every line of the answer begins with a mark, as in a diff. Then stop words that begin a line cannot cut it off.
+    #[must_use]
+    pub fn with_marked_lines(mut self, marked: bool) -> Self {
+        self.lines_are_marked = marked;
+        self
     }
 
     /// Sets a grammar in GBNF.
@@ -58,16 +69,19 @@ impl CompletionWire {
 }
 
 /// Selects the stop words that cannot cut off an answer: those that do not appear in the prompt and, if they begin a line, only
-/// for edit formats in which every line of the answer begins with a mark.
-fn stop_words(task: &ToolTask, prompt: &str) -> Vec<&'static str> {
-    let lines_are_marked = task.edit_format == EditFormat::UnifiedDiff;
+/// if every line of the answer begins with a mark.
+fn stop_words(lines_are_marked: bool, prompt: &str) -> Vec<&'static str> {
     let fits = |word: &&str| !prompt.contains(*word) && (lines_are_marked || !word.starts_with('\n'));
     STOP.into_iter().filter(fits).collect()
 }
 
-/// Formats the task as plain text, for a model without a chat template.
-fn plain_prompt(task: &ToolTask) -> String {
-    format!("{}\n\n{}\nAnswer:\n", prompt::system(task), prompt::user(task))
+/// Formats a conversation as plain text, for a model without a chat template.
+fn plain_prompt(system: Option<&str>, messages: &[ChatMessage]) -> String {
+    let text = flatten_messages(messages);
+    match system {
+        Some(system) => format!("{system}\n\n{text}\nAnswer:\n"),
+        None => format!("{text}\nAnswer:\n"),
+    }
 }
 
 impl Wire for CompletionWire {
@@ -76,8 +90,8 @@ impl Wire for CompletionWire {
         let (prompt, own_words) = match &self.templated {
             Some(prompt) => (prompt.clone(), Vec::new()),
             None => {
-                let prompt = plain_prompt(job.task);
-                let words = stop_words(job.task, &prompt);
+                let prompt = plain_prompt(job.chat.system.as_deref(), job.messages);
+                let words = stop_words(self.lines_are_marked, &prompt);
                 (prompt, words)
             }
         };
@@ -90,7 +104,7 @@ impl Wire for CompletionWire {
             "n_predict".to_owned(),
             job.max_tokens.unwrap_or(DEFAULT_LIMIT).into(),
         );
-        body.insert("stream".to_owned(), true.into());
+        body.insert("stream".to_owned(), job.stream.into());
         body.insert("response_fields".to_owned(), json!(FIELDS));
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
@@ -104,7 +118,7 @@ impl Wire for CompletionWire {
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
         }
-        if let Some(mut schema) = job.answer_schema() {
+        if let Some(mut schema) = job.chat.answer_schema.clone() {
             // Some builds generate white space without end where the schema allows it. This field limits it; other builds ignore it.
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("x-guidance".to_owned(), json!({"whitespace_flexible": false}));
@@ -130,7 +144,7 @@ fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
     let missing = || Fault::from(Reason::Fields).with_message("the answer has no `content`");
     let text = body.get("content").and_then(Value::as_str).ok_or_else(missing)?;
     let mut piece = AnswerPiece {
-        text: text.to_owned(),
+        content: ChatPiece::from_text(text),
         ..AnswerPiece::default()
     };
     if !is_end {

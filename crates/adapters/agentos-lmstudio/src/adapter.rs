@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
 use agentos_openai::{ChatWire, LimitField, ModelList};
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 
 use crate::ModelState;
 
@@ -64,7 +66,7 @@ impl Service for LmStudioService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: &'a ToolTask,
+        _: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let found = Self::probe_documents(call).await;

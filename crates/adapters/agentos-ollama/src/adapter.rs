@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::{Value, json};
 
 use crate::OllamaWire;
@@ -96,7 +98,7 @@ impl OllamaService {
     ///
     /// # Errors
     /// If the model is not installed, or none can be chosen.
-    async fn prepare_chat(call: ServerCall<'_>, task: &ToolTask) -> Result<PreparedTask, Fault> {
+    async fn prepare_chat(call: ServerCall<'_>, work: ModelWork<'_>) -> Result<PreparedTask, Fault> {
         let settings = call.server.settings();
         let (name, longest) = match call.wanted_model() {
             Some(name) => match Self::longest_context(call, name).await {
@@ -112,16 +114,12 @@ impl OllamaService {
         };
         // Without a requested length, the server uses a default that depends on the machine's memory, and cuts longer
         // prompts without an error.
-        let limit = task.limits.max_output_tokens.or(settings.max_tokens);
+        let limit = work.chat.max_output_tokens.or(settings.max_tokens);
         let longest = match (longest, settings.context_window) {
             (Some(of_model), Some(configured)) => Some(of_model.min(configured)),
             (one, other) => one.or(other),
         };
-        let context = context_for(
-            prompt::system(task).len() + prompt::user(task).len(),
-            limit.unwrap_or(DEFAULT_LIMIT),
-            longest,
-        );
+        let context = context_for(work.chat.count_bytes(), limit.unwrap_or(DEFAULT_LIMIT), longest);
         let notes = Self::reload_note(call, &name, context).await;
         let url = call.base.join("api/chat");
         Ok(PreparedTask {
@@ -161,9 +159,9 @@ impl Service for OllamaService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        task: &'a ToolTask,
+        work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
-        Box::pin(Self::prepare_chat(call, task))
+        Box::pin(Self::prepare_chat(call, work))
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

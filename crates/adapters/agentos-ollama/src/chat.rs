@@ -2,9 +2,14 @@
 //!
 //! Owns: building the request and reading the answer. Never: reads the end of loading a model as the end of an answer.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
-use agentos_tool::{FinishReason, Usage, prompt};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, read_functions, write_function};
+use agentos_model::{
+    CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThoughtPiece, ToolChoice,
+    WireAbilities,
+};
+use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
 /// stop.
@@ -43,11 +48,9 @@ impl Wire for OllamaWire {
             options.insert("stop".to_owned(), json!(job.stop));
         }
         let mut body = json!({
-            "messages": [
-                {"role": "system", "content": prompt::system(job.task)},
-                {"role": "user", "content": prompt::user(job.task)},
-            ],
-            "stream": true,
+            "messages": write_messages(job.chat.system.as_deref(), job.messages),
+            // Ollama streams unless `stream` is false.
+            "stream": job.stream,
             // By default Ollama drops the beginning of a prompt that is too long, without an error.
             "truncate": false,
             "options": options,
@@ -56,8 +59,13 @@ impl Wire for OllamaWire {
             if let Some(model) = job.model {
                 body.insert("model".to_owned(), model.into());
             }
-            if let Some(schema) = job.answer_schema() {
-                body.insert("format".to_owned(), schema);
+            if let Some(schema) = &job.chat.answer_schema {
+                body.insert("format".to_owned(), schema.clone());
+            }
+            // The wire has no choice of tools: without tools the model calls none, which is the nearest to `Never`.
+            if !job.chat.tools.is_empty() && job.chat.tool_choice != ToolChoice::Never {
+                let tools = job.chat.tools.iter().map(write_function);
+                body.insert("tools".to_owned(), tools.collect());
             }
         }
         body
@@ -72,7 +80,11 @@ impl Wire for OllamaWire {
         let text = message.get("content").and_then(Value::as_str);
         // Counts that are zero are left out by the server, so a missing one is unknown and never an error.
         let mut piece = AnswerPiece {
-            text: text.unwrap_or_default().to_owned(),
+            content: ChatPiece {
+                text: text.unwrap_or_default().to_owned(),
+                thoughts: read_thinking(message).into_iter().collect(),
+                calls: read_calls(message),
+            },
             ..AnswerPiece::default()
         };
         let calls = message.get("tool_calls").and_then(Value::as_array);
@@ -114,18 +126,91 @@ impl Wire for OllamaWire {
         self.read_answer(event)
     }
 
-    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
-        let body = request.as_object_mut()?;
-        body.remove("format");
-        // Ollama streams unless `stream` is false.
-        body.insert("stream".to_owned(), false.into());
-        let user = json!([{"role": "user", "content": tool.instruction}]);
-        body.insert("messages".to_owned(), user);
-        body.insert("tools".to_owned(), json!([tool.as_function()]));
-        Some(request)
+    fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
+        WireAbilities {
+            provider,
+            tools: true,
+            // Models think again in each turn, and Ollama's templates drop earlier thinking.
+            thinking: false,
+            images: true,
+            result_images: false,
+            max_id_bytes: usize::MAX,
+        }
     }
+}
 
-    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
-        ToolCall::of_functions(body.pointer("/message/tool_calls"))
+fn read_thinking(message: &Value) -> Option<ThoughtPiece> {
+    let text = message
+        .get("thinking")?
+        .as_str()
+        .filter(|text| !text.is_empty())?;
+    Some(ThoughtPiece {
+        text: text.to_owned(),
+        ..ThoughtPiece::default()
+    })
+}
+
+/// Reads the calls of a message. Ollama sends each call whole, also in a stream, and newer versions number them.
+fn read_calls(message: &Value) -> Vec<CallPiece> {
+    let mut calls = read_functions(message.get("tool_calls"));
+    calls.iter_mut().for_each(|call| call.position = None);
+    calls
+}
+
+/// Writes a system prompt and prepared messages. Each result of a tool is a message of its own, with the tool's name.
+fn write_messages(system: Option<&str>, messages: &[ChatMessage]) -> Vec<Value> {
+    let mut out: Vec<Value> = system
+        .map(|text| json!({"role": "system", "content": text}))
+        .into_iter()
+        .collect();
+    let mut names = BTreeMap::new();
+    for message in messages {
+        match message.role {
+            ChatRole::Assistant => out.push(write_assistant(message, &mut names)),
+            ChatRole::User => write_user(message, &names, &mut out),
+        }
     }
+    out
+}
+
+fn write_assistant(message: &ChatMessage, names: &mut BTreeMap<String, String>) -> Value {
+    let mut calls = Vec::new();
+    for part in &message.parts {
+        if let MessagePart::ToolCall(call) = part {
+            names.insert(call.id.clone(), call.name.clone());
+            calls.push(json!({"function": {"name": call.name, "arguments": call.arguments}}));
+        }
+    }
+    let mut out = json!({"role": "assistant", "content": message.text()});
+    if let Some(out) = out.as_object_mut().filter(|_| !calls.is_empty()) {
+        out.insert("tool_calls".to_owned(), calls.into());
+    }
+    out
+}
+
+fn write_user(message: &ChatMessage, names: &BTreeMap<String, String>, out: &mut Vec<Value>) {
+    let mut images: Vec<&ImageData> = Vec::new();
+    for part in &message.parts {
+        match part {
+            MessagePart::ToolResult(result) => {
+                let failed = if result.is_error { "Error: " } else { "" };
+                let name = names.get(&result.tool_use_id);
+                out.push(
+                    json!({"role": "tool", "tool_name": name, "content": format!("{failed}{}", result.text)}),
+                );
+            }
+            MessagePart::Image(image) => images.push(image),
+            MessagePart::Text(_) | MessagePart::ToolCall(_) | MessagePart::Thinking(_) => {}
+        }
+    }
+    let text = message.text();
+    if text.is_empty() && images.is_empty() {
+        return;
+    }
+    let mut user = json!({"role": "user", "content": text});
+    if let Some(user) = user.as_object_mut().filter(|_| !images.is_empty()) {
+        let images: Vec<&str> = images.iter().map(|image| image.base64.as_str()).collect();
+        user.insert("images".to_owned(), images.into());
+    }
+    out.push(user);
 }

@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use agentos_generic_http::{Fault, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service};
+use agentos_generic_http::{
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+};
 use agentos_net::HttpUrl;
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::Value;
 
 use crate::{ChatWire, LimitField, ModelList};
@@ -121,7 +123,7 @@ impl Service for OpenAiService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: &'a ToolTask,
+        _: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let model = match call.wanted_model() {

@@ -3,10 +3,13 @@
 //! Owns: building the request, and reading the answers of OpenAI and compatible servers. Never: reads a missing count as
 //! zero.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OfferedTool, Reason, ToolCall, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, read_functions, write_function};
+use agentos_model::{ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
 use agentos_net::HttpUrl;
-use agentos_tool::{FinishReason, Usage, prompt};
+use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
+
+use crate::messages::write_messages;
 
 /// Name of the field that limits the answer's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,16 +63,21 @@ impl Wire for ChatWire {
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
         }
-        body.insert(
-            "messages".to_owned(),
-            json!([
-                {"role": "system", "content": prompt::system(job.task)},
-                {"role": "user", "content": prompt::user(job.task)},
-            ]),
-        );
-        body.insert("stream".to_owned(), true.into());
-        // OpenAI sends no usage in a stream unless it is requested.
-        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        let messages = write_messages(job.chat.system.as_deref(), job.messages);
+        body.insert("messages".to_owned(), messages.into());
+        if job.stream {
+            body.insert("stream".to_owned(), true.into());
+            // OpenAI sends no usage in a stream unless it is requested.
+            body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        }
+        if !job.chat.tools.is_empty() {
+            let tools = job.chat.tools.iter().map(write_function);
+            body.insert("tools".to_owned(), tools.collect());
+            // Without the field the model decides, and some compatible servers refuse the field.
+            if let Some(choice) = write_choice(&job.chat.tool_choice) {
+                body.insert("tool_choice".to_owned(), choice);
+            }
+        }
         if let Some(limit) = job.max_tokens {
             body.insert(self.limit.as_str().to_owned(), limit.into());
         }
@@ -86,7 +94,7 @@ impl Wire for ChatWire {
         if !job.stop.is_empty() {
             body.insert("stop".to_owned(), json!(job.stop));
         }
-        if let Some(schema) = job.answer_schema() {
+        if let Some(schema) = &job.chat.answer_schema {
             let format = json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}});
             body.insert("response_format".to_owned(), format);
         }
@@ -109,19 +117,26 @@ impl Wire for ChatWire {
         read_piece(event, choice, choice.and_then(|choice| choice.get("delta")))
     }
 
-    fn add_tool(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
-        let body = request.as_object_mut()?;
-        for of_edits in ["stream", "stream_options", "response_format", "grammar"] {
-            body.remove(of_edits);
+    fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
+        WireAbilities {
+            provider,
+            tools: true,
+            // Compatible servers send thinking, and none of them requires it back.
+            thinking: false,
+            images: true,
+            result_images: false,
+            // OpenAI's limit for `tool_call_id`.
+            max_id_bytes: 40,
         }
-        let user = json!([{"role": "user", "content": tool.instruction}]);
-        body.insert("messages".to_owned(), user);
-        body.insert("tools".to_owned(), json!([tool.as_function()]));
-        Some(request)
     }
+}
 
-    fn read_calls(&self, body: &Value) -> Vec<ToolCall> {
-        ToolCall::of_functions(body.pointer("/choices/0/message/tool_calls"))
+fn write_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some("none".into()),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
     }
 }
 
@@ -133,7 +148,17 @@ fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> 
         .filter(|word| !word.is_empty());
     let finish = word.map(finish_reason).transpose()?;
     Ok(AnswerPiece {
-        text: field("content").map(content_text).unwrap_or_default(),
+        content: ChatPiece {
+            text: field("content").map(content_text).unwrap_or_default(),
+            // DeepSeek, vLLM and llama.cpp call it `reasoning_content`, OpenRouter and Ollama `reasoning`.
+            thoughts: ["reasoning_content", "reasoning"]
+                .iter()
+                .find_map(|name| field(name)?.as_str().filter(|text| !text.is_empty()))
+                .map(thought_of)
+                .into_iter()
+                .collect(),
+            calls: read_functions(field("tool_calls")),
+        },
         refusal: field("refusal")
             .and_then(Value::as_str)
             .unwrap_or_default()
@@ -153,6 +178,13 @@ fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> 
             .map(str::to_owned),
         close: None,
     })
+}
+
+fn thought_of(text: &str) -> ThoughtPiece {
+    ThoughtPiece {
+        text: text.to_owned(),
+        ..ThoughtPiece::default()
+    }
 }
 
 fn content_text(content: &Value) -> String {

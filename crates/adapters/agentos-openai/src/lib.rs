@@ -5,8 +5,10 @@
 
 mod adapter;
 mod chat;
+mod messages;
 mod models;
 
 pub use adapter::OpenAiService;
 pub use chat::{ChatWire, LimitField};
+pub use messages::write_messages;
 pub use models::{ListedModel, ModelList};

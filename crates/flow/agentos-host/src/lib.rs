@@ -148,3 +148,6 @@ pub use settings::{
 pub use status::{PolicyStatus, StatusReport};
 pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
+
+#[cfg(test)]
+mod wires_tests;

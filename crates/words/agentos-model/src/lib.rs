@@ -15,11 +15,13 @@
 //! form (`name`, `description`, `input_schema`), which every other form can be made of.
 
 mod builder;
+mod flatten;
 mod message;
 mod prepare;
 mod request;
 
 pub use builder::{CallPiece, ChatPiece, PartBuilder, ThoughtPiece};
+pub use flatten::flatten_messages;
 pub use message::{ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult};
 pub use prepare::{PreparedChat, WireAbilities, prepare_messages};
 pub use request::{ChatRequest, ToolChoice, ToolSpec, edit_request};

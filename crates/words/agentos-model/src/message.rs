@@ -44,7 +44,7 @@ impl ChatMessage {
         }
     }
 
-    /// Joins the texts of the message.
+    /// Joins the texts of the message, each beginning a line.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
@@ -54,7 +54,7 @@ impl ChatMessage {
             | MessagePart::ToolResult(_)
             | MessagePart::Thinking(_) => None,
         });
-        texts.collect()
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -14,6 +14,8 @@ use crate::{ChatMessage, ChatRole, MessagePart, ToolCall, ToolResult};
 pub struct WireAbilities<'a> {
     /// Provider that is called. Thinking and signatures of others are left out.
     pub provider: &'a str,
+    /// True if the wire has tools, their calls and their results.
+    pub tools: bool,
     /// True if the wire takes thinking back.
     pub thinking: bool,
     /// True if the wire has images in messages of the user.
@@ -39,6 +41,7 @@ pub struct PreparedChat {
 /// |---|---|
 /// | call without a result in the next message | call, and a result that says that it was not run |
 /// | result without a call | text of the user |
+/// | call or result, where the wire has no tools | text that says so |
 /// | thinking, or a signature, of another provider | left out |
 /// | thinking of this provider without a signature, where the wire takes thinking | left out: it would be refused |
 /// | image where the wire has none | a text that says so |
@@ -58,7 +61,7 @@ pub fn prepare_messages(messages: &[ChatMessage], wire: &WireAbilities<'_>) -> P
     let mut out: Vec<ChatMessage> = Vec::new();
     // Calls of the last message that have no result yet.
     let mut open: Vec<ToolCall> = Vec::new();
-    for message in messages {
+    for message in &join_users(messages) {
         let prepared = match message.role {
             ChatRole::Assistant => {
                 preparer.close_calls(&mut open, &mut out);
@@ -73,6 +76,19 @@ pub fn prepare_messages(messages: &[ChatMessage], wire: &WireAbilities<'_>) -> P
         messages: out,
         notices: preparer.notices(),
     }
+}
+
+/// Joins messages of the user in a row. A result may be in the second one, and belongs before everything in the first. Messages
+/// of the model stay apart, because the results of its calls belong between them.
+fn join_users(messages: &[ChatMessage]) -> Vec<ChatMessage> {
+    let mut joined: Vec<ChatMessage> = Vec::new();
+    for message in messages {
+        match message.role {
+            ChatRole::User => push_message(&mut joined, ChatRole::User, message.parts.clone()),
+            ChatRole::Assistant => joined.push(message.clone()),
+        }
+    }
+    joined
 }
 
 struct Preparer<'a> {
@@ -97,6 +113,12 @@ impl Preparer<'_> {
                     } else if !thinking.text.is_empty() || thinking.is_encrypted {
                         self.thoughts += 1;
                     }
+                }
+                MessagePart::ToolCall(call) if !self.wire.tools => {
+                    parts.push(MessagePart::Text(format!(
+                        "[called {} with {}]",
+                        call.name, call.arguments
+                    )));
                 }
                 MessagePart::ToolCall(call) => {
                     let call = ToolCall {
@@ -128,6 +150,14 @@ impl Preparer<'_> {
                 MessagePart::Image(_) => {
                     self.images += 1;
                     rest.push(MessagePart::Text(NO_IMAGE.to_owned()));
+                }
+                MessagePart::ToolResult(result) if !self.wire.tools => {
+                    let word = if result.is_error {
+                        "the call failed"
+                    } else {
+                        "the call returned"
+                    };
+                    rest.push(MessagePart::Text(format!("[{word}: {}]", result.text)));
                 }
                 MessagePart::ToolResult(result) => {
                     let id = self.ids.id_of(&result.tool_use_id);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ChatMessage;
+use crate::{ChatMessage, MessagePart};
 
 /// Everything that a model is sent besides its name and the sampling.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,17 +42,23 @@ impl ChatRequest {
         }
     }
 
+    /// Returns true if the conversation has nothing but text: no tools, images or thinking.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        let parts = || self.messages.iter().flat_map(|message| &message.parts);
+        self.tools.is_empty() && parts().all(|part| matches!(part, MessagePart::Text(_)))
+    }
+
     /// Returns the bytes of all texts, from which tokens are estimated.
     #[must_use]
     pub fn count_bytes(&self) -> usize {
         let system = self.system.as_ref().map_or(0, String::len);
-        let messages: usize = self.messages.iter().map(|message| count_message(message)).sum();
+        let messages: usize = self.messages.iter().map(count_message).sum();
         system + messages
     }
 }
 
 fn count_message(message: &ChatMessage) -> usize {
-    use crate::MessagePart;
     let count = |part: &MessagePart| match part {
         MessagePart::Text(text) => text.len(),
         MessagePart::ToolCall(call) => call.name.len() + call.arguments.to_string().len(),

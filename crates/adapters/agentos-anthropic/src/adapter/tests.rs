@@ -5,6 +5,7 @@ use std::time::Duration;
 use agentos_generic_http::{
     HttpAdapter, ModelRequest, OfferOutcome, ServerSettings, ToolCaller as _, Wire as _,
 };
+use agentos_model::edit_request;
 use agentos_net::HttpClient;
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{DIFF, EVENT_STREAM, Subject, state_of, task};
@@ -12,6 +13,7 @@ use agentos_testkit::server::{FakeServer, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
     Adapter, Constrain, EditFormat, ExecutionMode, FinishReason, NoProgress, Secret, ToolError, ToolOutput,
+    ToolTask,
 };
 use serde_json::json;
 
@@ -174,15 +176,17 @@ async fn cached_input_is_a_part_of_the_input() {
 fn the_request_says_what_was_set_and_no_more() {
     let mut task = task(Duration::from_secs(1));
     let body = |task: &ToolTask, temperature| {
+        let chat = edit_request(task, Constrain::JsonSchema);
         MessagesWire.build_request(&ModelRequest {
-            task,
+            chat: &chat,
+            messages: &chat.messages,
+            stream: true,
             model: Some("claude"),
             max_tokens: None,
             temperature,
             top_p: None,
             seed: None,
             stop: &[],
-            constrain: Constrain::JsonSchema,
         })
     };
     let plain = body(&task, None);

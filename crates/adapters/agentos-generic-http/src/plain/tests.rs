@@ -1,13 +1,12 @@
 //! The adapter with a wire of its own against the contract of all adapters.
 
+use agentos_model::{ChatPiece, flatten_messages};
 use agentos_net::HttpClient;
 use std::time::Duration;
 
 use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
-use agentos_tool::{
-    Adapter, ExecutionMode, FinishReason, HealthStatus, ProgressSink, Secret, Timestamp, prompt,
-};
+use agentos_tool::{Adapter, ExecutionMode, FinishReason, HealthStatus, ProgressSink, Secret, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,14 +17,14 @@ struct TextWire;
 
 impl Wire for TextWire {
     fn build_request(&self, job: &ModelRequest<'_>) -> Value {
-        json!({"input": prompt::user(job.task), "limit": job.max_tokens, "stream": true})
+        json!({"input": flatten_messages(job.messages), "limit": job.max_tokens, "stream": true})
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let text = body.get("output").and_then(Value::as_str).ok_or(Reason::Fields)?;
         let done = body.get("done").and_then(Value::as_bool) == Some(true);
         Ok(AnswerPiece {
-            text: text.to_owned(),
+            content: ChatPiece::from_text(text),
             finish: done.then_some(FinishReason::Stop),
             ..AnswerPiece::default()
         })

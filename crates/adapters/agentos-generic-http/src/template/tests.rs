@@ -1,26 +1,23 @@
 //! Filling a profile's request template.
 
-use std::time::Duration;
-
-use agentos_testkit::contract::task;
-use agentos_tool::Constrain;
+use agentos_model::ChatRequest;
 use serde_json::json;
 
 use super::*;
 
 #[test]
 fn places_are_filled_and_empty_fields_left_out() {
-    let mut task = task(Duration::from_secs(1));
-    task.instruction = "Say {{model}}.".to_owned();
+    let chat = ChatRequest::from_text("Say {{model}}.");
     let job = ModelRequest {
-        task: &task,
+        chat: &chat,
+        messages: &chat.messages,
         model: Some("tiny"),
+        stream: false,
         max_tokens: Some(9),
         temperature: None,
         top_p: None,
         seed: None,
         stop: &[],
-        constrain: Constrain::Off,
     };
     let wire = TemplateWire {
         request: json!({
@@ -34,11 +31,14 @@ fn places_are_filled_and_empty_fields_left_out() {
     assert_eq!(
         wire.build_request(&job),
         json!({
-            "input": ["Task:\nSay {{model}}.\n", {"as": "<tiny> {{other}}"}],
+            "input": ["Say {{model}}.", {"as": "<tiny> {{other}}"}],
             "limit": 9, "fixed": [1, null, true],
         })
     );
-    let read = |body: Value| wire.read_answer(&body).map(|piece| (piece.text, piece.finish));
+    let read = |body: Value| {
+        wire.read_answer(&body)
+            .map(|piece| (piece.content.text, piece.finish))
+    };
     let text = |finish| Ok(("a".to_owned(), Some(finish)));
     assert_eq!(
         read(json!({"out": ["a"], "why": "stop"})),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{HttpAdapter, OfferOutcome, OfferedTool, ServerSettings, ToolCaller as _};
+use agentos_generic_http::{
+    HttpAdapter, OfferOutcome, OfferedTool, ServerSettings, ToolCaller as _, write_function,
+};
 use agentos_net::HttpClient;
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{BEARER, DIFF, JSON_LINES, Subject, state_of, task};
@@ -293,7 +295,10 @@ async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
         );
         assert_eq!(
             (&body["stream"], &body["tools"]),
-            (&json!(false), &json!([OfferedTool::FRUIT.as_function()]))
+            (
+                &json!(false),
+                &json!([write_function(&OfferedTool::FRUIT.make_request().tools[0])])
+            )
         );
     }
 }

@@ -8,6 +8,7 @@ use crate::{ImageData, ThinkingPart};
 
 const WIRE: WireAbilities<'static> = WireAbilities {
     provider: "own",
+    tools: true,
     thinking: true,
     images: true,
     result_images: true,
@@ -189,6 +190,11 @@ fn what_a_wire_refuses_is_replaced_by_rule() {
             ],
         ),
         (
+            "no tools",
+            WireAbilities { tools: false, ..WIRE },
+            vec![answer(vec![call("a")]), user(vec![result("a"), text("go on")])],
+        ),
+        (
             "empty",
             WIRE,
             vec![
@@ -243,6 +249,9 @@ fn what_a_wire_refuses_is_replaced_by_rule() {
     User: result call_1 "result of a.b" +0, result call_0 "result of toolu_01234567890123456789" +0, result same "result of same" +0
     Assistant: call call_3 {"path":"f"}
     User: result call_3 "result of same" +0
+    # no tools
+    Assistant: "[called read with {\"path\":\"f\"}]"
+    User: "[the call returned: result of a]", "go on"
     # empty
     User: "a", "b"
     "#);

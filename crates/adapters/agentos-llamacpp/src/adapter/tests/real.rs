@@ -10,7 +10,7 @@ use agentos_testkit::contract::task;
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
 use agentos_tool::{
     Adapter, Constrain, ContextFile, EditFormat, ExecutionMode, FinishReason, HealthStatus, NoProgress,
-    Progress, ProgressSink, Secret, Timestamp,
+    Progress, ProgressSink, Secret, Timestamp, ToolTask,
 };
 
 use super::super::*;

@@ -1,6 +1,6 @@
 //! A tool that is offered, as it goes out and as the answer is read.
 
-use agentos_generic_http::{OfferOutcome, OfferSeen, OfferedTool, ToolCaller as _};
+use agentos_generic_http::{OfferOutcome, OfferSeen, OfferedTool, ToolCaller as _, write_function};
 use serde_json::Value;
 
 use super::*;
@@ -77,7 +77,10 @@ async fn the_offer_holds_the_tool_and_nothing_of_an_edit() {
     let keys: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["max_tokens", "messages", "model", "tools"]);
     assert_eq!(body["messages"].as_array().unwrap().len(), 1);
-    assert_eq!(body["tools"], json!([OfferedTool::FRUIT.as_function()]));
+    assert_eq!(
+        body["tools"],
+        json!([write_function(&OfferedTool::FRUIT.make_request().tools[0])])
+    );
     assert_eq!(
         request.header("authorization"),
         Some("Bearer sk-local-0123456789abcdef")
