@@ -68,7 +68,7 @@ fn write_assistant(message: &ChatMessage) -> Value {
     if calls.is_empty() {
         return json!({"role": "assistant", "content": text});
     }
-    // OpenAI wants null and not an empty text beside calls.
+    // OpenAI wants null and not an empty text together with calls.
     let content = Some(text).filter(|text| !text.is_empty());
     json!({"role": "assistant", "content": content, "tool_calls": calls})
 }

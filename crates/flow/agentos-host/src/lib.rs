@@ -150,4 +150,4 @@ pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
 
 #[cfg(test)]
-mod wires_tests;
+mod wires;

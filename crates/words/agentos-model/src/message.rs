@@ -16,7 +16,7 @@ pub enum ChatRole {
     Assistant,
 }
 
-/// One turn of a conversation.
+/// Turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatMessage {
     /// Author of the message.

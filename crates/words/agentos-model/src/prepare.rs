@@ -31,7 +31,7 @@ pub struct WireAbilities<'a> {
 pub struct PreparedChat {
     /// Messages to send.
     pub messages: Vec<ChatMessage>,
-    /// What was changed, in sentences for the user. Empty if nothing was lost.
+    /// Changes, in sentences for the user. Empty if nothing was lost.
     pub notices: Vec<String>,
 }
 

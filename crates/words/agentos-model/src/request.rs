@@ -21,7 +21,7 @@ pub struct ChatRequest {
     /// Tools that the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
-    /// Whether and which tool the model must call.
+    /// Rule for calling tools.
     #[serde(default)]
     pub tool_choice: ToolChoice,
     /// JSON Schema of the answer. `None` if the answer is free text.
@@ -81,7 +81,7 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Whether and which tool a model must call.
+/// Rule for calling tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
