@@ -9,6 +9,7 @@ use agentos_gemini::ContentWire;
 use agentos_generic_http::{AnswerPiece, TemplateWire, Wire, judge_response};
 use agentos_llamacpp::CompletionWire;
 use agentos_lmstudio::ModelState;
+use agentos_model::PartBuilder;
 use agentos_net::Response;
 use agentos_ollama::OllamaWire;
 use agentos_openai::{ChatWire, LimitField, ModelList};
@@ -86,14 +87,13 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
     for read in [wire.read_answer(json), wire.read_event(json)] {
         let Ok(piece) = read else { continue };
         check_piece(&piece, &texts);
-    }
-    for call in wire.read_calls(json) {
-        // A call without a name calls nothing.
-        assert!(
-            call.name.is_empty() || texts.iter().any(|text| *text == call.name),
-            "a call of `{}` is made up",
-            call.name
-        );
+        for name in piece.content.calls.iter().filter_map(|call| call.name.as_deref()) {
+            assert!(texts.contains(&name), "a call of `{name}` is made up");
+        }
+        // Joining must not panic for any pieces.
+        let mut builder = PartBuilder::default();
+        builder.add_piece(piece.content);
+        let _ = builder.finish("any");
     }
     // A model that the server did not name would be requested from it, and fail with a message about nothing.
     if let Ok(list) = ModelList::read(json) {
@@ -114,7 +114,7 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
 
 /// Text, refusal and names must consist of texts of the answer, with nothing inserted.
 fn check_piece(piece: &AnswerPiece, texts: &[&str]) {
-    for said in [&piece.text, &piece.refusal] {
+    for said in [&piece.content.text, &piece.refusal] {
         let mut rest = said.as_str();
         while !rest.is_empty() {
             let longest = texts
