@@ -17,13 +17,14 @@
 //!
 //!    | order | reader | recognised by |
 //!    |---|---|---|
-//!    | 1 | [`json`] | an object with `"edits"` |
-//!    | 2 | [`heredoc`] | a shell script that only writes and applies patches, which is unwrapped |
-//!    | 3 | [`envelope`] | `*** Begin Patch` |
-//!    | 4 | [`blocks`] | `<<<<<<< SEARCH` |
-//!    | 5 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
-//!    | 6 | [`whole`] | a fence below a path; only if no other dialect was found |
-//!    | 7 | files written by [`heredoc`] | `cat > path <<'EOF'`; only if nothing else was found |
+//!    | 1 | [`calls`], [`tags`] | the arguments of an agent's edit tool, in JSON or in tags |
+//!    | 2 | [`json`] | an object with `"edits"` |
+//!    | 3 | [`heredoc`] | a shell script that only writes and applies patches, which is unwrapped |
+//!    | 4 | [`envelope`] | `*** Begin Patch` |
+//!    | 5 | [`blocks`] | `<<<<<<< SEARCH` |
+//!    | 6 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
+//!    | 7 | [`whole`] | a fence below a path; only if no other dialect was found |
+//!    | 8 | files written by [`heredoc`] | `cat > path <<'EOF'`; only if nothing else was found |
 //!
 //! 4. Leftovers. A fence below a path next to edits of another dialect is a file that would be lost, or an example:
 //!    the first is refused, the second noted.
@@ -35,6 +36,7 @@
 //! lands and nobody notices the rest.
 
 mod blocks;
+mod calls;
 mod cursor;
 mod envelope;
 mod extended;
@@ -46,6 +48,7 @@ mod name;
 mod owner;
 mod owners;
 mod pair;
+mod tags;
 mod thoughts;
 mod title;
 mod unified;
@@ -94,6 +97,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
     let mut budget = WorkBudget::for_bytes(answer.len());
     let owners = owners::find_owners(&lines, &heredoc::ApplyCommands::find_in(&lines), &mut budget)?;
     let hidden = owners::hide_lines(&mut lines, &owners);
+    calls::parse(&mut lines, &owners, &mut parsed)?;
     json::parse(&mut lines, &owners, &mut parsed)?;
     heredoc::unwrap_patches(&mut lines, &owners, &mut budget)?;
     envelope::parse(&mut lines, &owners, &mut parsed)?;

@@ -18,8 +18,12 @@
 //! | context lines without their mark | every hunk then has the lines that its header counts | yes |
 //! | long lines broken in two | every hunk then has the lines that its header counts | yes |
 
+mod json_text;
+
 use crate::parse::hunk_header;
 use crate::text::{trim_end, trim_start};
+
+use json_text::out_of_json;
 
 /// Answer with one kind of damage undone.
 pub(crate) struct AnswerReading {
@@ -211,61 +215,6 @@ fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(out)
-}
-
-/// Unwraps a JSON string, or the one text in an object or list that begins as an edit, as in a tool call; with or
-/// without a fence. Returns `None` if there is none, or more than one.
-fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(answer).ok()?.trim();
-    let text = match text
-        .strip_prefix("```json")
-        .and_then(|rest| rest.strip_suffix("```"))
-    {
-        Some(inner) => inner.trim(),
-        None => text,
-    };
-    if !text.starts_with(['"', '{', '[']) {
-        return None;
-    }
-    // Parsed strictly: a text that only looks like JSON must be read as it is.
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    if let serde_json::Value::String(text) = value {
-        return Some(text.into_bytes());
-    }
-    let mut held = Vec::new();
-    edits_in(&value, 0, &mut held);
-    match held.as_slice() {
-        [only] => Some(only.as_bytes().to_vec()),
-        _ => None,
-    }
-}
-
-/// Collects the texts in a JSON value that begin as edits, also in JSON that is itself a string, as the arguments of
-/// tool calls are.
-fn edits_in(value: &serde_json::Value, depth: usize, held: &mut Vec<String>) {
-    const STARTS: [&str; 5] = ["diff --git ", "--- ", "*** Begin Patch", "Index: ", "@@ "];
-    /// Maximum depth. Tool calls are nested less deeply.
-    const DEPTH: usize = 8;
-    if depth > DEPTH {
-        return;
-    }
-    match value {
-        serde_json::Value::String(text) => {
-            let begins = |line: &str| STARTS.iter().any(|start| line.starts_with(start));
-            if text.contains('\n') && text.lines().any(begins) {
-                held.push(text.clone());
-            } else if text.trim_start().starts_with('{')
-                && let Ok(inner) = serde_json::from_str(text)
-            {
-                edits_in(&inner, depth + 1, held);
-            }
-        }
-        serde_json::Value::Array(values) => values.iter().for_each(|value| edits_in(value, depth + 1, held)),
-        serde_json::Value::Object(object) => {
-            object.values().for_each(|value| edits_in(value, depth + 1, held))
-        }
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
-    }
 }
 
 /// Adds the blank mark to each context line if some have none. Returns `None` unless every hunk then has the lines

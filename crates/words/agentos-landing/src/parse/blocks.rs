@@ -160,8 +160,16 @@ fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
     /// Number of lines above the block that are searched for its path.
     const REACH: usize = 4;
     for line in lines.get(..start)?.iter().rev().take(REACH) {
-        if line.text.iter().all(u8::is_ascii_whitespace) {
+        // A tool's call has its path in a tag above the tag of the blocks.
+        if line.text.iter().all(u8::is_ascii_whitespace) || is_wrapping_tag(line.text) {
             continue;
+        }
+        if let Some(path) = path_tag(line.text) {
+            return Some(PathTitle {
+                path: path.to_vec(),
+                is_certain: true,
+                only_mentioned: false,
+            });
         }
         match parse_fence(trim_end(line.text)) {
             // The fence that opens the block itself carries no path, so the line above it is read.
@@ -174,6 +182,24 @@ fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
         }
     }
     None
+}
+
+fn is_wrapping_tag(line: &[u8]) -> bool {
+    const TAGS: [&[u8]; 4] = [b"<diff>", b"<content>", b"<parameter name=\"diff\">", b"<edits>"];
+    TAGS.contains(&trim(line))
+}
+
+/// Returns the text of `<path>src/a.rs</path>`. Returns `None` for another line.
+fn path_tag(line: &[u8]) -> Option<&[u8]> {
+    const TAGS: [(&[u8], &[u8]); 3] = [
+        (b"<path>", b"</path>"),
+        (b"<file_path>", b"</file_path>"),
+        (b"<parameter name=\"path\">", b"</parameter>"),
+    ];
+    TAGS.iter().find_map(|(open, close)| {
+        let path = trim(trim(line).strip_prefix(*open)?.strip_suffix(*close)?);
+        (!path.is_empty() && !path.contains(&b'<')).then_some(path)
+    })
 }
 
 fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {

@@ -78,7 +78,7 @@ pub(super) fn parse<'a>(
     Ok(())
 }
 
-fn is_json(info: &[u8]) -> bool {
+pub(super) fn is_json(info: &[u8]) -> bool {
     [b"".as_slice(), b"json", b"jsonc", b"json5"]
         .iter()
         .any(|kind| info.eq_ignore_ascii_case(kind))
@@ -116,7 +116,7 @@ fn read_object<'a>(
             })?,
     };
     for edit in answers.iter().flat_map(|answer| &answer.edits) {
-        parsed.files.push(whole_edit(edit));
+        parsed.files.push(replacement_edit(edit));
     }
     for line in all.get_mut(from..end).unwrap_or_default() {
         *line = TextLine {
@@ -226,7 +226,8 @@ fn between_prose(all: &[TextLine<'_>], owners: &[LineOwner]) -> Option<(usize, u
     (from <= to && !fenced).then_some((from, to + 1))
 }
 
-fn whole_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
+/// Returns the part of an answer that replaces one text.
+pub(super) fn replacement_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
     let texts = |text: &str| -> Vec<Vec<u8>> {
         split_lines(text.as_bytes())
             .iter()

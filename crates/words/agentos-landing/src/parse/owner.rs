@@ -15,6 +15,8 @@ pub(super) enum LineOwner {
     Envelope,
     /// Whole file: in a titled fence or in a here-document.
     File,
+    /// Call of a tool, in tags.
+    Call,
     /// Message of a mail or of a commit.
     Message,
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
 use super::owner::LineOwner;
-use super::{blocks, envelope, heredoc, hunk, json, unified, whole};
+use super::{blocks, envelope, heredoc, hunk, json, tags, unified, whole};
 use crate::budget::WorkBudget;
 use crate::text::{TextLine, trim, trim_end};
 use crate::{Refusal, RefusalCode};
@@ -59,7 +59,7 @@ pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -
             LineOwner::File | LineOwner::Message => {
                 hidden.push((at, std::mem::replace(line, blocks::blank_line())))
             }
-            LineOwner::Free | LineOwner::Hunk | LineOwner::Block | LineOwner::Envelope => {}
+            LineOwner::Free | LineOwner::Hunk | LineOwner::Block | LineOwner::Envelope | LineOwner::Call => {}
         }
     }
     hidden
@@ -102,6 +102,11 @@ impl<'a> OwnerWalk<'_, 'a> {
         {
             self.set_owner(at, end, LineOwner::Message);
             return Ok(end);
+        }
+        if let Some(length) = tags::call_length(self.lines, at) {
+            self.budget.spend(length)?;
+            self.set_owner(at, at + length, LineOwner::Call);
+            return Ok(at + length);
         }
         let (margin, text) = split_margin(line);
         if let Some(mark) = parse_fence(text) {

@@ -20,7 +20,15 @@ pub(crate) struct PathTitle {
 /// Reads the line above a block. Returns `None` if it names no file.
 pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let line = without_bullet(trim(line));
-    let line = line.strip_suffix(b":").unwrap_or(line);
+    let line = trim(line.strip_suffix(b":").unwrap_or(line));
+    // `**File: src/a.rs**`: the label is inside the marks.
+    let inner = strip_marks(line);
+    let line = if without_label(inner).len() < inner.len() {
+        inner
+    } else {
+        line
+    };
+    let line = without_note(line);
     let unlabelled = without_label(trim(line));
     let labelled = unlabelled.len() < trim(line).len();
     let line = unlabelled;
@@ -103,6 +111,27 @@ fn without_label(line: &[u8]) -> &[u8] {
         .iter()
         .find(|label| lower.starts_with(label))
         .and_then(|label| line.get(label.len()..))
+        .map_or(line, trim)
+}
+
+/// Removes a note such as `(updated)` behind a path.
+fn without_note(line: &[u8]) -> &[u8] {
+    const NOTES: [&[u8]; 9] = [
+        b" (new file)",
+        b" (new)",
+        b" (updated)",
+        b" (modified)",
+        b" (changed)",
+        b" (complete)",
+        b" (full)",
+        b" (full file)",
+        b" (complete file)",
+    ];
+    let lower = line.to_ascii_lowercase();
+    NOTES
+        .iter()
+        .find(|note| lower.ends_with(note))
+        .and_then(|note| line.get(..line.len() - note.len()))
         .map_or(line, trim)
 }
 

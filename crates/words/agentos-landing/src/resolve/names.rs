@@ -5,6 +5,7 @@
 //!
 //! A diff can name its file up to six times: twice on the `diff --git` line, on `---` and `+++`, and on two rename
 //! lines. Readers that believe one of them write another file than a person sees in the others, so all must agree.
+//! An absolute path, as of a container, is the one file of the repository in which it ends, or it is refused.
 //! Prefixes such as `a/` are optional in practice, so a name is looked up with and without its prefix, and must be
 //! one file only.
 
@@ -24,10 +25,59 @@ pub(super) struct ResolvedNames {
 
 /// Resolves the names of one part.
 pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
+    if let Some(named) = below_container(edit, base)? {
+        return Ok(named);
+    }
     match with_slashes(edit, base)? {
         Some(named) => Ok(named),
         None => without_changes(edit, base),
     }
+}
+
+/// Folders of a system. A path below them is never one of a working tree.
+const SYSTEM: [&str; 13] = [
+    "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var", "tmp",
+];
+
+/// Resolves an absolute path, as agents in containers write it (`/workspace/src/a.rs`), if exactly one end of it is a
+/// file of the repository. Returns `None` for any other name.
+fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
+    let (HeaderName::Written(old), HeaderName::Written(new)) = (&edit.old, &edit.new) else {
+        return Ok(None);
+    };
+    let extended = &edit.extended;
+    let plain = extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none();
+    let Some(path) = std::str::from_utf8(new)
+        .ok()
+        .and_then(|name| name.strip_prefix('/'))
+    else {
+        return Ok(None);
+    };
+    let mut parts = path.split('/');
+    let first = parts.next().unwrap_or_default();
+    let odd = path
+        .split('/')
+        .any(|part| part.is_empty() || part == "." || part == "..");
+    if old != new || !plain || odd || SYSTEM.contains(&first) {
+        return Ok(None);
+    }
+    let mut found = None;
+    // The whole path below the root may be one of the repository as well.
+    let ends = path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..));
+    for end in std::iter::once(path).chain(ends) {
+        if is_file(base, end)? && found.replace(end).is_some() {
+            return Ok(None);
+        }
+    }
+    let Some(found) = found else { return Ok(None) };
+    Ok(Some(ResolvedNames {
+        path: check_name(found.as_bytes(), base)?,
+        from: None,
+        repairs: vec![new_repair(
+            "container-path",
+            "the name is an absolute path, and one end of it is in the repository",
+        )],
+    }))
 }
 
 /// Resolves names with the separators of Windows, if the file they mean exists. Returns `None` if the names have no

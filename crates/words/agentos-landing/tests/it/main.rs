@@ -39,6 +39,8 @@ mod sequence;
 #[cfg(test)]
 mod short_names;
 #[cfg(test)]
+mod styles;
+#[cfg(test)]
 mod there;
 #[cfg(test)]
 mod wide;

@@ -1,0 +1,367 @@
+//! Calls of the edit tools of agents: their arguments, in JSON or in tags, as a model writes them.
+//!
+//! Owns: the names of tools and arguments, and what they mean. Never: runs a tool, or leaves one call out of several.
+//!
+//! | arguments besides the path | meaning | written by |
+//! |---|---|---|
+//! | an old and a new text, or a list of both | the old text, which is in the file once, is replaced | Claude (`str_replace`, `Edit`), Gemini (`replace`), Cursor, Windsurf |
+//! | a text | the whole file | Claude (`create`, `Write`), Gemini (`write_file`), Cline (`write_to_file`) |
+//! | a line and a text | an insertion, which nothing in the file confirms: refused | Claude (`insert`), Roo |
+//! | none, and the tool deletes | the file is deleted | Cursor |
+//!
+//! Patches in calls are texts of their own; `readings` unwraps them. Search/replace blocks in tags are read by
+//! `blocks`, which finds their path in the tag above.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::cursor::{closes_fence, parse_fence};
+use super::json::{JsonEdit, JsonEdits, replacement_edit};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, StatedLines};
+use super::owner::LineOwner;
+use super::{blocks::blank_line, tags, whole};
+use crate::text::{LineEnding, TextLine, split_lines, trim};
+use crate::{Dialect, Refusal, RefusalCode};
+
+/// Arguments of one call.
+type Arguments = serde_json::Map<String, Value>;
+
+const PATH: &[&str] = &[
+    "path",
+    "file_path",
+    "filePath",
+    "target_file",
+    "TargetFile",
+    "filename",
+];
+const OLD: &[&str] = &["old_str", "old_string", "oldString", "old_text", "TargetContent"];
+const NEW: &[&str] = &[
+    "new_str",
+    "new_string",
+    "newString",
+    "new_text",
+    "ReplacementContent",
+];
+const TEXT: &[&str] = &["file_text", "content", "contents", "CodeContent"];
+const LINE: &[&str] = &["insert_line", "line"];
+const EDITS: &[&str] = &["edits", "ReplacementChunks", "replacements"];
+/// Arguments that say nothing about the edit.
+const ASIDE: &[&str] = &[
+    "command",
+    "mode",
+    "type",
+    "id",
+    "instruction",
+    "instructions",
+    "Instruction",
+    "explanation",
+    "description",
+    "Description",
+    "display_description",
+    "replace_all",
+    "replaceAll",
+    "expected_replacements",
+    "AllowMultiple",
+    "StartLine",
+    "EndLine",
+    "line_count",
+    "TargetLintErrorIds",
+    "CodeMarkdownLanguage",
+    "Complexity",
+    "EmptyFile",
+    "Overwrite",
+    "insert_text",
+];
+/// Tools that change no file.
+const READERS: &[&str] = &[
+    "view",
+    "read",
+    "read_file",
+    "list_dir",
+    "list_files",
+    "list_directory",
+    "ls",
+    "glob",
+    "grep",
+    "grep_search",
+    "search_files",
+    "codebase_search",
+    "think",
+    "todo_write",
+    "update_plan",
+    "attempt_completion",
+];
+
+/// Reads the calls of an answer that is JSON, of fences that are JSON, and of tags; hides their lines.
+///
+/// # Errors
+/// Fails with `malformed` if a call is of an unknown kind next to one that edits, and if its arguments are.
+pub(super) fn parse<'a>(
+    lines: &mut [TextLine<'a>],
+    owners: &[LineOwner],
+    parsed: &mut ParsedAnswer<'a>,
+) -> Result<(), Refusal> {
+    let first = lines.iter().find(|line| !trim(line.text).is_empty());
+    if first.is_some_and(|line| matches!(trim(line.text).first(), Some(b'{' | b'['))) {
+        let end = lines.len();
+        return read_json(lines, 0, end, true, parsed);
+    }
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        if owners.get(at) == Some(&LineOwner::Call) {
+            let end = at + tags::call_length(lines, at).unwrap_or(1);
+            if let Some((name, arguments)) = tags::read_call(lines.get(at..end).unwrap_or_default())? {
+                let mut calls = FoundCalls::default();
+                calls.add(Some(&name), &arguments)?;
+                calls.finish(parsed)?;
+            }
+            hide(lines, at, end);
+            at = end;
+            continue;
+        }
+        let free = owners.get(at) == Some(&LineOwner::Free);
+        let fence = parse_fence(line.text).filter(|open| free && super::json::is_json(open.info));
+        at += 1;
+        let Some(open) = fence else { continue };
+        let rest = lines.get(at..).unwrap_or_default();
+        let length = rest.iter().position(|line| closes_fence(&open, line.text));
+        let end = at + length.unwrap_or(rest.len());
+        if whole::any_path_of(lines, at - 1, &open).is_none() {
+            read_json(lines, at, end, false, parsed)?;
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+fn hide(lines: &mut [TextLine<'_>], from: usize, to: usize) {
+    for line in lines.get_mut(from..to).unwrap_or_default() {
+        *line = blank_line();
+    }
+}
+
+/// Reads the calls in these lines if they are JSON values. `alone` is true if they are the whole answer.
+fn read_json(
+    lines: &mut [TextLine<'_>],
+    from: usize,
+    to: usize,
+    alone: bool,
+    parsed: &mut ParsedAnswer<'_>,
+) -> Result<(), Refusal> {
+    let mut text = Vec::new();
+    for line in lines.get(from..to).unwrap_or_default() {
+        line.write(&mut text);
+    }
+    let mut calls = FoundCalls {
+        alone,
+        ..FoundCalls::default()
+    };
+    for value in serde_json::Deserializer::from_slice(&text).into_iter::<Value>() {
+        match value {
+            // The documented shape has a reader of its own.
+            Ok(value) if serde_json::from_value::<JsonEdits>(value.clone()).is_ok() => return Ok(()),
+            Ok(value) => calls.walk(&value, 0)?,
+            Err(_) if calls.edits.is_empty() => return Ok(()),
+            Err(_) => {
+                return Err(malformed(
+                    "a tool call is not valid JSON: the answer may have been cut off",
+                ));
+            }
+        }
+    }
+    if calls.finish(parsed)? {
+        hide(lines, from, to);
+    }
+    Ok(())
+}
+
+/// Calls of one text.
+#[derive(Default)]
+struct FoundCalls {
+    alone: bool,
+    edits: Vec<FileEdit<'static>>,
+    notes: Vec<String>,
+    /// Name of a call that is none of the known ones.
+    unknown: Option<String>,
+}
+
+impl FoundCalls {
+    /// Stores the edits. Returns false if there are none.
+    fn finish(self, parsed: &mut ParsedAnswer<'_>) -> Result<bool, Refusal> {
+        if self.edits.is_empty() {
+            return Ok(false);
+        }
+        if let Some(name) = self.unknown {
+            let message =
+                format!("the answer calls `{name}` next to calls that edit files: its effect would be lost");
+            return Err(malformed(&message));
+        }
+        parsed.files.extend(self.edits);
+        parsed.notes.extend(self.notes);
+        Ok(true)
+    }
+
+    /// Collects the calls in a value, in their order.
+    fn walk(&mut self, value: &Value, depth: usize) -> Result<(), Refusal> {
+        /// Maximum depth. The messages of providers are nested less deeply.
+        const DEPTH: usize = 10;
+        match value {
+            _ if depth > DEPTH => Ok(()),
+            Value::Array(values) => values.iter().try_for_each(|value| self.walk(value, depth + 1)),
+            Value::Object(object) => self.walk_object(object, depth),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
+    }
+
+    fn walk_object(&mut self, object: &Arguments, depth: usize) -> Result<(), Refusal> {
+        let name = ["name", "tool", "tool_name"]
+            .iter()
+            .find_map(|key| object.get(*key)?.as_str());
+        let held = ["input", "arguments", "args", "parameters", "params"]
+            .iter()
+            .find_map(|key| object.get(*key));
+        match (name, held) {
+            (Some(name), Some(Value::Object(arguments))) => self.add(Some(name), arguments),
+            (Some(name), Some(Value::String(text))) => match serde_json::from_str(text) {
+                Ok(Value::Object(arguments)) => self.add(Some(name), &arguments),
+                Ok(_) | Err(_) => {
+                    self.unknown.get_or_insert_with(|| name.to_owned());
+                    Ok(())
+                }
+            },
+            (_, _) => {
+                let has = |keys: &[&str]| keys.iter().any(|key| object.get(*key).is_some());
+                // In a fence next to prose, a path and a text may be an example of any JSON.
+                let whole = has(TEXT) && (self.alone || object.get("command").is_some());
+                if has(PATH) && (has(OLD) || has(EDITS) || whole || has(&["insert_line"])) {
+                    return self.add(None, object);
+                }
+                object.values().try_for_each(|value| self.walk(value, depth + 1))
+            }
+        }
+    }
+
+    /// Adds the edits of one call.
+    fn add(&mut self, name: Option<&str>, arguments: &Arguments) -> Result<(), Refusal> {
+        let text = |keys: &[&str]| keys.iter().find_map(|key| arguments.get(*key)?.as_str());
+        let command = name.into_iter().chain(text(&["command"]));
+        if command.clone().any(|name| READERS.contains(&name)) {
+            let name = name.unwrap_or("view");
+            self.notes
+                .push(format!("a call of `{name}` was skipped: it changes no file"));
+            return Ok(());
+        }
+        let known = [PATH, OLD, NEW, TEXT, LINE, EDITS, ASIDE];
+        let odd = arguments
+            .keys()
+            .find(|key| !known.iter().any(|keys| keys.contains(&key.as_str())));
+        let (Some(path), None) = (text(PATH), odd) else {
+            let what = name.or(odd.map(String::as_str)).unwrap_or("a tool");
+            self.unknown.get_or_insert_with(|| what.to_owned());
+            return Ok(());
+        };
+        let list = EDITS.iter().find_map(|key| arguments.get(*key)?.as_array());
+        let line = LINE.iter().find_map(|key| read_number(arguments.get(*key)?));
+        match (text(OLD), text(NEW), text(TEXT), list) {
+            (Some(old), Some(new), None, None) => self.edits.push(replace(path, old, new)),
+            (None, None, None, Some(list)) => {
+                for edit in list {
+                    let part = |keys: &[&str]| keys.iter().find_map(|key| edit.get(*key)?.as_str());
+                    let (Some(old), Some(new)) = (part(OLD), part(NEW)) else {
+                        return Err(malformed(
+                            "an edit in the list of a tool call has no old or no new text",
+                        ));
+                    };
+                    self.edits.push(replace(path, old, new));
+                }
+            }
+            (None, new, content, None) if line.is_some() => {
+                let inserted = new.or(content).or(text(&["insert_text"])).unwrap_or_default();
+                self.edits.push(insert(path, line.unwrap_or_default(), inserted));
+            }
+            (None, None, Some(content), None) => self.edits.push(whole_file(path, content)),
+            (None, None, None, None) if name.is_some_and(|name| name.contains("delete")) => {
+                let mut edit = named(path, Dialect::JsonEdits);
+                edit.delete = true;
+                self.edits.push(edit);
+            }
+            (_, _, _, _) => {
+                let message = format!("a tool call about `{}` cannot be read in one way", shown(path));
+                return Err(malformed(&message));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+fn malformed(message: &str) -> Refusal {
+    Refusal::new(RefusalCode::Malformed, message)
+}
+
+fn shown(path: &str) -> String {
+    crate::text::excerpt(path.as_bytes(), 200)
+}
+
+fn named(path: &str, dialect: Dialect) -> FileEdit<'static> {
+    let mut edit = FileEdit::new(dialect);
+    edit.old = HeaderName::Written(path.as_bytes().to_vec());
+    edit.new = edit.old.clone();
+    edit
+}
+
+fn replace(path: &str, old: &str, new: &str) -> FileEdit<'static> {
+    replacement_edit(&JsonEdit {
+        path: path.to_owned(),
+        search: old.to_owned(),
+        replace: new.to_owned(),
+    })
+}
+
+fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
+    split_lines(text.as_bytes())
+        .iter()
+        .map(|line| HunkLine {
+            mark: LineMark::Add,
+            text: Cow::Owned(line.text.to_vec()),
+            cr: line.eol == LineEnding::CrLf,
+            no_newline: line.eol == LineEnding::Missing,
+        })
+        .collect()
+}
+
+fn whole_file(path: &str, text: &str) -> FileEdit<'static> {
+    let mut edit = named(path, Dialect::WholeFile);
+    edit.body = EditBody::Whole(added_lines(text));
+    edit
+}
+
+/// Returns an insertion below a line. It has no context, so it has a place in an empty file only.
+fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
+    let mut edit = named(path, Dialect::JsonEdits);
+    let mut lines = added_lines(text);
+    lines.iter_mut().for_each(|line| line.no_newline = false);
+    edit.body = EditBody::Hunks(vec![Hunk {
+        stated: StatedLines {
+            old_start: Some(line),
+            old_count: Some(0),
+            ..StatedLines::default()
+        },
+        lines,
+        ..Hunk::default()
+    }]);
+    edit
+}
+
+/// Arguments that were read from tags.
+pub(super) fn from_texts(texts: BTreeMap<String, String>) -> Arguments {
+    texts
+        .into_iter()
+        .map(|(key, text)| (key, Value::String(text)))
+        .collect()
+}
