@@ -63,25 +63,46 @@ fn is_git_folder(place: &Path) -> bool {
     holds(".git") || (holds("HEAD") && (holds("objects") || holds("commondir")))
 }
 
-/// Checks that the user's shared folders may be shown in the copy: the commit ignores them, and none lies below a link of
-/// the commit, which could lead anywhere.
+/// Folder of the user's working tree that is shown in the copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedPath {
+    /// The folder.
+    pub from: PathBuf,
+    /// Path in the working tree, and in the copy.
+    pub name: String,
+    /// True if the user's own rules for git ignore it, such as `.git/info/exclude`. The commit does not contain these rules.
+    pub is_excluded: bool,
+}
+
+/// Checks that the user's shared folders may be shown in the copy: the commit ignores them or the user excludes them, the commit
+/// has nothing at that path, and none lies below a link of the commit, which could lead anywhere.
 ///
 /// # Errors
 /// [`AgentError::OfGit`] and [`AgentError::NotIgnored`] with the folder's name.
-pub(crate) fn check_shared_folders(
-    checkout: &dyn Checkout,
-    shared: &[(PathBuf, String)],
-) -> Result<(), AgentError> {
-    let is_of_git = |(from, name): &&(PathBuf, String)| RepoPath::new(name).is_err() || is_git_folder(from);
-    if let Some((_, name)) = shared.iter().find(is_of_git) {
-        return Err(AgentError::OfGit(name.clone()));
+pub(crate) fn check_shared_folders(checkout: &dyn Checkout, shared: &[SharedPath]) -> Result<(), AgentError> {
+    let is_of_git =
+        |folder: &&SharedPath| RepoPath::new(&folder.name).is_err() || is_git_folder(&folder.from);
+    if let Some(folder) = shared.iter().find(is_of_git) {
+        return Err(AgentError::OfGit(folder.name.clone()));
     }
     let files = checkout.files();
-    let own =
-        |name: &str| is_below_link(&files, Path::new(name)) || !checkout.is_ignored(&format!("{name}/"));
-    match shared.iter().find(|(_, name)| own(name)) {
-        Some((_, name)) => Err(AgentError::NotIgnored(name.clone())),
+    let is_own = |folder: &&SharedPath| {
+        let name = folder.name.as_str();
+        // Rules outside the commit cannot say that a file of the commit is ignored.
+        let is_excluded = folder.is_excluded && is_missing(&files, Path::new(name));
+        is_below_link(&files, Path::new(name)) || !(is_excluded || checkout.is_ignored(&format!("{name}/")))
+    };
+    match shared.iter().find(is_own) {
+        Some(folder) => Err(AgentError::NotIgnored(folder.name.clone())),
         None => Ok(()),
+    }
+}
+
+/// Returns true if a copy has nothing at a path.
+fn is_missing(files: &Path, name: &Path) -> bool {
+    match OpenFolder::open_root(files).and_then(|top| top.open_path(name)) {
+        Ok(_) => false,
+        Err(error) => error.is_missing(),
     }
 }
 

@@ -34,12 +34,14 @@ mod quote;
 mod refusals;
 mod speaker;
 mod trial;
+mod views;
 
 pub use adapter::Agent;
-pub use checkout::{Checkout, Copies};
+pub use checkout::{Checkout, Copies, SharedPath};
 pub use error::AgentError;
 pub use hosted::{Host, Hosted, HostedLine, Job, NameLookup};
 pub use places::Places;
 pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;
 pub use trial::{CandidateFile, Trial, TrialResult};
+pub use views::{FolderView, ViewFallback, ViewPlace};

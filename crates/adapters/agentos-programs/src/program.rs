@@ -10,7 +10,7 @@ use agentos_sandbox::{
 };
 use agentos_tool::{ExecutionMode, Secret, ToolTask};
 
-use crate::{AgentError, Places};
+use crate::{AgentError, Places, SharedPath};
 
 /// Port on the program's own loopback where the proxy to its hosts listens. 3128 is the usual port of HTTP proxies.
 const PROXY: u16 = 3128;
@@ -50,7 +50,7 @@ pub struct Program {
     /// Additional files and folders that the program may read.
     pub readable: Vec<PathBuf>,
     /// Ignored folders of the working tree that are shown read-only in the copy: their path, and their name in the copy.
-    pub shared: Vec<(PathBuf, String)>,
+    pub shared: Vec<SharedPath>,
     /// Host and port of the server that the program reaches at the same port of its own loopback. `None` if it needs none.
     pub server: Option<(String, u16)>,
     /// Hosts and ports that the program may reach through a proxy.
@@ -140,9 +140,9 @@ impl Program {
                 at: copy.clone(),
             }),
         }
-        let shares = self.shared.iter().map(|(from, name)| SharedFolder {
-            from: from.clone(),
-            at: copy.join(name),
+        let shares = self.shared.iter().map(|folder| SharedFolder {
+            from: folder.from.clone(),
+            at: copy.join(&folder.name),
         });
         spec.shares = shares.collect();
         Ok(spec)

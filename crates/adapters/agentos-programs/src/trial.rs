@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_sandbox::{
-    LaunchSpec, OverlayMount, RunCaps, RunFolders, Sandbox, SandboxError, SandboxReport, SharedFolder,
-    StopHandle, ToolInput, hide_file, remove_file, replace_file,
+    LaunchSpec, OverlayMount, RunCaps, RunFolders, Sandbox, SandboxError, SandboxReport, StopHandle,
+    ToolInput, hide_file, remove_file, replace_file,
 };
 use agentos_tool::{Progress, ProgressSink, ToolError};
 
 use crate::adapter::check_layers;
 use crate::background::{ProgressChannel, start_work};
-use crate::checkout::{check_shared_folders, keep_while_alive};
+use crate::checkout::{SharedPath, check_shared_folders, keep_while_alive};
+use crate::views::{FolderView, ViewFallback, ViewPlace, add_views};
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Maximum bytes that a command may write.
@@ -57,6 +58,9 @@ pub struct Trial {
     sandbox: Sandbox,
     command: String,
     time: Duration,
+    views: Vec<FolderView>,
+    /// True if the copy's files get the time of the run before the command.
+    freshens: bool,
 }
 
 impl Trial {
@@ -69,7 +73,20 @@ impl Trial {
             sandbox,
             command: command.to_owned(),
             time,
+            views: Vec::new(),
+            freshens: false,
         }
+    }
+
+    /// Shows folders of the user's as views. One in the copy is left out if the commit does not ignore it.
+    ///
+    /// With `freshens`, all files of the copy get the time of the run before the command: a build tool that compares times would
+    /// otherwise take the results of other sources, which it finds in a view, for up to date.
+    #[must_use]
+    pub fn with_views(mut self, views: Vec<FolderView>, freshens: bool) -> Self {
+        self.views = views;
+        self.freshens = freshens;
+        self
     }
 
     /// Describes the shell that runs the command, without any files or keys of the user.
@@ -113,9 +130,16 @@ impl Trial {
         let owner = lease.as_ref().map(|lease| lease.identity().tool);
         let checkout = copies.take(owner).map_err(AgentError::Copy)?;
         check_shared_folders(checkout.as_ref(), &self.program.shared)?;
+        let views = self.usable_views(checkout.as_ref());
         let within = |overlaid| {
             let scratch = RunFolders::new(&copies.folder(), name, lease.clone())?;
-            self.run_in_copy(checkout.as_ref(), &scratch, overlaid, files, stop, channel)
+            let place = CheckPlace {
+                checkout: checkout.as_ref(),
+                scratch: &scratch,
+                views: &views,
+                overlaid,
+            };
+            self.run_in_copy(&place, files, stop, channel)
         };
         let done = match within(true) {
             // Containers often forbid mounting an overlay; a full copy takes longer and gives the same result.
@@ -126,16 +150,49 @@ impl Trial {
         done
     }
 
+    /// Lists the views that can be shown over this commit's files: those that the user named, and of the others those that the
+    /// commit ignores.
+    fn usable_views(&self, checkout: &dyn Checkout) -> Vec<FolderView> {
+        let is_usable = |view: &&FolderView| match &view.place {
+            ViewPlace::Same | ViewPlace::Home(_) => true,
+            ViewPlace::Copy(name) => {
+                let folder = SharedPath {
+                    from: view.from.clone(),
+                    name: name.clone(),
+                    is_excluded: false,
+                };
+                let is_named = self.program.shared.iter().any(|shared| shared.name == *name);
+                is_named || check_shared_folders(checkout, &[folder]).is_ok()
+            }
+        };
+        let mut all: Vec<FolderView> = self.views.iter().filter(is_usable).cloned().collect();
+        for shared in &self.program.shared {
+            let place = ViewPlace::Copy(shared.name.clone());
+            if !all.iter().any(|view| view.place == place) {
+                all.push(FolderView {
+                    from: shared.from.clone(),
+                    place,
+                    fallback: ViewFallback::CopyOrShare,
+                });
+            }
+        }
+        all
+    }
+
     /// Runs the command over an overlay of the copy, or in a full copy of it.
     fn run_in_copy(
         &self,
-        checkout: &dyn Checkout,
-        scratch: &RunFolders,
-        overlaid: bool,
+        at: &CheckPlace<'_>,
         files: &[CandidateFile],
         stop: &StopHandle,
         channel: &ProgressChannel,
     ) -> Result<TrialResult, AgentError> {
+        let CheckPlace {
+            checkout,
+            scratch,
+            overlaid,
+            ..
+        } = *at;
         let (place, lower) = if overlaid {
             (scratch.changes(), Some(checkout.files()))
         } else {
@@ -147,6 +204,10 @@ impl Trial {
         delete_files(&place, overlaid, files)?;
         write_files(&place, files)?;
         let mut order = self.launch_spec(scratch, lower)?;
+        for name in add_views(&mut order, at.views, scratch, overlaid)? {
+            let line = format!("`{name}` is too large to be copied for the check\n");
+            channel.report_progress(Progress::Transcript(line));
+        }
         order.readable.extend(borrowed);
         let caps = RunCaps {
             time: self.time,
@@ -185,7 +246,7 @@ impl Trial {
         let mut order = self
             .program
             .launch_spec(&self.places, scratch, &copy, copy.clone())?;
-        order.args = vec!["-c".to_owned(), self.command.clone()];
+        order.args = vec!["-c".to_owned(), self.shell_line()];
         match lower {
             None => order.writable.push(copy.clone()),
             Some(lower) => order.overlays.push(OverlayMount {
@@ -195,13 +256,37 @@ impl Trial {
                 at: copy.clone(),
             }),
         }
-        let shares = self.program.shared.iter().map(|(from, name)| SharedFolder {
-            from: from.clone(),
-            at: copy.join(name),
-        });
-        order.shares = shares.collect();
         Ok(order)
     }
+
+    /// Returns the line for the shell: the command, after the files of the copy got new times if the trial needs that.
+    fn shell_line(&self) -> String {
+        if !self.freshens {
+            return self.command.clone();
+        }
+        let in_copy = self.views.iter().filter_map(|view| match &view.place {
+            ViewPlace::Copy(name) => Some(name.as_str()),
+            ViewPlace::Same | ViewPlace::Home(_) => None,
+        });
+        let pruned: String = in_copy
+            .chain([".git"])
+            .map(|name| format!("-path './{}' -prune -o ", name.replace('\'', "'\\''")))
+            .collect();
+        // On one line with the command, so that the shell's messages name the user's line 1. A failure only makes a build longer.
+        format!(
+            "find . {pruned}-type f -exec touch -c {{}} + 2>/dev/null; {}",
+            self.command
+        )
+    }
+}
+
+/// The place of one run of the command.
+struct CheckPlace<'a> {
+    checkout: &'a dyn Checkout,
+    scratch: &'a RunFolders,
+    views: &'a [FolderView],
+    /// True if the files are shown through an overlay; false if they are copied.
+    overlaid: bool,
 }
 
 fn layer_names(report: &SandboxReport) -> Vec<String> {

@@ -80,5 +80,10 @@ fn copy_file(from: &OpenFolder, to: &OpenFolder, name: &OsStr) -> Result<(), Tre
         );
         return Err(TreeError::io("copy", Path::new(&shown(name)).as_os_str())(short));
     }
+    // Build tools compare these times: with new ones, in the order of the copy, everything would seem out of date. A file system
+    // that keeps no times only makes a build longer.
+    if let Ok(modified) = source.metadata().and_then(|found| found.modified()) {
+        let _ = target.set_modified(modified);
+    }
     Ok(())
 }

@@ -153,6 +153,16 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Returns whether git ignores a folder of the working tree now, by all of its rules: also `.git/info/exclude` and the user's
+    /// own file of patterns, which no commit contains (gitignore(5)).
+    #[must_use]
+    pub fn excludes_folder(&self, path: &str) -> bool {
+        // An error means that a file of patterns cannot be read. Then nothing is known to be ignored.
+        self.git.is_path_ignored(format!("{path}/")).unwrap_or(false)
+    }
+}
+
 impl BaseCopy {
     /// Returns the folder of the files.
     #[must_use]

@@ -11,6 +11,7 @@
 //! | `home` | tool | its home, which may hold copies of sign-in files; removed first |
 //! | `kernel` | tool | overlayfs's work folder |
 //! | `tmp` | tool | its temporary files |
+//! | `views` | tool | upper layers of overlays over folders of the user, such as caches |
 //!
 //! Owns: creating them for the tool's user and removing them, also those of runs that were killed. Never: keeps
 //! anything of a run that has ended, removes what another run uses, or walks by path name what a tool could write.
@@ -32,9 +33,11 @@ use crate::refusals::RefusedCall;
 use crate::{IdentityLease, RunIdentity, RunLimit, SandboxError};
 
 /// Folders that belong to the tool's user.
-const TOOL_FOLDERS: &[&str] = &["changes", "copy", HOME, "kernel", "tmp"];
+const TOOL_FOLDERS: &[&str] = &["changes", "copy", HOME, "kernel", "tmp", VIEWS];
 /// Name of the tool's home.
 const HOME: &str = "home";
+/// Name of the folder for overlays over folders of the user.
+const VIEWS: &str = "views";
 /// Name of the folder that the tool never sees.
 const DOORS: &str = "doors";
 
@@ -111,11 +114,50 @@ impl RunFolders {
     pub fn fill(&self, from: &Path) -> Result<(), SandboxError> {
         let copied = || {
             let copy = self.folder.open_folder(OsStr::new("copy"))?;
-            let owner = self.identity();
-            let owner = owner.map(|identity| FolderOwner::with_own_group(identity.tool));
-            copy.copy_tree(&OpenFolder::open_root(from)?, owner)
+            copy.copy_tree(&OpenFolder::open_root(from)?, self.tool_owner())
         };
         copied().map_err(tree_failed("copy the files for the tool"))
+    }
+
+    /// Creates the upper and the work folder of another overlay. `number` is the overlay's own in this run.
+    ///
+    /// # Errors
+    /// If a folder cannot be created, or the number is taken.
+    pub fn create_view(&self, number: usize) -> Result<(PathBuf, PathBuf), SandboxError> {
+        let name = number.to_string();
+        let make = || {
+            let views = self.folder.open_folder(OsStr::new(VIEWS))?;
+            let view = views.create_folder(OsStr::new(&name), 0o755)?;
+            let parts = ["upper", "work"].map(|part| view.create_folder(OsStr::new(part), 0o755));
+            for folder in parts {
+                self.give_to_tool(&folder?)?;
+            }
+            self.give_to_tool(&view)
+        };
+        make().map_err(create_failed())?;
+        let view = self.views().join(name);
+        Ok((view.join("upper"), view.join("work")))
+    }
+
+    /// Copies a tree to a new folder `name` below `top`, which is one of this run's folders. The copy belongs to the tool.
+    ///
+    /// # Errors
+    /// If the folder exists, or something cannot be copied.
+    pub fn copy_into(&self, top: &Path, name: &Path, from: &OpenFolder) -> Result<(), SandboxError> {
+        let copied = || {
+            let folder = entries::create_folders(top, name)?;
+            folder.copy_tree(from, self.tool_owner())
+        };
+        copied().map_err(tree_failed("copy a folder for the tool"))
+    }
+
+    fn tool_owner(&self) -> Option<FolderOwner> {
+        let identity = self.identity();
+        identity.map(|identity| FolderOwner::with_own_group(identity.tool))
+    }
+
+    fn give_to_tool(&self, folder: &OpenFolder) -> Result<(), TreeError> {
+        self.tool_owner().map_or(Ok(()), |owner| folder.give_to(owner))
     }
 
     /// Returns the folder that receives what the tool writes over the files that it sees.
@@ -152,6 +194,11 @@ impl RunFolders {
     #[must_use]
     pub fn tmp(&self) -> PathBuf {
         self.folder_path("tmp")
+    }
+
+    /// Returns the folder of the overlays over folders of the user.
+    pub(crate) fn views(&self) -> PathBuf {
+        self.folder_path(VIEWS)
     }
 
     /// Returns the users of this run's processes. `None` if they run as the user who starts them.

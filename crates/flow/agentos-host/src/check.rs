@@ -8,14 +8,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agentos_api::{Activity, NextStep, Notice, RunLimit, RunOption};
-use agentos_engine::ports::{BaseCheck, Check, EffectError, TargetInfo};
+use agentos_engine::ports::{BaseCheck, Check, EffectError, Repository as _, TargetInfo};
 use agentos_engine::{Cause, Tried};
 use agentos_evidence::RecordKind;
-use agentos_landing::{Change, FileMode};
+use agentos_landing::{Base, Change, FileMode};
 use agentos_programs::{CandidateFile, Trial, TrialResult};
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
 use serde::Deserialize;
 
+use crate::check_needs::{CheckSurroundings, find_needs};
+use crate::check_presets::choose_check;
+use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::{CheckOptions, ProgramOptions};
 use crate::programs::{self, ExecutorCopies};
@@ -49,13 +52,12 @@ impl Checker {
         session: &Session,
         run: &str,
     ) -> Result<Option<Self>, EffectError> {
-        let Some(CheckOptions {
-            command,
-            timeout_seconds,
-        }) = asked
-        else {
+        let Some(asked) = asked else {
             return Ok(None);
         };
+        let target = session.port().target()?;
+        let base = session.port().base(&target)?;
+        let command = &choose_command(host, &asked.command, base.as_ref())?;
         let (sandbox, held) = programs::start_sandbox(host)?;
         let why = match held.get() {
             Ok(report) if report.is_whole() => None,
@@ -81,9 +83,21 @@ impl Checker {
         program.readable = programs::readable_paths(host, flags);
         program.shared = programs::shared_folders(host, flags, session)?;
         let copies = ExecutorCopies::new(session, &program, held.clone())?;
-        let time = Duration::from_secs(*timeout_seconds);
+        let mut places = programs::program_places(host);
+        let around = CheckSurroundings {
+            environment: host.environment(),
+            places: &places,
+            work_dir: session.work_dir(),
+            base: base.as_ref(),
+        };
+        let needs = find_needs(command, &around);
+        program.readable.extend(needs.readable);
+        program.env = needs.env;
+        places.path.splice(0..0, needs.path_first);
+        let time = Duration::from_secs(asked.timeout_seconds);
+        let trial = Trial::new(program, places, sandbox, command, time);
         Ok(Some(Self {
-            trial: Trial::new(program, programs::program_places(host), sandbox, command, time),
+            trial: trial.with_views(needs.views, needs.freshens),
             copies,
             command: command.clone(),
             run: run.to_owned(),
@@ -169,6 +183,31 @@ impl Checker {
         let mut known = self.on_base.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(target.base_commit.clone(), result);
     }
+}
+
+/// Command that means the one that the committed files suggest.
+const AUTO: &str = "auto";
+
+/// Returns the command, chosen for the project if it is [`AUTO`], and notifies a person of the choice.
+///
+/// # Errors
+/// If nothing suggests a command.
+fn choose_command(host: &Host, asked: &str, base: &dyn Base) -> Result<String, EffectError> {
+    if asked.trim() != AUTO {
+        return Ok(asked.to_owned());
+    }
+    let Some(chosen) = choose_check(base) else {
+        let message = "no committed file suggests a check: there is no Cargo.toml, go.mod, package.json with a test script, \
+                       pytest or Makefile with a target `check` or `test`";
+        return Err(usage_error(message)
+            .suggest_steps([NextStep::LeaveOut {
+                option: RunOption::Check,
+            }])
+            .hint("name the command"));
+    };
+    let message = format!("the check is `{}`, because of {}", chosen.command, chosen.because);
+    host.notify(Notice::new("check-chosen", message));
+    Ok(chosen.command)
 }
 
 /// Parts of a recorded check that say how the command ended on which commit.

@@ -8,6 +8,8 @@
 mod approver;
 mod blank;
 mod check;
+mod check_needs;
+mod check_presets;
 mod clock;
 mod commit_signing;
 mod conform;

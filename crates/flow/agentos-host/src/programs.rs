@@ -8,7 +8,7 @@ use agentos_api::{NextStep, Notice, RunOption};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{AdapterKind, ResolvedProfile, split_address};
-use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
+use agentos_programs::{Agent, Places, Program, SharedPath, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
 
@@ -197,12 +197,12 @@ fn is_on_path(host: &Host, word: &str) -> bool {
     program_places(host).find(word).is_some()
 }
 
-/// Returns the folders that are shown read-only: their path, and their name in the working tree.
+/// Returns the folders that are shown: their path, their name in the working tree, and whether the user's rules ignore them.
 pub(crate) fn shared_folders(
     host: &Host,
     flags: &ProgramOptions,
     session: &Session,
-) -> Result<Vec<(PathBuf, String)>, EffectError> {
+) -> Result<Vec<SharedPath>, EffectError> {
     let mut all = Vec::new();
     for path in &flags.shared {
         let typed = [path.display().to_string()];
@@ -216,7 +216,11 @@ pub(crate) fn shared_folders(
                         .hint("name one that git ignores, such as `target`"),
                 );
             }
-            all.push((place, name));
+            all.push(SharedPath {
+                is_excluded: session.repo().excludes_folder(&name),
+                from: place,
+                name,
+            });
         }
     }
     Ok(all)

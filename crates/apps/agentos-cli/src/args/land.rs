@@ -121,8 +121,9 @@ pub struct RunArgs {
     /// Target of the change.
     #[command(flatten)]
     pub target: TargetFlags,
-    /// Shell command that must succeed before the change can land. It runs in the sandbox, on a copy with the change.
-    /// The tool is shown its failure. `--read` and `--share` give it access to more files
+    /// Shell command that must succeed before the change can land; `auto` selects the usual one of the project. It runs in
+    /// the sandbox, on a copy with the change, with the caches of cargo, npm, Python or Go. The tool is shown its failure.
+    /// `--read` and `--share` give it access to more files
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
     /// Run no check, not even the one in your settings
@@ -147,7 +148,7 @@ pub struct ProgramFlags {
     #[arg(long = "read", value_name = "PATH")]
     pub readable: Vec<PathBuf>,
     /// Show this folder read-only in the program's copy; must be ignored by git, such as `target` or `node_modules`; can be
-    /// repeated
+    /// repeated. A check may write to it, and your folder stays as it is
     #[arg(long = "share", value_name = "PATH")]
     pub shared: Vec<PathBuf>,
     /// Refuse a tool that the operating system's kernel does not confine with every layer

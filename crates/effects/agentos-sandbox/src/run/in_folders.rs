@@ -55,7 +55,7 @@ impl RunFolders {
     /// Watches the disk space of the tool's folders. Returns `None` if it cannot be watched.
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     fn watch_disk(&self, spec: &LaunchSpec, stop: &StopHandle) -> Option<super::disk::DiskWatch> {
-        let own = [self.changes(), self.copy(), self.home(), self.tmp()];
+        let own = [self.changes(), self.copy(), self.home(), self.tmp(), self.views()];
         let folders = own.iter().filter_map(|folder| OpenFolder::open_root(folder).ok());
         super::disk::DiskWatch::begin(folders.collect(), spec.limits.disk_bytes, stop)
     }

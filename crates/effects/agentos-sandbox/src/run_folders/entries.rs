@@ -72,6 +72,21 @@ pub fn replace_file(folder: &Path, name: &Path, bytes: &[u8], executable: bool) 
     Ok(write_file(&above, name, bytes, mode, owner)?)
 }
 
+/// Creates a folder and those above it, and returns it.
+///
+/// # Errors
+/// If it exists, or cannot be created.
+pub(super) fn create_folders(folder: &Path, name: &Path) -> Result<OpenFolder, TreeError> {
+    let root = OpenFolder::open_root(folder)?;
+    let owner = other_owner(&root)?;
+    let created =
+        open_above(root, name, owner, ObstaclePolicy::Fail)?.create_folder(last_component(name)?, 0o755)?;
+    if let Some(owner) = owner {
+        created.give_to(owner)?;
+    }
+    Ok(created)
+}
+
 fn write_file(
     folder: &OpenFolder,
     name: &OsStr,

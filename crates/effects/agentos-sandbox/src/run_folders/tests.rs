@@ -91,7 +91,10 @@ fn a_runs_folder_is_ours_alone_and_only_the_tools_folders_are_the_tools() {
     let scratch = RunFolders::new(parent.path(), "a.1", lease()).unwrap();
     let run = parent.path().join("run-a.1");
     assert_eq!((mode(parent.path()), mode(&run)), (0o700, 0o700));
-    assert_eq!(names(&run), ["changes", "copy", "doors", "home", "kernel", "tmp"]);
+    assert_eq!(
+        names(&run),
+        ["changes", "copy", "doors", "home", "kernel", "tmp", "views"]
+    );
     let owner = |place: &Path| fs::symlink_metadata(place).unwrap().uid();
     let us = owner(&run);
     let keeper = scratch.keeper().unwrap_or(us);

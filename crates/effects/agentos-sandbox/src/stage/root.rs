@@ -383,6 +383,8 @@ fn decode_path(text: &str) -> PathBuf {
 
 fn mount_overlay(overlay: &OverlayMount) -> Result<(), String> {
     let at = path_inside(&overlay.at);
+    // A later overlay may lie inside an earlier one, whose files are the repository's.
+    refuse_links(at)?;
     create_folders(at)?;
     // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: the files need not
     // survive a crash; without it, the unmount at the end of every run would sync the whole underlying file system.

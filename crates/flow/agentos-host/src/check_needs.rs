@@ -1,0 +1,394 @@
+//! What a check command needs of this machine to work without a network: caches, build results, toolchains, and settings.
+//!
+//! | kind of command | sees | settings |
+//! |---|---|---|
+//! | cargo | `registry` and `git` of cargo's home, `target` | `CARGO_HOME`, offline |
+//! | node: npm, npx, pnpm, yarn, node | `node_modules` | npm offline, no audit |
+//! | python: python, pytest, tox, uv, pip | `.venv` or `venv`, at its own path too, which its scripts name | its programs first on `PATH`, no index |
+//! | go | the module cache, the build cache | offline, `GOMODCACHE` |
+//!
+//! Every folder is a view ([`FolderView`]): the command may write there, and nothing of that reaches the user's folder. The kind
+//! follows from the programs that the command names; a command such as `make` or a script may start anything, and then it
+//! follows from the committed files.
+//!
+//! Owns: this table, and the folders of toolchain managers. Never: shows a folder with credentials; `~/.cargo` as a whole has one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use agentos_landing::Base;
+use agentos_programs::{FolderView, Places, ViewFallback, ViewPlace};
+
+use crate::check_presets::{has_file, has_folder};
+use crate::environment::Environment;
+
+/// Kind of build tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ToolKind {
+    Cargo,
+    Node,
+    Python,
+    Go,
+}
+
+/// Programs by which a command shows its kind.
+const PROGRAMS: &[(&str, ToolKind)] = &[
+    ("cargo", ToolKind::Cargo),
+    ("cargo-nextest", ToolKind::Cargo),
+    ("go", ToolKind::Go),
+    ("node", ToolKind::Node),
+    ("npm", ToolKind::Node),
+    ("npx", ToolKind::Node),
+    ("pnpm", ToolKind::Node),
+    ("yarn", ToolKind::Node),
+    ("pip", ToolKind::Python),
+    ("pytest", ToolKind::Python),
+    ("python", ToolKind::Python),
+    ("python3", ToolKind::Python),
+    ("tox", ToolKind::Python),
+    ("uv", ToolKind::Python),
+];
+
+/// Programs that start what a file of the project says.
+const STARTERS: &[&str] = &["bash", "just", "make", "ninja", "nox", "sh", "task"];
+
+/// Committed files by which a project shows its kind.
+const PROJECT_FILES: &[(&str, ToolKind)] = &[
+    ("Cargo.toml", ToolKind::Cargo),
+    ("go.mod", ToolKind::Go),
+    ("package.json", ToolKind::Node),
+    ("pyproject.toml", ToolKind::Python),
+    ("requirements.txt", ToolKind::Python),
+    ("setup.py", ToolKind::Python),
+];
+
+/// A toolchain manager: the variable that names its folder, the usual folder in the home folder, and the parts that its programs
+/// read. None of them holds a key.
+struct ToolchainManager {
+    variable: &'static str,
+    usual: &'static str,
+    parts: &'static [&'static str],
+}
+
+/// The shims of these managers look below `HOME`, which is an empty folder in a run, unless their variable says otherwise.
+const MANAGERS: &[ToolchainManager] = &[
+    ToolchainManager {
+        variable: "ASDF_DATA_DIR",
+        usual: ".asdf",
+        parts: &["asdf.sh", "bin", "installs", "lib", "libexec", "plugins", "shims"],
+    },
+    ToolchainManager {
+        variable: "MISE_DATA_DIR",
+        usual: ".local/share/mise",
+        parts: &["installs", "plugins", "shims"],
+    },
+    ToolchainManager {
+        variable: "NVM_DIR",
+        usual: ".nvm",
+        parts: &["alias", "versions"],
+    },
+    ToolchainManager {
+        variable: "PYENV_ROOT",
+        usual: ".pyenv",
+        parts: &[
+            "bin", "libexec", "plugins", "pyenv.d", "shims", "version", "versions",
+        ],
+    },
+    ToolchainManager {
+        variable: "VOLTA_HOME",
+        usual: ".volta",
+        parts: &["bin", "tools"],
+    },
+];
+
+/// Variables of the user that choose the version of a toolchain.
+const VERSIONS: &[&str] = &["NODE_VERSION", "PYENV_VERSION", "RUSTUP_TOOLCHAIN"];
+
+/// The needs of one command.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct CheckNeeds {
+    /// Folders that it may write without consequences.
+    pub views: Vec<FolderView>,
+    /// Variables.
+    pub env: Vec<(String, String)>,
+    /// Folders that come first on its search path.
+    pub path_first: Vec<PathBuf>,
+    /// Files and folders that it may read.
+    pub readable: Vec<PathBuf>,
+    /// True if its build results go by the times of files.
+    pub freshens: bool,
+}
+
+/// The surroundings from which the needs follow.
+pub(crate) struct CheckSurroundings<'a> {
+    /// The user's variables.
+    pub environment: &'a Environment,
+    /// The search path.
+    pub places: &'a Places,
+    /// The working tree.
+    pub work_dir: &'a Path,
+    /// The commit.
+    pub base: &'a dyn Base,
+}
+
+/// Finds what a command needs.
+pub(crate) fn find_needs(command: &str, around: &CheckSurroundings<'_>) -> CheckNeeds {
+    let mut needs = CheckNeeds::default();
+    for kind in find_kinds(command, around.base) {
+        match kind {
+            ToolKind::Cargo => around.add_cargo(&mut needs),
+            ToolKind::Node => around.add_node(&mut needs),
+            ToolKind::Python => around.add_python(&mut needs),
+            ToolKind::Go => around.add_go(&mut needs),
+        }
+    }
+    around.add_managers(&mut needs);
+    for word in command_words(command) {
+        if PROGRAMS.iter().any(|(program, _)| *program == word)
+            && let Some(program) = around.places.find(word)
+        {
+            needs.readable.extend(around.places.readable(&program));
+        }
+    }
+    needs
+}
+
+/// Returns the last parts of the words of a command.
+fn command_words(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split(|c: char| c.is_whitespace() || ";|&()`$\"'".contains(c));
+    words
+        .filter(|word| !word.is_empty())
+        .map(|word| word.rsplit('/').next().unwrap_or(word))
+}
+
+fn find_kinds(command: &str, base: &dyn Base) -> BTreeSet<ToolKind> {
+    let mut kinds: BTreeSet<ToolKind> = command_words(command)
+        .filter_map(|word| PROGRAMS.iter().find(|(program, _)| *program == word))
+        .map(|(_, kind)| *kind)
+        .collect();
+    let starts_others = command
+        .split_whitespace()
+        .next()
+        .is_some_and(|first| first.contains('/'))
+        || command_words(command).any(|word| STARTERS.contains(&word));
+    if starts_others {
+        let found = PROJECT_FILES.iter().filter(|(file, _)| has_file(base, file));
+        kinds.extend(found.map(|(_, kind)| *kind));
+    }
+    kinds
+}
+
+impl CheckSurroundings<'_> {
+    fn add_cargo(&self, needs: &mut CheckNeeds) {
+        // At its own path: build scripts record absolute paths of the sources in the registry.
+        if let Some(home) = self.folder_of("CARGO_HOME", ".cargo") {
+            for part in ["registry", "git"] {
+                // Read-only is enough where everything was unpacked by an earlier build.
+                add_view(needs, home.join(part), ViewPlace::Same, ViewFallback::Share);
+            }
+            if !needs.views.is_empty() {
+                set_variable(needs, "CARGO_HOME", &home.display().to_string());
+            }
+        }
+        set_variable(needs, "CARGO_NET_OFFLINE", "true");
+        // cargo locks the folder even if there is nothing to build, so read-only is no use.
+        self.add_copied(needs, "target", ViewFallback::CopyOrNothing);
+        needs.freshens = true;
+    }
+
+    fn add_node(&self, needs: &mut CheckNeeds) {
+        self.add_copied(needs, "node_modules", ViewFallback::Share);
+        for (name, value) in [
+            ("audit", "false"),
+            ("fund", "false"),
+            ("offline", "true"),
+            ("update_notifier", "false"),
+        ] {
+            set_variable(needs, &format!("npm_config_{name}"), value);
+        }
+    }
+
+    fn add_python(&self, needs: &mut CheckNeeds) {
+        set_variable(needs, "PIP_NO_INDEX", "1");
+        // An editable install names the working tree, which the command does not see.
+        if has_folder(self.base, "src") {
+            set_variable(needs, "PYTHONPATH", "src");
+        }
+        let Some(name) = [".venv", "venv"]
+            .into_iter()
+            .find(|name| self.work_dir.join(name).join("pyvenv.cfg").is_file())
+        else {
+            return;
+        };
+        let place = self.work_dir.join(name);
+        self.add_copied(needs, name, ViewFallback::Share);
+        // The first lines of its scripts name it by its own path.
+        add_view(needs, place.clone(), ViewPlace::Same, ViewFallback::Share);
+        set_variable(needs, "VIRTUAL_ENV", &place.display().to_string());
+        needs.path_first.push(place.join("bin"));
+        let python = place.join("bin/python").canonicalize().ok();
+        let prefix = python.as_deref().and_then(Path::parent).and_then(Path::parent);
+        needs
+            .readable
+            .extend(prefix.filter(|prefix| self.may_show(prefix)).map(Path::to_owned));
+    }
+
+    fn add_go(&self, needs: &mut CheckNeeds) {
+        let modules = match self.environment.get("GOMODCACHE") {
+            Some(set) => Some(PathBuf::from(set)),
+            None => self.folder_of("GOPATH", "go").map(|go| go.join("pkg/mod")),
+        };
+        if let Some(modules) = modules.filter(|modules| modules.is_dir()) {
+            set_variable(needs, "GOMODCACHE", &modules.display().to_string());
+            add_view(needs, modules, ViewPlace::Same, ViewFallback::Share);
+        }
+        if let Some(cache) = self.folder_of("GOCACHE", ".cache/go-build") {
+            let place = ViewPlace::Home(".cache/go-build".to_owned());
+            add_view(needs, cache, place, ViewFallback::CopyOrNothing);
+        }
+        for (name, value) in [("GOPROXY", "off"), ("GOSUMDB", "off"), ("GOTOOLCHAIN", "local")] {
+            set_variable(needs, name, value);
+        }
+        // With a vendor folder go uses it by itself, and this flag would make it look elsewhere.
+        if !has_file(self.base, "vendor/modules.txt") {
+            set_variable(needs, "GOFLAGS", "-mod=mod");
+        }
+        let program = self.places.find("go").and_then(|found| found.canonicalize().ok());
+        let root = program.as_deref().and_then(Path::parent).and_then(Path::parent);
+        // The standard library is next to `bin`, in folders that other programs do not have.
+        let is_root = |root: &&Path| root.join("VERSION").is_file() && root.join("pkg/tool").is_dir();
+        needs.readable.extend(
+            root.filter(is_root)
+                .filter(|root| self.may_show(root))
+                .map(Path::to_owned),
+        );
+    }
+
+    /// Adds the toolchain managers whose programs are on the search path.
+    fn add_managers(&self, needs: &mut CheckNeeds) {
+        for manager in MANAGERS {
+            let Some(root) = self.folder_of(manager.variable, manager.usual) else {
+                continue;
+            };
+            let is_used = self.places.path.iter().any(|folder| folder.starts_with(&root));
+            if !is_used || !self.may_show(&root) {
+                continue;
+            }
+            set_variable(needs, manager.variable, &root.display().to_string());
+            let parts = manager.parts.iter().map(|part| root.join(part));
+            needs.readable.extend(parts.filter(|part| part.exists()));
+        }
+        for name in VERSIONS {
+            if let Some(value) = self.environment.get(name) {
+                set_variable(needs, name, value);
+            }
+        }
+    }
+
+    /// Adds a view of a folder of the working tree, at the same path of the copy.
+    fn add_copied(&self, needs: &mut CheckNeeds, name: &str, fallback: ViewFallback) {
+        add_view(
+            needs,
+            self.work_dir.join(name),
+            ViewPlace::Copy(name.to_owned()),
+            fallback,
+        );
+    }
+
+    /// Returns the folder that a variable names, or the usual one in the home folder. `None` if it does not exist.
+    fn folder_of(&self, variable: &str, usual: &str) -> Option<PathBuf> {
+        let set = self.environment.get(variable).map(PathBuf::from);
+        let usual = self.environment.home_dir().map(|home| home.join(usual));
+        set.or(usual)
+            .filter(|folder| folder.is_absolute() && folder.is_dir())
+    }
+
+    /// Returns true if a folder may be shown as a whole: it contains neither the home folder nor the working tree.
+    fn may_show(&self, folder: &Path) -> bool {
+        let home = self.environment.home_dir();
+        let kept = [home.as_deref(), Some(self.work_dir)];
+        folder.parent().is_some() && !kept.into_iter().flatten().any(|kept| kept.starts_with(folder))
+    }
+}
+
+/// Adds a view of a folder, if it exists and is no link: a link of the working tree may lead anywhere.
+fn add_view(needs: &mut CheckNeeds, from: PathBuf, place: ViewPlace, fallback: ViewFallback) {
+    // Elsewhere neither overlays nor folders at another path can be had.
+    let is_possible = cfg!(target_os = "linux") || place == ViewPlace::Same;
+    if is_possible && from.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        needs.views.push(FolderView {
+            from,
+            place,
+            fallback,
+        });
+    }
+}
+
+fn set_variable(needs: &mut CheckNeeds, name: &str, value: &str) {
+    needs.env.push((name.to_owned(), value.to_owned()));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use agentos_landing::MemoryBase;
+
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_command_follows_from_its_programs_or_from_the_project() {
+        use ToolKind::{Cargo, Go, Node, Python};
+        let files = ["Cargo.toml", "package.json", "docs/go.mod"];
+        let cases: [(&str, &[ToolKind]); 10] = [
+            ("cargo test", &[Cargo]),
+            ("cd a && RUSTFLAGS=-g ~/.cargo/bin/cargo check", &[Cargo]),
+            ("(go vet ./...; pytest)", &[Python, Go]),
+            ("sh -c 'npm test'", &[Cargo, Node]),
+            ("make check", &[Cargo, Node]),
+            ("./ci.sh", &[Cargo, Node]),
+            ("grep -q 'a + b' src/lib.rs", &[]),
+            ("test -f target/x", &[]),
+            ("python3 -m pytest -q", &[Python]),
+            ("", &[]),
+        ];
+        let mut base = MemoryBase::default();
+        for file in files {
+            base.put(file, Arc::from(&b""[..]));
+        }
+        for (command, expected) in cases {
+            let found: Vec<ToolKind> = find_kinds(command, &base).into_iter().collect();
+            assert_eq!(found, expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_machine_without_caches_gets_settings_alone() {
+        let environment = Environment::new([], PathBuf::from("/"));
+        let (places, base) = (Places::default(), MemoryBase::default());
+        let around = CheckSurroundings {
+            environment: &environment,
+            places: &places,
+            work_dir: Path::new("/no/such/folder"),
+            base: &base,
+        };
+        let names = |command: &str| {
+            let needs = find_needs(command, &around);
+            assert_eq!(
+                (needs.views, needs.readable),
+                (Vec::new(), Vec::new()),
+                "{command}"
+            );
+            needs
+                .env
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(names("true"), "");
+        assert_eq!(names("cargo test"), "CARGO_NET_OFFLINE");
+        assert_eq!(names("pytest"), "PIP_NO_INDEX");
+        assert_eq!(names("go test ./..."), "GOPROXY GOSUMDB GOTOOLCHAIN GOFLAGS");
+    }
+}
