@@ -7,7 +7,6 @@ use std::io::IsTerminal;
 pub mod arrivals;
 pub mod complete;
 pub mod consent;
-#[allow(dead_code, reason = "the verbs that use it follow")]
 pub mod editor;
 pub mod follow;
 pub mod keyboard;
@@ -15,6 +14,7 @@ pub mod last_line;
 pub mod progress;
 pub mod screen;
 pub mod signals;
+pub mod walk;
 pub mod working;
 
 /// Standard streams that a person sees.

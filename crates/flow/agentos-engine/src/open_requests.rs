@@ -50,8 +50,10 @@ use crate::request_drift::{AnsweredRequest, DiffRevision, RequestDrift};
 use crate::settle::{self, CheckedChange, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
 
+mod preview;
 mod states;
 
+pub use preview::{PlacedChange, PreviewedChange, RequestPreview, preview_request};
 use states::list_requests;
 pub use states::{OpenRequest, RequestState};
 

@@ -45,6 +45,7 @@ mod programs;
 mod provider_kind;
 mod providers;
 mod published;
+mod queue_walk;
 mod reexec;
 mod reland;
 mod replay;
@@ -125,9 +126,10 @@ pub use profile_file::{NewProfile, ProfileDefaults};
 pub use provider_kind::ProviderKind;
 pub use providers::{Listed, ToolList, key_variables};
 pub use published::PublishSpec;
+pub use queue_walk::{DiffPart, WalkEffect, WalkState};
 pub use reexec::reexec_hook;
 pub use reland::RelandSpec;
-pub use requests::{DeniedRequest, OpenRequests};
+pub use requests::{DeniedRequest, OpenRequests, PreviewedRequest};
 pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, RulesSpec,
     ShownRule, count_examples, preset_file, preset_run, show_rules,

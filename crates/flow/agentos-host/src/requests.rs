@@ -3,7 +3,11 @@
 //! Owns: the sessions for these answers, and their reports. Never: decides which requests are open; see
 //! [`open_requests`].
 
-use agentos_engine::open_requests::{self, ApprovalConsent, ApprovalOrder, OpenRequest, RevisedDiff};
+use std::path::PathBuf;
+
+use agentos_engine::open_requests::{
+    self, ApprovalConsent, ApprovalOrder, OpenRequest, PreviewedChange, RevisedDiff,
+};
 use agentos_engine::ports::{CancelSignal, EffectError};
 use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
@@ -11,7 +15,7 @@ use serde::Serialize;
 
 use crate::approver::Approver;
 use crate::clock;
-use crate::consent::{ConsentAnswer, consent_of};
+use crate::consent::{ConsentAnswer, ConsentRequested, consent_of};
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::evidence::open_store;
@@ -30,6 +34,15 @@ pub struct OpenRequests {
     pub version: u32,
     /// The open requests, the oldest first.
     pub requests: Vec<OpenRequest>,
+}
+
+/// A requested change as it would land now.
+#[derive(Debug, Clone)]
+pub enum PreviewedRequest {
+    /// The question to a person about it.
+    Placed(Box<ConsentRequested>),
+    /// The change does not land, for this reason.
+    Refused(String),
 }
 
 /// The output of `agentos deny --json`.
@@ -104,6 +117,39 @@ impl Host {
         let store = open_store(self)?;
         let run = find_run(&store, run, None)?;
         open_requests::read_open(&TapeReader(&store), &run, &clock::now())
+    }
+
+    /// Places and decides the change of an open request, or what a person made of it, without a run. A consent to the result
+    /// is bound to exactly this state.
+    ///
+    /// # Errors
+    /// If the request is not open, another branch is checked out, or the repository cannot be read.
+    pub fn preview_request(
+        &self,
+        request: &str,
+        policies: &[PathBuf],
+        revision: Option<&RevisedDiff>,
+    ) -> Result<PreviewedRequest, EffectError> {
+        let run = clock::new_run();
+        let options = SessionOptions {
+            policies: policies.to_vec(),
+            ..SessionOptions::default()
+        };
+        let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let request = find_run(session.store(), request, Some(&run))?;
+        let ports = session.revisit_ports();
+        let named = (&run, request.as_str());
+        let preview =
+            open_requests::preview_request(ports.effects.repo, ports.tape, named, revision, &clock::now())?;
+        Ok(match preview.change {
+            PreviewedChange::Refused(why) => PreviewedRequest::Refused(why),
+            PreviewedChange::Placed(placed) => PreviewedRequest::Placed(Box::new(ConsentRequested {
+                change: placed.landed.change,
+                decision: placed.decision,
+                hashes: placed.hashes,
+                drift: placed.drift,
+            })),
+        })
     }
 
     /// Closes a request for good, because the person `who` declines it.

@@ -194,7 +194,8 @@ pub struct UndoArgs {
 /// Arguments of `approve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a run, lists the runs that wait for a person. Consent is bound to the change, the base, the policy and\n\
+    after_help = "Without a run, walks through the requests at a terminal, one after the other, and lists them elsewhere.\n\
+                        Consent is bound to the change, the base, the policy and\n\
                         the target. If the branch has moved since the request, the change is placed and decided again, and\n\
                         you are shown what differs. With `--yes`, and without a terminal, it lands only if the same lines\n\
                         change and the same rules decide."

@@ -13,10 +13,14 @@ use crate::exit::Exit;
 use crate::render;
 use crate::render::run_ids::shorten_runs;
 use crate::terminal::follow::{consent_mode, follow_run};
+use crate::terminal::walk::walk_queue;
 
 /// Lands the change of an open request, shows it, or lists all open requests.
 pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
     match &args.run {
+        None if !args.list && !args.all && consent_mode(app, false) == ConsentMode::Person => {
+            walk_queue(app, &args.policy)
+        }
         None => list_requests(app, args.all),
         Some(id) if args.show => show_request(app, id),
         Some(id) => land_request(app, args, id, run),

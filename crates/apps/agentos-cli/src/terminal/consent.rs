@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use agentos_host::{Decision, RequestDrift};
+use agentos_host::{Decision, Effect, RequestDrift};
 use agentos_landing::Change;
 use agentos_pager::PagerProgram;
 
@@ -80,17 +80,33 @@ impl ConsentScreen<'_> {
                 // An empty line is a no: a person who only presses Enter has not read the question.
                 "n" | "no" | "" => return Ok(PersonAnswer::No),
                 "s" | "show" => {
-                    let diff = String::from_utf8_lossy(self.change.canonical_diff());
-                    let text = render::diff::format_diff(&diff, self.size.width, None);
-                    self.show_pages(&text, input, out)?;
+                    self.show_pages(&self.format_change(), input, out)?;
                 }
                 "e" | "explain" => {
-                    let text = format!("{}\n", escape::block(&self.decision.explanation()));
-                    self.show_pages(&text, input, out)?;
+                    self.show_pages(&self.format_explanation(), input, out)?;
                 }
                 _ => out.write_all(b"answer y, n, s or e\n")?,
             }
         }
+    }
+
+    fn format_change(&self) -> String {
+        let diff = String::from_utf8_lossy(self.change.canonical_diff());
+        render::diff::format_diff(&diff, self.size.width, None)
+    }
+
+    fn format_explanation(&self) -> String {
+        format!("{}\n", escape::block(&self.decision.explanation()))
+    }
+
+    /// Shows the diff, page by page if it is long.
+    pub fn show_diff(&self, input: &mut dyn LineSource) -> io::Result<()> {
+        self.show_pages(&self.format_change(), input, &mut anstream::stderr())
+    }
+
+    /// Shows the rules that decide, page by page if there are many.
+    pub fn show_explanation(&self, input: &mut dyn LineSource) -> io::Result<()> {
+        self.show_pages(&self.format_explanation(), input, &mut anstream::stderr())
     }
 
     /// Returns a summary: the change, its target, and the rules that require consent.
@@ -102,9 +118,15 @@ impl ConsentScreen<'_> {
             "work-tree-only" => "in the working tree, without a commit".to_owned(),
             _ => format!("as a commit on {place}"),
         };
+        let lead = match self.decision.effect() {
+            Effect::Ask => "policy asks for your consent:",
+            // Rules may have changed since the request.
+            Effect::Allow => "policy allows this now:",
+            Effect::Deny => "policy denies this now:",
+        };
         let mut text = format!(
             "{} {files} {}, +{} -{}, {what}\n",
-            paint(style::WARN, "policy asks for your consent:"),
+            paint(style::WARN, lead),
             if files == 1 { "file" } else { "files" },
             stats.added,
             stats.removed

@@ -67,6 +67,7 @@ mod preflight;
 mod probing;
 mod profiles;
 mod providers;
+mod queue_walk;
 mod readme;
 mod recover;
 mod reference;
