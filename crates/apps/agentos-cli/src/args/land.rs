@@ -104,8 +104,11 @@ pub enum ContextArg {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Task in your own words; `-` reads it from standard input
-    #[arg(value_name = "TASK", required_unless_present = "command")]
+    #[arg(value_name = "TASK", required_unless_present_any = ["command", "edit"])]
     pub task: Option<String>,
+    /// Write the task in your editor; an empty or unchanged text ends the run
+    #[arg(short, long)]
+    pub edit: bool,
     /// Provider and its settings.
     #[command(flatten)]
     pub provider: ProviderFlags,

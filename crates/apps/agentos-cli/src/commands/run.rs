@@ -35,7 +35,10 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
     Ok(TaskSpec {
         // First, so that a missing provider is reported before standard input is waited for.
         provider: args.provider.complete_choice(app)?,
-        task: input::read_task(args.task.as_deref())?,
+        task: match args.edit {
+            true => Some(input::edit_task(app, args.task.as_deref(), &args.files)?),
+            false => input::read_task(args.task.as_deref())?,
+        },
         program: (&args.program).into(),
         files: args.files.clone(),
         context: match args.context {

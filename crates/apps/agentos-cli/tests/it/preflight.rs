@@ -1,7 +1,7 @@
 //! No model is called, and none is paid, for an answer that could not land.
 
 use agentos_testkit::cli::{Cli, CliOutput};
-use agentos_testkit::repo::{TestRepo, remove_file};
+use agentos_testkit::repo::{TestRepo, remove_file, set_mode, write_file};
 use agentos_testkit::server::FakeServer;
 
 use crate::support::{
@@ -249,4 +249,36 @@ fn a_commit_without_a_message_is_refused() {
     assert_eq!(output.code, Some(2), "{output}");
     assert!(output.stderr.contains("the commit message is empty"), "{output}");
     assert_eq!(state(&repo), before);
+}
+
+/// Runs a task that an editor, a shell script, writes.
+#[cfg(unix)]
+fn run_edited(repo: &TestRepo, server: &FakeServer, script: &str, args: &[&str]) -> CliOutput {
+    let editor = repo.outside().join("editor");
+    write_file(&editor, format!("#!/bin/sh\n{script}\n"));
+    set_mode(&editor, 0o755);
+    let cli = agentos().env("VISUAL", editor.to_str().unwrap());
+    run_as(cli, repo, server, args)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_task_can_be_written_in_an_editor() {
+    let (repo, server) = (small_repo(), fixing_server());
+    for (script, args) in [
+        ("exit 0", &["-e"][..]),
+        ("exit 0", &["-e", "fix add()"][..]),
+        ("echo '# nothing' > \"$1\"", &["--edit"][..]),
+        ("echo 'fix add()' > \"$1\"; exit 1", &["--edit"][..]),
+    ] {
+        let output = run_edited(&repo, &server, script, args);
+        assert_eq!(output.code, Some(2), "{script} {args:?} {output}");
+    }
+    assert_eq!(count_calls(&server), 0);
+    let script =
+        "grep -q 'file: src/lib.rs' \"$1\" && printf 'fix add()\\n# no\\n\\nIt must add.\\n' > \"$1\"";
+    let output = run_edited(&repo, &server, script, &["-e", "--file", "src/lib.rs"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.starts_with("fix add()\n\nIt must add.\n"), "{message}");
 }
