@@ -253,7 +253,7 @@ impl AgentCore {
             }
         };
         let borrowed = checkout.give_history(&left).map_err(AgentError::Copy)?;
-        let prompt = prompt_text(task);
+        let prompt = agentos_tool::prompt::instruction(task);
         let mut order = self
             .program
             .launch_spec_in_copy(&self.places, &scratch, lower, task, &prompt)?;
@@ -379,12 +379,4 @@ struct FinishedProgram {
     /// End of its output, without protocol messages.
     tail: Vec<u8>,
     said: Result<FinishReason, NoAnswer>,
-}
-
-/// Words the prompt: the task, and why the previous attempt did not land.
-fn prompt_text(task: &ToolTask) -> String {
-    match &task.feedback {
-        Some(feedback) => format!("{}\n\n{feedback}", task.instruction),
-        None => task.instruction.clone(),
-    }
 }

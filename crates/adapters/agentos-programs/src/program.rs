@@ -326,6 +326,8 @@ mod tests {
             },
             attempt: 1,
             feedback: None,
+            history: Vec::new(),
+            remark: None,
         };
         let program = Program::new("x", "x", &args);
         assert_eq!(

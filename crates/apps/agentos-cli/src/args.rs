@@ -134,6 +134,8 @@ pub enum Verb {
     Run(land::RunArgs),
     /// Land the recorded answer of an earlier run without asking the tool again
     Land(land::LandArgs),
+    /// Request the change of an earlier run again, with a remark on its answer
+    Retry(land::RetryArgs),
     /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),

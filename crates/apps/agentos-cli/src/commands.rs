@@ -25,6 +25,7 @@ pub mod policy;
 pub mod profile;
 pub mod profile_init;
 pub mod recover;
+pub mod retry;
 pub mod run;
 pub mod schema;
 pub mod show;
@@ -73,6 +74,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Apply(args) => (true, apply::land_answer(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize_diff(app, args)),
         Verb::Run(args) => (true, run::run_task(app, args, &run)),
+        Verb::Retry(args) => (true, retry::retry_run(app, args, &run)),
         Verb::Land(args) => (true, land::land_recorded(app, args, &run)),
         Verb::Approve(args) => (
             args.run.is_some() && !args.show,

@@ -412,6 +412,8 @@ pub fn task(limit: Duration) -> ToolTask {
         },
         attempt: 1,
         feedback: None,
+        history: Vec::new(),
+        remark: None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agentos_api::NextStep;
 use agentos_landing::{Base, BaseError, EntryKind, RepoPath, SeenFile};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
-use agentos_tool::ContextFile;
+use agentos_tool::{ContextFile, PastTurn};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ use crate::ports::EffectError;
 pub struct Context {
     /// Files that the tool is shown.
     pub files: Vec<ContextFile>,
+    /// Earlier tasks and answers that the tool is shown.
+    pub history: Vec<PastTurn>,
     /// Files that policy withholds, with the reasons.
     pub withheld: Vec<Withheld>,
 }
@@ -84,7 +86,9 @@ impl Context {
     /// Counts the bytes of text that the tool is shown.
     #[must_use]
     pub fn count_bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.content.len() as u64).sum()
+        let files = self.files.iter().map(|file| file.content.len() as u64);
+        let history = self.history.iter().map(|turn| turn.count_bytes() as u64);
+        files.chain(history).sum()
     }
 
     fn add_withheld(&mut self, path: &str, decision: &Decision) {
@@ -95,7 +99,7 @@ impl Context {
     }
 }
 
-fn first_reason(decision: &Decision) -> String {
+pub(crate) fn first_reason(decision: &Decision) -> String {
     decision.deciding().next().map_or_else(
         || "no rule allows it".to_owned(),
         |reason| format!("{} ({})", reason.why, reason.rule),

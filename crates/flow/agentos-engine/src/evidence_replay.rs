@@ -90,7 +90,7 @@ impl KnownFacts {
             tool.attempt = task.attempt;
             // A check belongs to one attempt.
             tool.checked = false;
-            tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
+            tool.context_bytes = task.count_context_bytes();
         }
     }
 }

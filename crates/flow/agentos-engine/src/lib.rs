@@ -8,6 +8,7 @@
 pub mod context;
 pub mod context_search;
 pub mod evidence_replay;
+pub mod history;
 pub mod open_requests;
 pub mod ports;
 pub mod recorded;
@@ -16,6 +17,7 @@ pub mod replay;
 pub mod request_drift;
 pub mod run;
 pub mod settle;
+pub mod task_options;
 pub mod undo;
 
 mod checking;

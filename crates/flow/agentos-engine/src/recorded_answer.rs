@@ -129,6 +129,7 @@ pub fn read_answer(tape: &dyn RecordReader, run: &str) -> Result<RecordedAnswer,
         .as_ref()
         .map(|id| load_task(tape, id))
         .transpose()?;
+    let context_bytes = task.as_ref().map_or(0, ToolTask::count_context_bytes);
     let context = task.map(|task| task.context).unwrap_or_default();
     Ok(RecordedAnswer {
         failed_check: records.failed_check(source.attempt),
@@ -142,7 +143,7 @@ pub fn read_answer(tape: &dyn RecordReader, run: &str) -> Result<RecordedAnswer,
         provider: begun.provider,
         model: begun.model,
         execution_mode: begun.execution_mode,
-        context_bytes: context.iter().map(|file| file.content.len() as u64).sum(),
+        context_bytes,
         seen: seen_files(&context),
     })
 }

@@ -16,6 +16,7 @@ use crate::context::Withheld;
 use crate::ports::{CommitAuthor, Durability, EffectError, Evidence, TargetInfo};
 use crate::recorded_answer::AnswerSource;
 use crate::request_drift::RequestDrift;
+use crate::task_options::{FollowedRun, TaskOptions};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, only for the published schema.
@@ -72,6 +73,13 @@ pub struct Begin<'a> {
     /// Trailers of the commit, as far as they were known when the run began.
     #[serde(default, skip_serializing_if = "<[(String, String)]>::is_empty")]
     pub trailers: &'a [(String, String)],
+    /// Options with which the same task can be given again. Absent if a person brought the answer, and on tapes of earlier
+    /// versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<&'a TaskOptions>,
+    /// The earlier run whose task and answer the tool is shown. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<&'a FollowedRun>,
     /// The recorded answer that the run lands. Absent if it has an answer of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'a AnswerSource>,

@@ -8,10 +8,12 @@ use std::task::Poll;
 
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Adapter, EditFormat, ErrorCategory, RunId, TaskLimits, Timestamp, TokenPrices, ToolError, ToolFailure,
+    Adapter, EditFormat, ErrorCategory, PastTurn, RunId, TaskLimits, Timestamp, TokenPrices, ToolError,
+    ToolFailure,
 };
 
 use crate::ports::{CancelSignal, Check};
+use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
 /// A task and the tool that is to do it.
 pub struct TaskRequest<'a> {
@@ -25,6 +27,14 @@ pub struct TaskRequest<'a> {
     pub instruction: &'a str,
     /// Files to show, paths inside the repository.
     pub files: &'a [String],
+    /// Earlier tasks and answers to show, as far as policy lets the tool see them.
+    pub history: &'a [PastTurn],
+    /// Remark of the user on the last of these answers. `None` if there is none.
+    pub remark: Option<&'a str>,
+    /// The earlier run that this run follows. `None` if it stands alone.
+    pub follows: Option<&'a FollowedRun>,
+    /// Options of the task, for the record. `None` if the task is not to be repeated.
+    pub options: Option<&'a TaskOptions>,
     /// The change is expected to be about one of `files`, and not about others. A run is refused before the call if none of them
     /// can be changed.
     pub changes_named: bool,
@@ -44,6 +54,16 @@ pub struct TaskRequest<'a> {
     pub answers_once: bool,
     /// The check that a candidate must pass before consent is requested. `None` if there is no check.
     pub check: Option<&'a dyn Check>,
+}
+
+impl TaskRequest<'_> {
+    /// Returns the verb that the record of the run names.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self.follows.map(|earlier| earlier.how) {
+            Some(FollowKind::Retry) => "retry",
+            Some(FollowKind::Continue) | None => "run",
+        }
+    }
 }
 
 /// Returns the facts for policy about a call of a tool. The target is missing: it is resolved right before each decision.

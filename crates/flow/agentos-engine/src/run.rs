@@ -30,6 +30,7 @@ use agentos_tool::{
 
 use crate::checking;
 use crate::context::{Context, gather_files, seen_files, unreadable_base};
+use crate::history::gather_history;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
@@ -83,7 +84,11 @@ async fn propose_change(
     let context = {
         let policy = effects.repo.policy(&target)?;
         let base = effects.repo.base(&target)?;
-        gather_files(request.files, base.as_ref(), &policy.set, &tool)?
+        let mut context = gather_files(request.files, base.as_ref(), &policy.set, &tool)?;
+        let (history, withheld) = gather_history(request.history, &policy.set, &tool);
+        context.history = history;
+        context.withheld.extend(withheld);
+        context
     };
     let task = make_task(request, &context, attempt, feedback);
     record_prompt(effects, &task, &context)?;
@@ -198,6 +203,8 @@ pub async fn ask_once(
         message: None,
         author: None,
         trailers: &[],
+        options: None,
+        follows: None,
         source: None,
     };
     let asked = match begin_run(effects, begin) {
@@ -217,12 +224,14 @@ pub async fn run(
 ) -> Outcome {
     let first = attempt_facts(request, 1, effects.clock.now());
     let begin = RunBegin {
-        verb: "run",
+        verb: request.verb(),
         tool: &first,
         instruction: request.instruction,
         message: Some(message),
         author: None,
         trailers: &[],
+        options: request.options,
+        follows: request.follows,
         source: None,
     };
     let begun = match begin_run(effects, begin) {
@@ -376,6 +385,8 @@ fn make_task(
         limits: request.limits.clone(),
         attempt,
         feedback,
+        remark: request.remark.map(str::to_owned),
+        history: context.history.clone(),
     }
 }
 

@@ -46,11 +46,13 @@ mod provider_kind;
 mod providers;
 mod published;
 mod queue_walk;
+mod recorded_options;
 mod reexec;
 mod reland;
 mod replay;
 mod repository;
 mod requests;
+mod retry;
 mod rules;
 mod run;
 mod run_end;
@@ -102,6 +104,7 @@ pub use agentos_profile::{
 };
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
+pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
@@ -130,6 +133,7 @@ pub use queue_walk::{DiffPart, WalkEffect, WalkState};
 pub use reexec::reexec_hook;
 pub use reland::RelandSpec;
 pub use requests::{DeniedRequest, OpenRequests, PreviewedRequest};
+pub use retry::RetrySpec;
 pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, RulesSpec,
     ShownRule, count_examples, preset_file, preset_run, show_rules,
@@ -150,7 +154,7 @@ pub use settings::{
     SettingsReport, ShownSetting, known_setting,
 };
 pub use status::{PolicyStatus, StatusReport};
-pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
+pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
 
 #[cfg(test)]

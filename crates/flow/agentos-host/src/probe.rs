@@ -140,6 +140,8 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
         },
         attempt: 1,
         feedback: None,
+        history: Vec::new(),
+        remark: None,
     };
     let output = tool.adapter.run(&task, &NoProgress).await?;
     let mut found = judge_output(edit_format, &output);

@@ -4,6 +4,7 @@
 
 use agentos_api::NextStep;
 use agentos_engine::ports::EffectError;
+use agentos_engine::task_options::FollowedRun;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct RunStory {
     pub execution_mode: Option<String>,
     /// The commit that the change was made for. `None` if the run failed before it was known.
     pub base_commit: Option<String>,
+    /// The earlier run whose task and answer the tool was shown. `None` if there is none.
+    pub follows: Option<FollowedRun>,
     /// The run whose recorded answer this run landed. `None` if it had an answer of its own.
     pub answer_of: Option<String>,
     /// Every answer, or call of the tool, in order.

@@ -43,6 +43,7 @@ pub struct Session {
     port: RepositoryPort,
     work_dir: PathBuf,
     cache: Option<PathBuf>,
+    options: SessionOptions,
     /// The folder of copies, opened on first use and kept until the session ends.
     copies: OnceCell<Arc<CopyFolder>>,
     tape: Tape,
@@ -82,6 +83,7 @@ impl Session {
         Ok(Self {
             port: RepositoryPort::new(host, repo, options.target_spec(), layers).stopped_by(stop),
             work_dir,
+            options: options.clone(),
             cache: host.environment().cache_dir(),
             copies: OnceCell::new(),
             tape,
@@ -121,6 +123,11 @@ impl Session {
             let message = format!("the end of this run is not signed: {}", error.message);
             host.notify(Notice::new("evidence-unsigned", message));
         }
+    }
+
+    /// Returns the options with which the session was opened.
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
     }
 
     /// Returns the evidence, for reading.

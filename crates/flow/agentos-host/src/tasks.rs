@@ -7,12 +7,16 @@ use std::path::Path;
 
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
+use agentos_engine::context::unreadable_base;
 use agentos_engine::context_search::{self, ContextQuery};
+use agentos_engine::history::read_history;
 use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
+use agentos_engine::task_options::{FollowKind, FollowedRun};
+use agentos_landing::EntryKind;
 use agentos_policy::ToolFacts;
-use agentos_tool::{EditFormat, RunId, TaskLimits};
+use agentos_tool::{EditFormat, PastTurn, RunId, TaskLimits};
 
 use crate::approver::Approver;
 use crate::check::Checker;
@@ -23,7 +27,9 @@ use crate::events::{EventSender, RunEvent};
 use crate::host::Host;
 use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
 use crate::provider_kind::ProviderKind;
+use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
+use crate::run_ref::find_run;
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
 use crate::{hosted, keys, paths, programs};
@@ -51,6 +57,19 @@ pub struct TaskSpec {
     pub message: Option<String>,
     /// Land the edits that have one place, although others have none.
     pub partial: bool,
+    /// The earlier run whose task and answer the tool is shown. `None` if the task stands alone.
+    pub follows: Option<FollowSpec>,
+}
+
+/// An earlier run that a task follows.
+#[derive(Debug, Clone)]
+pub struct FollowSpec {
+    /// The earlier run, as a person names it.
+    pub run: String,
+    /// How the task follows it.
+    pub how: FollowKind,
+    /// Remark on its answer. `None` if there is none.
+    pub remark: Option<String>,
 }
 
 /// The choice of files that a tool is shown.
@@ -107,7 +126,16 @@ pub(crate) async fn run_task(
         checker.announce_red_base(&target.base_commit);
     }
     let mut files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
-    if wants_context(spec, &tool)? {
+    let followed = follow_run(session, run, spec)?;
+    let history = followed
+        .as_ref()
+        .map(|(_, history)| history.as_slice())
+        .unwrap_or_default();
+    if spec.files.is_empty() && !tool.in_copy {
+        files = earlier_files(session, spec, history)?;
+    }
+    // The files of the earlier run are those that the next task is about, unless the caller wants others.
+    if wants_context(spec, &tool)? && (files.is_empty() || spec.context.is_some()) {
         events.send_event(RunEvent::Began(Activity::SearchingContext));
         let found = find_context(session, spec, &tool, &task)?;
         let others: Vec<String> = found
@@ -120,7 +148,12 @@ pub(crate) async fn run_task(
         events.send_event(RunEvent::ContextFound(found.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
+    let options = record_options(host, session, spec);
     let request = TaskRequest {
+        history,
+        remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
+        follows: followed.as_ref().map(|(earlier, _)| earlier),
+        options: Some(&options),
         partial: spec.partial,
         // 0 is the default of the type, and means that the caller has not decided.
         attempts: spec.attempts.max(1),
@@ -133,6 +166,50 @@ pub(crate) async fn run_task(
     // The same proposal as in a health check, which works on this machine.
     keys::name_key_store(host, outcome.next.iter_mut());
     Ok(name_empty_difference(outcome, &tool).into())
+}
+
+/// Finds the run that a task follows, and reads its history. `None` if the task stands alone.
+fn follow_run(
+    session: &Session,
+    run: &RunId,
+    spec: &TaskSpec,
+) -> Result<Option<(FollowedRun, Vec<PastTurn>)>, EffectError> {
+    let Some(follow) = &spec.follows else {
+        return Ok(None);
+    };
+    let found = find_run(session.store(), &follow.run, Some(run))?;
+    let history = read_history(session.reader(), &found)?;
+    let earlier = FollowedRun {
+        run: found,
+        how: follow.how,
+    };
+    Ok(Some((earlier, history)))
+}
+
+/// Returns the files of the newest turn that the base still has, for a task that continues it.
+fn earlier_files(
+    session: &Session,
+    spec: &TaskSpec,
+    history: &[PastTurn],
+) -> Result<Vec<String>, EffectError> {
+    let continues = spec
+        .follows
+        .as_ref()
+        .is_some_and(|follow| follow.how == FollowKind::Continue);
+    let (true, Some(last)) = (continues, history.last()) else {
+        return Ok(Vec::new());
+    };
+    let target = session.port().target()?;
+    let base = session.port().base(&target)?;
+    let mut files = Vec::new();
+    for path in &last.files {
+        // The answer may have deleted it, or named a file that never was.
+        let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
+        if entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_))) {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
 }
 
 /// Asks a tool once and lands nothing.
@@ -286,6 +363,10 @@ fn make_request<'a>(
         model: tool.model.clone(),
         instruction: task,
         files,
+        history: &[],
+        remark: None,
+        follows: None,
+        options: None,
         // Named without a word about context, files are what the task is about. With one, they may be there to be read only.
         changes_named: spec.context.is_none() && !spec.files.is_empty(),
         edit_format: choose_format(spec.provider.edit_format, tool)?,

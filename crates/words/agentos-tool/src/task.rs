@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::RunId;
+use crate::{PastTurn, RunId};
 
 /// File that the tool is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,4 +76,20 @@ pub struct ToolTask {
     /// Reason why the previous attempt did not land. `None` for the first attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
+    /// Earlier tasks with their answers, the oldest first. Empty if the task stands alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastTurn>,
+    /// Remark of the user on the last of these answers. `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+impl ToolTask {
+    /// Counts the bytes of repository text and of earlier answers that the tool is shown.
+    #[must_use]
+    pub fn count_context_bytes(&self) -> u64 {
+        let files = self.context.iter().map(|file| file.content.len() as u64);
+        let history = self.history.iter().map(|turn| turn.count_bytes() as u64);
+        files.chain(history).sum()
+    }
 }

@@ -87,6 +87,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "retry",
+        &[
+            "agentos retry @ --with \"keep the name of the function\"",
+            "agentos retry RUN -p anthropic",
+        ],
+    ),
+    (
         "diff",
         &[
             "agentos diff normalize < reply.md | git apply --check",

@@ -1,6 +1,6 @@
 //! Arguments of the verbs that change a repository.
 //!
-//! Owns: `demo`, `apply`, `run`, `land`, `undo`, `approve`, `deny`, `diff`. Never: checks more than the syntax.
+//! Owns: `demo`, `apply`, `run`, `land`, `retry`, `undo`, `approve`, `deny`, `diff`. Never: checks more than the syntax.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use agentos_host::{ProgramOptions, SessionOptions};
 use agentos_tool::EditFormat;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::tool::ProviderFlags;
+use super::tool::{OverrideFlags, ProviderFlags};
 
 /// Target of a change.
 #[derive(Debug, Clone, Args)]
@@ -76,6 +76,30 @@ pub struct LandArgs {
     pub again: bool,
 }
 
+/// Arguments of `retry`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The tool is shown the earlier answer, what became of it, and the remark. Files, check, branch and other options are\n\
+                        those of RUN, unless they are given. `agentos log --help` lists the forms of RUN."
+)]
+pub struct RetryArgs {
+    /// Run whose task is done again
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Remark on the earlier answer for the tool, such as \"keep the name\"
+    #[arg(long = "with", value_name = "TEXT")]
+    pub remark: Option<String>,
+    /// Ask this provider instead
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Settings that override the profile.
+    #[command(flatten)]
+    pub over: OverrideFlags,
+    /// Target of the change.
+    #[command(flatten)]
+    pub target: TargetFlags,
+}
+
 /// Edit format that a tool is asked to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EditFormatArg {
@@ -118,6 +142,10 @@ pub struct RunArgs {
     /// Show this committed file to the tool; can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// Show the tool the task and the answer of this earlier run first; `agentos log --help` lists the forms. Without `--file`,
+    /// its files are shown again
+    #[arg(long = "continue", value_name = "RUN", requires = "task")]
+    pub follow: Option<String>,
     /// Select files to show in addition to `--file` [default: auto without --file, else none]
     #[arg(long, value_enum, value_name = "HOW")]
     pub context: Option<ContextArg>,

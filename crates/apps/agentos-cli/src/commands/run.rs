@@ -3,7 +3,8 @@
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
 use agentos_host::{
-    CheckOptions, ContextMode, EffectError, RunSpec, RunWork, Settings, TaskSpec, usage_error,
+    CheckOptions, ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, Settings, TaskSpec,
+    usage_error,
 };
 use agentos_tool::RunId;
 
@@ -55,6 +56,11 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             .unwrap_or(u32::MAX),
         message: args.target.message.clone(),
         partial: args.target.partial,
+        follows: args.follow.as_ref().map(|run| FollowSpec {
+            run: run.clone(),
+            how: FollowKind::Continue,
+            remark: None,
+        }),
     })
 }
 

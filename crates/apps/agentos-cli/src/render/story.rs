@@ -2,7 +2,9 @@
 //!
 //! Owns: the order and the words. Never: shows untrusted text unescaped.
 
-use agentos_host::{ResultKind, RunStory, StoryAttempt, StoryCheck, StoryConsent, StoryDecision, StoryFile};
+use agentos_host::{
+    FollowKind, ResultKind, RunStory, StoryAttempt, StoryCheck, StoryConsent, StoryDecision, StoryFile,
+};
 use agentos_tool::{format_dollars, short_run};
 
 use super::count_noun;
@@ -64,6 +66,14 @@ fn push_begin(out: &mut String, story: &RunStory, layout: &LogLayout) {
             mode.unwrap_or_default()
         );
         push_line(out, "by", &escape::line(&by));
+    }
+    if let Some(earlier) = &story.follows {
+        let how = match earlier.how {
+            FollowKind::Retry => "does run {} again",
+            FollowKind::Continue => "continues run {}",
+        };
+        let words = how.replace("{}", short_run(&earlier.run));
+        push_line(out, "follows", &escape::line(&words));
     }
     if let Some(source) = &story.answer_of {
         let words = format!("the recorded one of run {}", short_run(source));

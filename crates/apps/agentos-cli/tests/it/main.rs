@@ -71,6 +71,7 @@ mod queue_walk;
 mod readme;
 mod recover;
 mod reference;
+mod retry;
 mod run_log;
 mod schemas;
 mod secrets;

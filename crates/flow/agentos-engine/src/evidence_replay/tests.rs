@@ -95,6 +95,8 @@ fn a_run_without_an_answer_has_nothing_to_replay() {
                 message: None,
                 author: None,
                 trailers: &[],
+                options: None,
+                follows: None,
                 source: None,
             };
             settle::begin_run(effects, begin).unwrap();

@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::ports::{CancelSignal, CommitAuthor, EffectError, TargetInfo};
 use crate::recorded_answer::AnswerSource;
 use crate::records::{self, Answered, Begin};
+use crate::task_options::{FollowedRun, TaskOptions};
 
 /// Facts that the first record of a run states.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,10 @@ pub struct RunBegin<'a> {
     pub author: Option<&'a CommitAuthor>,
     /// Trailers besides run and evidence, as far as they are known.
     pub trailers: &'a [(String, String)],
+    /// Options of the task. `None` if there is no task.
+    pub options: Option<&'a TaskOptions>,
+    /// The earlier run whose task and answer the tool is shown. `None` if there is none.
+    pub follows: Option<&'a FollowedRun>,
     /// The recorded answer that the run lands. `None` if it has an answer of its own.
     pub source: Option<&'a AnswerSource>,
 }
@@ -50,6 +55,8 @@ pub fn begin_run(effects: &mut RunEffects<'_>, begin: RunBegin<'_>) -> Result<Ta
         message: begin.message,
         author: begin.author,
         trailers: begin.trailers,
+        options: begin.options,
+        follows: begin.follows,
         source: begin.source,
     };
     records::record_with_next(effects.evidence, RecordKind::Task, &record)?;
@@ -86,6 +93,8 @@ pub async fn apply_answer(
         message: Some(&proposal.message),
         author: proposal.author.as_ref(),
         trailers: &proposal.trailers,
+        options: None,
+        follows: None,
         source: proposal.source.as_ref(),
     };
     let begun = begin_run(effects, begin)

@@ -83,6 +83,7 @@ impl StoryReader {
             task: task.and_then(|body| text_at(body, "/instruction")),
             execution_mode: task.and_then(|body| text_at(body, "/execution_mode")),
             base_commit: task.and_then(|body| text_at(body, "/target/base_commit")),
+            follows: task.and_then(|body| parse_at(body, "/follows")),
             answer_of: task.and_then(|body| text_at(body, "/source/run")),
             attempts: attempts.into_values().collect(),
             decision: self.last_body(RecordKind::Decision).map(read_decision),
@@ -193,8 +194,7 @@ impl StoryReader {
         let text = if is_server || !task.context.is_empty() {
             format!("{}\n\n{}", prompt::system(&task), prompt::user(&task))
         } else {
-            let feedback = task.feedback.map(|feedback| format!("\n\n{feedback}"));
-            format!("{}{}\n", task.instruction, feedback.unwrap_or_default())
+            format!("{}\n", prompt::instruction(&task))
         };
         text.into_bytes()
     }

@@ -1,0 +1,29 @@
+//! `agentos retry`: gives the task of an earlier run to a tool again.
+//!
+//! Owns: the meaning of the flags. Never: reads the earlier run; `agentos-host` does.
+
+use agentos_host::{ProviderKind, RetrySpec, RunSpec, RunWork};
+use agentos_tool::RunId;
+
+use crate::app::{App, Done};
+use crate::args::land::RetryArgs;
+use crate::terminal::follow::{consent_mode, follow_run};
+
+/// Runs the verb.
+pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
+    let (task, session) = app.host.plan_retry(&RetrySpec {
+        run: args.run.clone(),
+        remark: args.remark.clone(),
+        provider: args.provider.as_deref().map(ProviderKind::from),
+        overrides: (&args.over).into(),
+        session: (&args.target).into(),
+        message: args.target.message.clone(),
+        partial: args.target.partial,
+    })?;
+    let spec = RunSpec {
+        id: Some(run.clone()),
+        consent: consent_mode(app, args.target.yes),
+        ..RunSpec::new(session, RunWork::Task(task))
+    };
+    app.show_end(follow_run(app, spec)?)
+}
