@@ -64,23 +64,34 @@ impl Store {
     /// When the tape cannot be read.
     pub fn stats(&self) -> Result<Vec<ProviderStats>, EvidenceError> {
         let mut found: BTreeMap<(String, Option<String>), ProviderStats> = BTreeMap::new();
-        let mut open: BTreeMap<String, (String, Option<String>)> = BTreeMap::new();
+        let mut open: BTreeMap<String, OpenRun> = BTreeMap::new();
         for record in self.records()? {
             let record = record?;
             if record.kind == RecordKind::Task {
                 let text = |name: &str| record.body.get(name).and_then(Value::as_str).map(str::to_owned);
                 let key = (text("provider").unwrap_or_default(), text("model"));
-                open.insert(record.run.clone(), key.clone());
+                let begun = OpenRun {
+                    key: key.clone(),
+                    has_answer: false,
+                };
+                open.insert(record.run.clone(), begun);
                 let stats = found.entry(key.clone()).or_default();
                 (stats.provider, stats.model) = key;
                 stats.runs += 1;
             }
             // Before the record is counted: tokens, time and cost of the call belong to the model that answered it.
-            if let (Some(key), Some(model)) = (open.get_mut(&record.run), answering_model(&record)) {
-                move_run(&mut found, key, model);
+            if let (Some(begun), Some(model)) = (open.get_mut(&record.run), answering_model(&record)) {
+                move_run(&mut found, &mut begun.key, model);
             }
-            if let Some(stats) = open.get(&record.run).and_then(|key| found.get_mut(key)) {
-                stats.add_record(&record);
+            if let Some(begun) = open.get_mut(&record.run)
+                && let Some(stats) = found.get_mut(&begun.key)
+            {
+                stats.add_record(&record, begun.has_answer);
+                match record.kind {
+                    RecordKind::Attempt | RecordKind::ToolResult => begun.has_answer = false,
+                    RecordKind::Answer => begun.has_answer = true,
+                    _ => {}
+                }
             }
             // No record of the run follows its checkpoint, so memory grows with open runs only.
             if record.kind == RecordKind::Checkpoint {
@@ -95,6 +106,14 @@ impl Store {
         }
         Ok(all)
     }
+}
+
+/// Run that has begun and not ended.
+struct OpenRun {
+    /// Provider and model that it is counted under.
+    key: (String, Option<String>),
+    /// True if the current call was answered. Its result may still say why the answer was of no use.
+    has_answer: bool,
 }
 
 /// Returns the model that a call's result names. `None` if the record is another, or names none.
@@ -136,13 +155,15 @@ fn share_of(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl ProviderStats {
-    fn add_record(&mut self, record: &Record) {
+    fn add_record(&mut self, record: &Record, has_answer: bool) {
         let number = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
         let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
         match record.kind {
             RecordKind::ToolResult => {
                 self.calls += 1;
-                let last = match text("/result/error_category") {
+                // An answer that does not land has a category too. It came all the same, and the refusals count it.
+                let failure = text("/result/error_category").filter(|_| !has_answer);
+                let last = match failure {
                     Some(category) => {
                         *self.failed_calls.entry(category.to_owned()).or_default() += 1;
                         &mut self.last_failure

@@ -36,6 +36,6 @@ mod test_runs;
 
 pub use agentos_api::Cause;
 pub use checking::Tried;
-pub use outcome::{EvidenceRef, Outcome, OutcomeKind};
+pub use outcome::{EvidenceRef, FailedAttempt, Outcome, OutcomeKind};
 pub use records::{FlowBody, Kept};
 pub use replay::ReplayAdapter;

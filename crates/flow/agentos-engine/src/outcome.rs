@@ -41,6 +41,17 @@ pub struct EvidenceRef {
     pub intent: Option<String>,
 }
 
+/// An attempt that did not land and was followed by another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FailedAttempt {
+    /// Number of the attempt; 1 is the first.
+    pub attempt: u32,
+    /// Stable code of the reason. `None` if there is none.
+    pub code: Option<String>,
+    /// The reason in one sentence.
+    pub message: String,
+}
+
 /// The end of `apply`, `run` and `undo`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Outcome {
@@ -87,6 +98,9 @@ pub struct Outcome {
     /// Last lines of the output of the tool, a program or agent, if its last answer did not land; untrusted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
+    /// Earlier attempts of this run, none of which landed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<FailedAttempt>,
     /// The result of the user's check. `None` if nothing was checked.
     pub check: Option<Tried>,
     /// Attempts made by the tool; 0 when there was no tool.
@@ -128,6 +142,7 @@ impl Outcome {
             withheld: Vec::new(),
             result: None,
             output: Vec::new(),
+            earlier: Vec::new(),
             check: None,
             attempts: 0,
             cost_micro_usd: None,

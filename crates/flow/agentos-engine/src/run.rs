@@ -41,7 +41,7 @@ use crate::settle::{
 };
 use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
-use crate::{Cause, Outcome, OutcomeKind, Tried};
+use crate::{Cause, FailedAttempt, Outcome, OutcomeKind, Tried};
 
 pub use crate::request::{TaskRequest, was_interrupted};
 
@@ -241,6 +241,7 @@ pub async fn run(
     let mut feedback = None;
     let mut attempt = 1;
     let mut cost = Some(0_u64);
+    let mut earlier: Vec<FailedAttempt> = Vec::new();
     match refuse_ahead(effects, request, &begun, first) {
         Ok(None) => {}
         Ok(Some(outcome)) => return close(effects, outcome),
@@ -269,15 +270,8 @@ pub async fn run(
             (Some(_) | None, _) => None,
         };
         outcome.cost_micro_usd = cost;
-        outcome.withheld.clone_from(&proposed.context.withheld);
-        if !outcome.is_done() {
-            outcome.output.clone_from(&proposed.output);
-        }
-        // The repository is at fault and not the answer, which was paid for.
-        if outcome.cause == Cause::Repository && proposed.candidate.is_some() {
-            let run = request.run.to_string();
-            outcome.next.push(NextStep::LandRecorded { run });
-        }
+        outcome.earlier.clone_from(&earlier);
+        add_call(&mut outcome, &proposed);
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed)
             && outcome.code.as_deref() != Some(checking::CHECK_UNRUNNABLE);
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
@@ -296,7 +290,26 @@ pub async fn run(
             Some(tried) => Some(checking::write_feedback(tried, red_base.as_ref())),
             None => outcome.report.as_ref().map(LandingReport::feedback),
         };
+        // The last failure may be another one, such as a limit of the server, and would hide this one.
+        earlier.push(FailedAttempt {
+            attempt,
+            code: outcome.code,
+            message: outcome.message,
+        });
         attempt += 1;
+    }
+}
+
+/// Adds to an outcome what the call of its attempt showed.
+fn add_call(outcome: &mut Outcome, proposed: &JudgedCall) {
+    outcome.withheld.clone_from(&proposed.context.withheld);
+    if !outcome.is_done() {
+        outcome.output.clone_from(&proposed.output);
+    }
+    // The repository is at fault and not the answer, which was paid for.
+    if outcome.cause == Cause::Repository && proposed.candidate.is_some() {
+        let run = outcome.run.to_string();
+        outcome.next.push(NextStep::LandRecorded { run });
     }
 }
 

@@ -90,9 +90,9 @@ pub struct FollowedRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FollowKind {
-    /// It does the same task again.
+    /// The same task again.
     Retry,
-    /// It does another task, which continues the earlier one.
+    /// Another task, which continues the earlier one.
     Continue,
 }
 

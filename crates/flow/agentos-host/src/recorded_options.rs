@@ -131,6 +131,7 @@ pub(crate) fn restore_task(
             Some("named") => Some(ContextMode::Named),
             Some(_) | None => None,
         },
+        usual_context: None,
         check: options.check.as_ref().map(|command| CheckOptions {
             command: command.clone(),
             timeout_seconds: seconds("check").unwrap_or(CHECK_SECONDS),

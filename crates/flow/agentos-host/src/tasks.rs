@@ -7,16 +7,13 @@ use std::path::Path;
 
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
-use agentos_engine::context::unreadable_base;
 use agentos_engine::context_search::{self, ContextQuery};
-use agentos_engine::history::read_history;
 use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
-use agentos_engine::task_options::{FollowKind, FollowedRun};
-use agentos_landing::EntryKind;
+use agentos_engine::task_options::FollowKind;
 use agentos_policy::ToolFacts;
-use agentos_tool::{EditFormat, PastTurn, RunId, TaskLimits};
+use agentos_tool::{EditFormat, RunId, TaskLimits};
 
 use crate::approver::Approver;
 use crate::check::Checker;
@@ -24,12 +21,12 @@ use crate::clock::{self, SystemClock};
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
+use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
 use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
-use crate::run_ref::find_run;
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
 use crate::{hosted, keys, paths, programs};
@@ -166,50 +163,6 @@ pub(crate) async fn run_task(
     // The same proposal as in a health check, which works on this machine.
     keys::name_key_store(host, outcome.next.iter_mut());
     Ok(name_empty_difference(outcome, &tool).into())
-}
-
-/// Finds the run that a task follows, and reads its history. `None` if the task stands alone.
-fn follow_run(
-    session: &Session,
-    run: &RunId,
-    spec: &TaskSpec,
-) -> Result<Option<(FollowedRun, Vec<PastTurn>)>, EffectError> {
-    let Some(follow) = &spec.follows else {
-        return Ok(None);
-    };
-    let found = find_run(session.store(), &follow.run, Some(run))?;
-    let history = read_history(session.reader(), &found)?;
-    let earlier = FollowedRun {
-        run: found,
-        how: follow.how,
-    };
-    Ok(Some((earlier, history)))
-}
-
-/// Returns the files of the newest turn that the base still has, for a task that continues it.
-fn earlier_files(
-    session: &Session,
-    spec: &TaskSpec,
-    history: &[PastTurn],
-) -> Result<Vec<String>, EffectError> {
-    let continues = spec
-        .follows
-        .as_ref()
-        .is_some_and(|follow| follow.how == FollowKind::Continue);
-    let (true, Some(last)) = (continues, history.last()) else {
-        return Ok(Vec::new());
-    };
-    let target = session.port().target()?;
-    let base = session.port().base(&target)?;
-    let mut files = Vec::new();
-    for path in &last.files {
-        // The answer may have deleted it, or named a file that never was.
-        let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
-        if entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_))) {
-            files.push(path.clone());
-        }
-    }
-    Ok(files)
 }
 
 /// Asks a tool once and lands nothing.

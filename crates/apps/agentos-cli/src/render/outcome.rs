@@ -5,7 +5,7 @@
 use agentos_api::unsaid_causes;
 use agentos_host::Withheld;
 use agentos_host::{Decision, Effect};
-use agentos_host::{Outcome, OutcomeKind, Tried};
+use agentos_host::{FailedAttempt, Outcome, OutcomeKind, Tried};
 use agentos_tool::format_dollars;
 
 use super::report::format_report;
@@ -28,6 +28,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
+    out.push_str(&format_earlier(outcome));
     out.push_str(&format_output(outcome));
     out.push_str(&outcome.check.as_ref().map(format_check).unwrap_or_default());
     out.push_str(&format_withheld(&outcome.withheld));
@@ -105,6 +106,21 @@ fn format_check(tried: &Tried) -> String {
 /// Returns a line of a program's output, marked as a quotation.
 fn quote_line(line: &str) -> String {
     format!("    {} {}\n", paint(style::DIM, "|"), escape::line(line))
+}
+
+/// Returns why each earlier attempt did not land, one line each.
+fn format_earlier(outcome: &Outcome) -> String {
+    let line = |failed: &FailedAttempt| {
+        let title = paint(style::WARN, &format!("attempt {} did not land", failed.attempt));
+        if failed.message == outcome.message {
+            return format!("  {title} for the same reason\n");
+        }
+        let code = failed.code.as_deref();
+        let code = code.map(|code| format!(" [{}]", escape::line(code)));
+        let message = escape::line(&failed.message);
+        format!("  {title}{} {message}\n", code.unwrap_or_default())
+    };
+    outcome.earlier.iter().map(line).collect()
 }
 
 /// Returns the end of what the tool wrote besides its answer.

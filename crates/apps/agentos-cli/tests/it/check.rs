@@ -116,6 +116,7 @@ fn a_change_that_never_passes_does_not_land() {
     --- stdout
     --- stderr
     refused [check-failed] the change does not pass `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }`: it ended with exit code 3; it fails in the same way without the change
+      attempt 1 did not land for the same reason
       failed `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` [DURATION]
         | the sum is wrong
       next: `agentos show` shows the run; allow more attempts with `--attempts N`, or say in the task what the check wants

@@ -217,3 +217,42 @@ fn a_program_runs_again_with_its_command_and_check() {
     );
     assert_eq!(repo.read("README.md"), b"# small\nmore\n");
 }
+
+#[test]
+fn every_attempt_says_why_it_did_not_land() {
+    let repo = small_repo();
+    let server = FakeServer::start({
+        let calls = std::sync::atomic::AtomicUsize::new(0);
+        move |request| {
+            if request.path.ends_with("/models") {
+                return Reply::json(
+                    200,
+                    &json!({ "object": "list", "data": [{ "id": "tiny-coder" }] }),
+                );
+            }
+            match calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+                0 => {
+                    let message = json!({ "role": "assistant", "content": STALE });
+                    let choice = json!({ "index": 0, "finish_reason": "stop", "message": message });
+                    Reply::json(200, &json!({ "model": "tiny-coder", "choices": [choice] }))
+                }
+                _ => Reply::json(401, &json!({ "error": { "message": "no" } })),
+            }
+        }
+    })
+    .unwrap();
+    let flags = openai_at(&server.url());
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let args = [&["run", "fix add()", "--file", "src/lib.rs"][..], &flags].concat();
+    let output = run_in(&repo, &args);
+    assert_eq!(output.code, Some(5), "{output}");
+    assert!(
+        output.stderr.contains("attempt 1 did not land [does-not-apply]"),
+        "{output}"
+    );
+    let stats = run_in(&repo, &["evidence", "stats", "--json"]).json().unwrap();
+    assert_eq!(
+        (&stats["providers"][0]["calls"], &stats["providers"][0]["health"]),
+        (&json!(2), &json!(0.5))
+    );
+}

@@ -45,6 +45,30 @@ fn health_landing_rate_refusals_tokens_cost_and_latency_are_counted() {
 }
 
 #[test]
+fn an_answer_that_does_not_land_is_an_answer() {
+    let tape = Tape::new();
+    let useless = json!({ "result": { "error_category": "runtime", "latency_ms": 9 } });
+    let failed = json!({ "result": { "error_category": "network" } });
+    for (kind, body) in [
+        (RecordKind::Task, json!({ "provider": "local", "model": "m" })),
+        (RecordKind::Attempt, json!({ "attempt": 1 })),
+        (RecordKind::Answer, json!({ "attempt": 1 })),
+        (RecordKind::ToolResult, useless),
+        (RecordKind::Attempt, json!({ "attempt": 2 })),
+        (RecordKind::ToolResult, failed),
+        (RecordKind::Refusal, json!({ "code": "rate-limited" })),
+    ] {
+        tape.store.append("r1", kind, body, TS).unwrap();
+    }
+    let stats = serde_json::to_value(tape.store.stats().unwrap()).unwrap();
+    assert_eq!(
+        (&stats[0]["calls"], &stats[0]["health"]),
+        (&json!(2), &json!(0.5))
+    );
+    assert_eq!(stats[0]["failed_calls"], json!({ "network": 1 }));
+}
+
+#[test]
 fn a_refusal_recorded_in_an_earlier_spelling_counts_as_its_present_code() {
     let tape = Tape::new();
     for (id, code) in [("r1", "bad_url"), ("r2", "bad-url"), ("r3", "own_rule_code")] {

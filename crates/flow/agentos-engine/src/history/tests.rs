@@ -60,7 +60,8 @@ fn an_answer_about_a_file_that_the_tool_may_not_read_is_withheld_with_all_before
 #[test]
 fn an_answer_with_a_secret_in_it_is_withheld() {
     let set = PolicySet::load(&[]).unwrap();
-    let key = format!("ghp_{}", "a1B2".repeat(9));
+    // Not one repeated group: such a text is an example, and no key.
+    let key = format!("ghp_{}", "r7Kq2ZpV9xLm4TcW8sNb3HyD6fGjA1eU5oXt");
     let turn = PastTurn::bounded("a", &format!("token = \"{key}\""), "refused", Vec::new());
     let (shown, withheld) = gather_history(&[turn], &set, &tool(ExecutionMode::Cloud));
     assert_eq!((shown.len(), withheld.len()), (0, 1), "{withheld:?}");
