@@ -11,7 +11,7 @@ use agentos_evidence::{RecordKind, RunFacts, SigningKey, Store};
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: tape write DIR RUNS plain|signed|blobs\n\
-       tape append DIR RECORDS\n       tape runs DIR RUNS\n       tape disk FILE RECORDS";
+       tape append DIR RECORDS\n       tape runs DIR RUNS\n       tape disk FILE RECORDS\n       tape log DIR all|newest";
 /// Number of runs that are synced together when a tape is written.
 const TOGETHER: usize = 200;
 const TS: &str = "2026-11-21T09:14:00.000Z";
@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         ["write", dir, runs, with] => write(dir.as_ref(), runs, with),
         ["append", dir, records] => append_records(dir.as_ref(), records),
         ["runs", dir, count] => append_runs(dir.as_ref(), count),
+        ["log", dir, which] => read_log(dir.as_ref(), which),
         ["disk", file, records] => measure_disk(file.as_ref(), records),
         _ => Err(USAGE.to_owned()),
     };
@@ -58,6 +59,21 @@ fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
     }
     store.sync().map_err(|error| error.to_string())
+}
+
+/// Summarises all runs, or the newest twenty.
+fn read_log(dir: &Path, which: &str) -> Result<(), String> {
+    let store = Store::open(dir).map_err(|error| error.to_string())?;
+    let count = match which {
+        "all" => store.runs().map_err(|error| error.to_string())?.len(),
+        "newest" => store
+            .newest_runs(20)
+            .map_err(|error| error.to_string())?
+            .runs
+            .len(),
+        _ => return Err(USAGE.to_owned()),
+    };
+    writeln!(std::io::stdout(), "{count} runs").map_err(|error| error.to_string())
 }
 
 /// Appends one record at a time, each durable before the next.

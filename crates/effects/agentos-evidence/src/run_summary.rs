@@ -76,34 +76,60 @@ impl Store {
     /// # Errors
     /// When the tape cannot be read.
     pub fn runs(&self) -> Result<Vec<RunSummary>, EvidenceError> {
-        let mut order: Vec<RunSummary> = Vec::new();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        let mut answers = RequestAnswers::default();
+        let mut fold = SummaryFold::default();
         for record in self.records_with(is_summarised)? {
-            let record = record?;
-            let at = *places.entry(record.run.clone()).or_insert(order.len());
-            if at == order.len() {
-                order.push(RunSummary::begin(&record));
+            fold.add_record(&record?);
+        }
+        Ok(fold.into_summaries())
+    }
+}
+
+/// Summaries of the runs whose records were read so far.
+#[derive(Default)]
+pub(crate) struct SummaryFold {
+    order: Vec<RunSummary>,
+    places: BTreeMap<String, usize>,
+    answers: RequestAnswers,
+}
+
+impl SummaryFold {
+    /// Adds the next record of the tape.
+    pub fn add_record(&mut self, record: &Record) {
+        let Self {
+            order,
+            places,
+            answers,
+        } = self;
+        let at = match places.get(&record.run) {
+            Some(at) => *at,
+            None => {
+                places.insert(record.run.clone(), order.len());
+                order.push(RunSummary::begin(record));
+                order.len() - 1
             }
-            // The run that left the request began earlier, so its summary exists already.
-            for (earlier_run, answer) in answers.answered_runs(&record) {
-                let earlier = places.get(&earlier_run).and_then(|at| order.get_mut(*at));
-                // A run that did not ask, such as a refused one, stays what it was when its answer lands later.
-                if let Some(earlier) = earlier.filter(|earlier| earlier.asked_until.is_some()) {
-                    earlier.answered = Some(answer.to_owned());
-                }
-            }
-            if let Some(summary) = order.get_mut(at) {
-                summary.records += 1;
-                summary.ended.clone_from(&record.ts);
-                // Every run ends with a checkpoint, so that kind does not show how far the run came.
-                if record.kind != RecordKind::Checkpoint {
-                    summary.last = record.kind;
-                }
-                summary.add_record(&record);
+        };
+        // The run that left the request began earlier, so its summary exists already.
+        for (earlier_run, answer) in answers.answered_runs(record) {
+            let earlier = places.get(&earlier_run).and_then(|at| order.get_mut(*at));
+            // A run that did not ask, such as a refused one, stays what it was when its answer lands later.
+            if let Some(earlier) = earlier.filter(|earlier| earlier.asked_until.is_some()) {
+                earlier.answered = Some(answer.to_owned());
             }
         }
-        Ok(order)
+        if let Some(summary) = order.get_mut(at) {
+            summary.records += 1;
+            summary.ended.clone_from(&record.ts);
+            // Every run ends with a checkpoint, so that kind does not show how far the run came.
+            if record.kind != RecordKind::Checkpoint {
+                summary.last = record.kind;
+            }
+            summary.add_record(record);
+        }
+    }
+
+    /// Returns the summaries, in the order in which the runs began.
+    pub fn into_summaries(self) -> Vec<RunSummary> {
+        self.order
     }
 }
 
@@ -168,7 +194,7 @@ impl RequestAnswers {
 }
 
 /// Returns whether a summary has facts from the bodies of this kind.
-fn is_summarised(kind: RecordKind) -> bool {
+pub(crate) fn is_summarised(kind: RecordKind) -> bool {
     match kind {
         RecordKind::Task
         | RecordKind::Landing

@@ -86,11 +86,9 @@ impl Host {
         if !dir.is_dir() {
             return Vec::new();
         }
-        let runs = Store::open(&dir)
-            .and_then(|store| store.runs())
-            .unwrap_or_default();
-        let newest = runs.iter().rev().take(most);
-        newest.map(|run| log_run(run, &clock::now())).collect()
+        let newest = Store::open(&dir).and_then(|store| store.newest_runs(most));
+        let runs = newest.map(|newest| newest.runs).unwrap_or_default();
+        runs.iter().rev().map(|run| log_run(run, &clock::now())).collect()
     }
 
     /// Reads the records of the run that a reference names, of the newest if there is none. Returns its id with them.
@@ -215,8 +213,8 @@ pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
 /// # Errors
 /// If there is none, or the tape cannot be read.
 pub(crate) fn newest_run(store: &Store) -> Result<RunSummary, EffectError> {
-    let mut runs = store.runs().map_err(|error| evidence_error(&error))?;
-    runs.pop().ok_or_else(|| {
+    let newest = store.newest_runs(1).map_err(|error| evidence_error(&error))?;
+    newest.runs.into_iter().next_back().ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
             .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }])
     })

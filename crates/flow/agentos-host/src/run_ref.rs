@@ -18,6 +18,10 @@ use crate::tape::evidence_error;
 const FEWEST_DIGITS: usize = 4;
 /// Most runs that the error of an ambiguous reference names.
 const MOST_CANDIDATES: usize = 5;
+/// Steps back for which the newest runs alone are read.
+const MOST_BACK: usize = 100;
+/// Runs that are read besides those that are counted.
+const SPARE_RUNS: usize = 20;
 
 /// Finds the run that a reference names. `current` is the run that asks, which is never meant.
 ///
@@ -40,12 +44,33 @@ pub(crate) fn find_summary(
     reference: &str,
     current: Option<&RunId>,
 ) -> Result<RunSummary, EffectError> {
-    let mut runs = store.runs().map_err(|error| evidence_error(&error))?;
+    let mut runs = match parse_step(reference) {
+        // A few more, because some runs do not count. If they are not enough, or the step is none, all are read.
+        Some(Ok(back)) if back < MOST_BACK => newest_runs(store, back)?,
+        Some(_) | None => store.runs().map_err(|error| evidence_error(&error))?,
+    };
     // A recovered landing is recorded under the id of the verb that found it, before that verb begins.
     runs.retain(|run| current.is_none_or(|current| current.as_str() != run.run));
     let run = resolve_run(&runs, reference)?;
     let found = runs.into_iter().find(|summary| summary.run == run);
     found.ok_or_else(|| unknown_run(&run))
+}
+
+/// Reads enough of the newest runs to count back from the last; all runs if those are not enough.
+fn newest_runs(store: &Store, back: usize) -> Result<Vec<RunSummary>, EffectError> {
+    let newest = store
+        .newest_runs(back + SPARE_RUNS)
+        .map_err(|error| evidence_error(&error))?;
+    let counted = newest
+        .runs
+        .iter()
+        .filter(|run| run.last != RecordKind::Recovered)
+        .count();
+    // One more than the step: the run that asks may be on the tape already.
+    if counted > back + 1 || newest.runs.len() == newest.all {
+        return Ok(newest.runs);
+    }
+    store.runs().map_err(|error| evidence_error(&error))
 }
 
 /// Finds the run that a reference names among these runs, the newest last.

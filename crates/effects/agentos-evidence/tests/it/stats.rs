@@ -94,3 +94,42 @@ fn what_nobody_said_is_not_taken_for_nothing() {
     assert_eq!((stats[0].health, stats[0].cost_micro_usd), (None, None));
     assert_eq!(stats[0].landing_rate, Some(0.0));
 }
+
+#[test]
+fn the_newest_runs_are_those_that_a_reading_of_all_ends_with() {
+    let tape = Tape::new();
+    assert_eq!(
+        (
+            tape.store.newest_runs(5).unwrap().runs.len(),
+            tape.store.newest_runs(5).unwrap().all
+        ),
+        (0, 0)
+    );
+    let expires = "2099-01-01T00:00:00.000Z";
+    for number in 0..12 {
+        let name = format!("r{number}");
+        let quoted = "\",\"run\":\"r0\",\"seq\":1";
+        let task = json!({ "provider": "local", "instruction": quoted });
+        tape.store.append(&name, RecordKind::Task, task, TS).unwrap();
+        // Records of runs at the same time alternate.
+        let other = format!("r{}", number / 2);
+        tape.store
+            .append(&other, RecordKind::Answer, json!({}), TS)
+            .unwrap();
+    }
+    let asks = json!({ "given": false, "request": { "expires": expires } });
+    tape.store.append("r10", RecordKind::Consent, asks, TS).unwrap();
+    let yes = json!({ "given": true, "answers": "r10", "consent": { "who": "ann" } });
+    tape.store.append("r11", RecordKind::Consent, yes, TS).unwrap();
+    tape.store
+        .append("r11", RecordKind::Receipt, json!({ "commit": "c" }), TS)
+        .unwrap();
+    let all = tape.store.runs().unwrap();
+    assert_eq!(all.len(), 12);
+    assert_eq!(all[10].answered.as_deref(), Some("approved"));
+    for most in [0, 1, 2, 7, 12, 50] {
+        let newest = tape.store.newest_runs(most).unwrap();
+        assert_eq!(newest.all, 12);
+        assert_eq!(newest.runs, all[12_usize.saturating_sub(most)..], "{most}");
+    }
+}
