@@ -2,7 +2,7 @@
 //!
 //! Owns: the shared values of one command, and the display of results and failures. Never: does a verb's work.
 
-use agentos_api::{NextStep, unsaid_causes};
+use agentos_api::{ErrorBody, ErrorReport, unsaid_causes};
 use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
@@ -69,7 +69,8 @@ impl App {
                 .write_json(outcome)
                 .map_err(|error| output_failed(&error))?;
         } else {
-            let text = render::outcome::format_outcome(outcome, self.common.verbose > 0);
+            let text =
+                render::outcome::format_outcome(outcome, self.common.verbose > 0, screen::error_width(self));
             self.show_text(text.trim_end(), outcome.is_done());
         }
         Ok(Exit::from(outcome.cause))
@@ -101,12 +102,14 @@ impl App {
         if self.printer.json {
             return self.show_outcome(outcome);
         }
-        let mut text = shorten_runs(&render::outcome::format_outcome(&word_outcome(outcome), true));
+        let width = self.printer.out_width.unwrap_or(screen::USUAL_WIDTH);
+        let text = render::outcome::format_outcome(&word_outcome(outcome), true, width);
+        let mut text = self.printer.fit_report(&shorten_runs(&text));
         if let Some(diff) = diff {
             text.push('\n');
             text.push_str(&self.format_diff(diff, outcome.report.as_ref()));
         }
-        self.print_paged(&text).map_err(|error| output_failed(&error))?;
+        self.print_exact(&text).map_err(|error| output_failed(&error))?;
         Ok(Exit::from(outcome.cause))
     }
 
@@ -149,7 +152,7 @@ impl App {
                 // A verb that lands prints the same document for every end, so a script needs one schema and finds the
                 // id of the records.
                 Some(run) => self.printer.write_json(&Outcome::from_effect(run, error)),
-                None => self.printer.write_json(&FailureDocument::from_error(error)),
+                None => self.printer.write_json(&report_error(error)),
             };
             return Exit::from(error.cause);
         }
@@ -176,6 +179,14 @@ impl App {
     }
 }
 
+/// Returns the exit status of an outcome, which is a success if there was nothing to do and the caller allows that.
+pub fn allow_empty(exit: Exit, outcome: &Outcome, is_allowed: bool) -> Exit {
+    match outcome.code.as_deref() {
+        Some("empty") if is_allowed => Exit::Done,
+        Some(_) | None => exit,
+    }
+}
+
 /// Returns the default next step for a code. `None` if the code comes from a policy rule.
 fn default_hint(code: &str) -> Option<String> {
     codes::default_step(code).map(str::to_owned)
@@ -189,39 +200,18 @@ pub fn word_outcome(outcome: &Outcome) -> Outcome {
     }
 }
 
-/// JSON document about the failure of a verb that lands nothing.
-#[derive(serde::Serialize)]
-struct FailureDocument<'a> {
-    version: u32,
-    error: FailureBody<'a>,
-}
-
-#[derive(serde::Serialize)]
-struct FailureBody<'a> {
-    code: &'a str,
-    cause: Cause,
-    message: &'a str,
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[NextStep]>::is_empty")]
-    next: &'a [NextStep],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    causes: &'a [String],
-}
-
-impl<'a> FailureDocument<'a> {
-    fn from_error(error: &'a EffectError) -> Self {
-        let (code, message) = (&error.code, &error.message);
-        Self {
-            version: 1,
-            error: FailureBody {
-                code,
-                cause: error.cause,
-                message,
-                hint: error.hint.as_deref(),
-                next: &error.next,
-                causes: error.causes(),
-            },
-        }
+/// Returns the JSON document about the failure of a verb that lands nothing.
+fn report_error(error: &EffectError) -> ErrorReport {
+    ErrorReport {
+        version: 1,
+        error: ErrorBody {
+            code: error.code.clone(),
+            cause: error.cause,
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+            next: error.next.clone(),
+            causes: error.causes().to_vec(),
+        },
     }
 }
 

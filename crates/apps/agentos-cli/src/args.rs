@@ -5,6 +5,7 @@
 pub mod config;
 pub mod evidence;
 pub mod examples;
+pub mod help;
 pub mod land;
 pub mod policy;
 pub mod record;
@@ -41,7 +42,7 @@ pub struct Cli {
 
 /// Returns the command line with its examples.
 pub fn full_command() -> Command {
-    examples::with_examples(Cli::command())
+    help::arrange_help(examples::with_examples(Cli::command()))
 }
 
 impl Cli {
@@ -139,6 +140,8 @@ pub enum Verb {
     /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),
+    /// Show the state of the repository and possible next steps, as `agentos` alone does
+    Status,
     /// List earlier runs, newest first, one line each
     Log(record::LogArgs),
     /// Show an earlier run: task, answer, files, decision and result, or one of its texts

@@ -35,7 +35,7 @@ pub mod tool_list;
 pub mod tool_run;
 pub mod undo;
 
-use crate::app::App;
+use crate::app::{App, usage_error};
 use crate::args::Verb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
@@ -55,6 +55,20 @@ fn must_finish(verb: &Verb) -> bool {
     )
 }
 
+/// Returns a description of the output of a verb that has no JSON form. `None` if it has one.
+///
+/// A caller that requests JSON would otherwise try to parse text.
+fn prints_text_only(verb: &Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Demo(_) => Some("the demonstration"),
+        Verb::Completions(_) => Some("a script for a shell"),
+        Verb::Man(args) if args.reference || !args.verb.is_empty() => Some("a manual page"),
+        Verb::Policy(PolicyVerb::Facts) => Some("the list of facts"),
+        Verb::Policy(PolicyVerb::Init(args)) if args.print => Some("a policy file"),
+        _ => None,
+    }
+}
+
 /// Runs a verb and shows its failure, if any.
 pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
     // The id exists before the verb starts, so that a failure before the first record can name the same id as the
@@ -63,6 +77,10 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
     let Some(verb) = verb else {
         return status::show_status(app).unwrap_or_else(|error| app.show_failure(None, &error));
     };
+    if let Some(what) = prints_text_only(verb).filter(|_| app.printer.json) {
+        let error = usage_error(format!("{what} is text, and there is no JSON form of it"));
+        return app.show_failure(None, &error.hint("leave `--json` out"));
+    }
     let _guard = must_finish(verb).then(|| app.signals.guard_orderly());
     // For a verb that lands, a failure is shown as an outcome with the run's id, because the run may have left records.
     let (lands, done) = match verb {
@@ -81,6 +99,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
             approve::answer_request(app, args, &run),
         ),
         Verb::Deny(args) => (false, approve::deny_request(app, args)),
+        Verb::Status => (false, status::show_status(app)),
         Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Show(args) => (false, show::show_run(app, args)),
         Verb::Recover => (false, recover::recover_landing(app)),

@@ -48,9 +48,11 @@ fn main() -> ExitCode {
         // they were understood.
         Err(wrong) => wrong.common.clone(),
     };
-    let printer = Printer {
+    let mut printer = Printer {
         quiet: common.quiet,
         json: common.json,
+        out_width: None,
+        err_width: None,
     };
     let environment = match environment {
         Ok(environment) => environment,
@@ -62,6 +64,9 @@ fn main() -> ExitCode {
     };
     start_log(&environment, common.verbose);
     let streams = Streams::of_process();
+    let width = terminal::screen::screen_size(&environment).width;
+    printer.out_width = streams.stdout_is_terminal.then_some(width);
+    printer.err_width = streams.stderr_is_terminal.then_some(width);
     let host = Host::new(environment)
         .with_repository(common.repo.clone())
         .with_observer(Arc::new(PrintedNotices(printer)))

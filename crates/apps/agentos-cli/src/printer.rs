@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use anstream::AutoStream;
 
 use crate::escape;
+use crate::render::layout::wrap_text;
 use crate::terminal::last_line;
 
 /// ANSI codes for the few styles used.
@@ -37,6 +38,10 @@ pub struct Printer {
     pub quiet: bool,
     /// True if data is printed as JSON.
     pub json: bool,
+    /// Columns of standard output. `None` if it is not a terminal: then no line is broken.
+    pub out_width: Option<usize>,
+    /// Columns of standard error. `None` if it is not a terminal.
+    pub err_width: Option<usize>,
 }
 
 impl Printer {
@@ -50,6 +55,22 @@ impl Printer {
         // terminal without color gets plain text.
         let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// Writes a report to standard output, with lines that fit the terminal.
+    ///
+    /// # Errors
+    /// Fails like [`Printer::write_data`].
+    pub fn write_report(&self, text: &str) -> io::Result<()> {
+        self.write_data(&self.fit_report(text))
+    }
+
+    /// Returns a report with lines that fit standard output.
+    pub fn fit_report(&self, text: &str) -> String {
+        match self.out_width {
+            Some(width) => wrap_text(text, width),
+            None => text.to_owned(),
+        }
     }
 
     /// Writes bytes unchanged, for pipes.
@@ -84,7 +105,10 @@ impl Printer {
 
     /// Shows an error to a person, even with `--quiet`.
     pub fn show_error(&self, text: &str) {
-        last_line::print(text);
+        match self.err_width {
+            Some(width) => last_line::print(&wrap_text(text, width)),
+            None => last_line::print(text),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod health;
 pub mod init;
+pub mod layout;
 pub mod log;
 pub mod next_step;
 pub mod outcome;

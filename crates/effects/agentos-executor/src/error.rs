@@ -183,7 +183,7 @@ impl RepoError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotOwned(_) => Some("if you trust it, add it to git's `safe.directory`"),
+            Self::NotOwned(_) => Some("if you trust it, add it to git's settings"),
             Self::WorkTreeElsewhere(_) => Some("unset `core.worktree` in the repository's configuration"),
             Self::ForeignGitDir(_) => Some(
                 "if it is yours, run `git worktree repair` there for a linked working tree, or else set its `core.worktree`",

@@ -55,7 +55,11 @@ impl Repository {
             git2::Repository::open_ext(path, RepositoryOpenFlags::empty(), none).map_err(
                 |error| match error.code() {
                     ErrorCode::NotFound => RepoError::NotARepository(path.to_owned()),
-                    ErrorCode::Owner => RepoError::NotOwned(path.to_owned()),
+                    // git wants the top folder of the repository in `safe.directory`, and not one below it.
+                    ErrorCode::Owner => {
+                        let top = path.ancestors().find(|folder| folder.join(".git").exists());
+                        RepoError::NotOwned(top.unwrap_or(path).to_owned())
+                    }
                     _ => RepoError::git("open the repository")(error),
                 },
             )?;

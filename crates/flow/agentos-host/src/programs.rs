@@ -92,9 +92,10 @@ pub fn refuse_command(flags: &ProgramOptions) -> Result<(), EffectError> {
     if flags.command.is_empty() {
         return Ok(());
     }
-    Err(usage_error(
-        "a command after `--` belongs to the providers `command` and `tool`",
-    ))
+    Err(
+        usage_error("a command after `--` belongs to the providers `command` and `tool`")
+            .hint("leave it out, or name one of these providers"),
+    )
 }
 
 /// Refuses files and folders to share if neither the tool nor a check is a program.

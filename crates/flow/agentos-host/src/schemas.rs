@@ -3,8 +3,8 @@
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
 use agentos_api::{
-    AuthStatus, ConsentReply, ContextReport, DoctorReport, EventReport, ExportReport, KeyReport, PolicyTest,
-    ProfileReport, PublishReport, ReplayReport, ToolConform,
+    AuthStatus, ConsentReply, ContextReport, DoctorReport, ErrorReport, EventReport, ExportReport, KeyReport,
+    PolicyTest, ProfileReport, PublishReport, ReplayReport, ToolConform,
 };
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
@@ -73,6 +73,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("context", generate_schema::<ContextReport>),
     ("denied-request", generate_schema::<DeniedRequest>),
     ("doctor", generate_schema::<DoctorReport>),
+    ("error", generate_schema::<ErrorReport>),
     ("evidence-body", generate_schema::<RecordBody>),
     ("evidence-export", generate_schema::<ExportReport>),
     ("evidence-keys", generate_schema::<KeyReport>),

@@ -424,10 +424,19 @@ pub(crate) fn commit_message(task: &str) -> String {
     let task = task.trim();
     let first = task.lines().next().unwrap_or_default().trim();
     if first.is_empty() {
-        return "Apply a tool's change".to_owned();
+        return "Change what the tool proposes".to_owned();
     }
     if first.chars().count() <= 72 {
-        return task.to_owned();
+        // git takes everything up to the first blank line as the subject, and a subject has no full stop.
+        let subject = first
+            .strip_suffix('.')
+            .filter(|rest| !rest.ends_with('.'))
+            .unwrap_or(first);
+        let body = task.lines().skip(1).collect::<Vec<_>>().join("\n");
+        return match body.trim() {
+            "" => subject.to_owned(),
+            body => format!("{subject}\n\n{body}"),
+        };
     }
     let mut subject = String::new();
     for word in first.split_whitespace() {
@@ -466,7 +475,13 @@ mod tests {
     #[test]
     fn a_long_task_becomes_a_short_subject_and_a_whole_body() {
         assert_eq!(commit_message("  fix the typo\n"), "fix the typo");
-        assert_eq!(commit_message("  \n"), "Apply a tool's change");
+        assert_eq!(commit_message("Fix the typo."), "Fix the typo");
+        assert_eq!(commit_message("wait..."), "wait...");
+        assert_eq!(
+            commit_message("fix it\nin all files\n\nsoon"),
+            "fix it\n\nin all files\n\nsoon"
+        );
+        assert_eq!(commit_message("  \n"), "Change what the tool proposes");
         let long =
             "rename the function so that its name says what it does and mend every place that calls it";
         let message = commit_message(long);

@@ -226,14 +226,16 @@ impl Tools {
             return Ok(());
         }
         let known: Vec<&str> = self.provider_names().collect();
-        let meant = nearest_word(provider, self.provider_names())
-            .map(|name| format!("did you mean `{name}`? "))
-            .unwrap_or_default();
+        // Twenty names help only if none of them is similar.
+        let hint = match nearest_word(provider, self.provider_names()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("known providers: {}", known.join(", ")),
+        };
         let make = NextStep::MakeProfile {
             provider: provider.to_owned(),
         };
         Err(usage_error(format!("there is no provider `{provider}`"))
-            .hint(format!("{meant}known providers: {}", known.join(", ")))
+            .hint(hint)
             .suggest_steps([make]))
     }
 }

@@ -23,6 +23,8 @@ pub enum SchemaName {
     DeniedRequest,
     /// Output of `doctor`.
     Doctor,
+    /// Failure of a verb that lands nothing.
+    Error,
     /// Body of a record of an evidence tape, under the name of the record's kind.
     EvidenceBody,
     /// Output of `evidence export`.
@@ -112,6 +114,7 @@ impl SchemaName {
         Self::Context,
         Self::DeniedRequest,
         Self::Doctor,
+        Self::Error,
         Self::EvidenceBody,
         Self::EvidenceExport,
         Self::EvidenceKeys,
@@ -169,6 +172,7 @@ impl SchemaName {
             Self::Context => "context",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",
+            Self::Error => "error",
             Self::EvidenceBody => "evidence-body",
             Self::EvidenceExport => "evidence-export",
             Self::EvidenceKeys => "evidence-keys",
@@ -235,6 +239,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),
+        SchemaName::Error => include_str!("../schemas/error.json"),
         SchemaName::EvidenceBody => include_str!("../schemas/evidence-body.json"),
         SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),

@@ -107,6 +107,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos diff normalize --base main~3 < old.patch",
         ],
     ),
+    ("status", &["agentos status", "agentos status --json"]),
     (
         "log",
         &[
@@ -399,7 +400,11 @@ fn add_examples(command: Command, path: &str) -> Command {
             // `after_help` replaces the notes that a verb may already have at the end of its help.
             let before = command.get_after_help().map(|text| format!("{text}\n\n"));
             let before = before.unwrap_or_default();
-            command.after_help(format!("{before}Examples:{lines}"))
+            // The short help has to fit a screen.
+            let short: String = calls.iter().take(2).map(|call| format!("\n  {call}")).collect();
+            command
+                .after_help(format!("Examples:{short}"))
+                .after_long_help(format!("{before}Examples:{lines}"))
         }
         None => command,
     };
@@ -490,14 +495,14 @@ mod tests {
 
         Options:
               --policy <FILE>  Add a policy file that further restricts what is allowed; can be repeated
-              --repo <DIR>     Use the repository in this folder [default: the current one]
-              --json           Print one JSON document instead of text
           -y, --yes            Consent if policy asks for it; a deny stays a deny
               --dry-run        Show what would happen and write nothing but evidence
-          -q, --quiet          Print data and errors only
-              --no-pager       Print long text at once instead of in `$AGENTOS_PAGER`, `$PAGER` or `less`
-          -v, --verbose...     Show more details; give it twice for debugging
-          -h, --help           Print help
+
+        Global options:
+              --repo <DIR>  Use the repository in this folder [default: the current one]
+              --json        Print one JSON document instead of text
+          -q, --quiet       Print data and errors only
+          -h, --help        Print a summary with `-h`, and everything with `--help`
 
         Examples:
           agentos undo

@@ -31,6 +31,9 @@ pub struct TargetFlags {
     /// Add a policy file that further restricts what is allowed; can be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
+    /// Exit with 0 if the repository has the change already
+    #[arg(long)]
+    pub allow_empty: bool,
     /// Commit message [default: derived from the task or the file name]
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
@@ -133,12 +136,6 @@ pub struct RunArgs {
     /// Write the task in your editor; an empty or unchanged text ends the run
     #[arg(short, long)]
     pub edit: bool,
-    /// Provider and its settings.
-    #[command(flatten)]
-    pub provider: ProviderFlags,
-    /// Program to run as the tool, with what it may read.
-    #[command(flatten)]
-    pub program: ProgramFlags,
     /// Show this committed file to the tool; can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
@@ -166,6 +163,12 @@ pub struct RunArgs {
     /// Maximum number of attempts; the tool is shown why its last answer did not land [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: Option<u32>,
+    /// Provider and its settings.
+    #[command(flatten)]
+    pub provider: ProviderFlags,
+    /// Program to run as the tool, with what it may read.
+    #[command(flatten)]
+    pub program: ProgramFlags,
 }
 
 /// Program to run as the tool, and its confinement.

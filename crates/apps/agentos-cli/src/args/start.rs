@@ -16,9 +16,9 @@ pub struct InitArgs {
     /// Provider for which to write a profile [default: the first local server that answers]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Preset of rules to start with
-    #[arg(long, value_enum, default_value_t = PresetArg::Team)]
-    pub preset: PresetArg,
+    /// Preset of rules to start with [default: `solo` or `team`, as you answer; `team` without a terminal]
+    #[arg(long, value_enum)]
+    pub preset: Option<PresetArg>,
     /// Write without asking
     #[arg(short, long)]
     pub yes: bool,

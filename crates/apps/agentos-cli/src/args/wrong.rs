@@ -11,6 +11,55 @@ use super::{Cli, Common};
 /// Verbs that people type in a group that lacks them, and the verb of that group to suggest.
 const MEANT: &[(&str, &str)] = &[("list", "status"), ("ls", "list")];
 
+/// Words that people type as a verb, and what to say: a command, or a sentence. Looked up if no verb of the program has a
+/// similar name, or one of the same name in a group.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("version", "agentos --version"),
+    ("login", "agentos tool auth set"),
+    ("logout", "agentos tool auth clear"),
+    ("auth", "agentos tool auth status"),
+    ("key", "agentos tool auth status"),
+    ("keys", "agentos tool auth status"),
+    ("health", "agentos tool health"),
+    ("ping", "agentos tool health"),
+    ("providers", "agentos tool list"),
+    ("tools", "agentos tool list"),
+    ("model", "agentos models list"),
+    ("history", "agentos log"),
+    ("list", "agentos log"),
+    ("ls", "agentos log"),
+    ("runs", "agentos log"),
+    ("st", "agentos status"),
+    ("info", "agentos status"),
+    ("settings", "agentos config"),
+    ("default", "agentos use"),
+    ("setup", "agentos init"),
+    ("new", "agentos init"),
+    ("start", "agentos init"),
+    ("chat", "agentos run"),
+    ("ask", "agentos tool run"),
+    ("commit", "agentos apply"),
+    ("patch", "agentos apply"),
+    ("accept", "agentos approve"),
+    ("yes", "agentos approve"),
+    ("reject", "agentos deny"),
+    ("no", "agentos deny"),
+    ("revert", "agentos undo"),
+    ("rollback", "agentos undo"),
+    ("reset", "agentos undo"),
+    ("fix", "agentos recover"),
+    ("lint", "agentos policy lint"),
+    ("check", "agentos policy check"),
+    ("verify", "agentos evidence verify"),
+    ("audit", "agentos evidence verify"),
+    ("replay", "agentos evidence replay"),
+    ("export", "agentos evidence export"),
+    ("stats", "agentos evidence stats"),
+    ("completion", "agentos completions"),
+    ("manual", "agentos man"),
+    ("schemas", "agentos schema --list"),
+];
+
 /// Command line that cannot be parsed.
 #[derive(Debug)]
 pub struct BadUsage {
@@ -51,10 +100,25 @@ fn clap_message(error: &clap::Error, path: &[String]) -> String {
     let words: Vec<&str> = first.split_whitespace().collect();
     let line = words.join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
+    let line = &reword_number(line);
     // clap quotes with apostrophes. An odd number means that the typed text contains one itself.
     match line.matches('\'').count() % 2 {
         0 => line.replace('\'', "`"),
         _ => line.to_owned(),
+    }
+}
+
+/// Rewords what the standard library and clap say about a number.
+fn reword_number(line: &str) -> String {
+    let line = line.replace("invalid digit found in string", "it is not a whole number");
+    let Some((before, range)) = line.split_once(" is not in ") else {
+        return line;
+    };
+    match range.split_once("..=") {
+        // The largest value of the type is no limit that a person set.
+        Some((least, most)) if most.len() >= 10 => format!("{before} is less than {least}"),
+        Some((least, most)) => format!("{before} is not between {least} and {most}"),
+        None => line,
     }
 }
 
@@ -65,6 +129,12 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
             Some(verb) => format!("did you mean `{verb}`?"),
             None => help,
         };
+    }
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(unknown) = context_text(error, ContextKind::InvalidArg)
+        && let Some(meant) = value_meant(path, unknown, flags)
+    {
+        return meant;
     }
     if error.kind() == ErrorKind::MissingRequiredArgument {
         let missing = clap_message(error, path);
@@ -88,6 +158,33 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
         Some(word) => format!("did you mean `{word}`? {help}"),
         None => help,
     }
+}
+
+/// Returns a hint about a word that is meant as a value: one that begins with `-`, or a task without quotes. `None` if the word
+/// is probably a mistyped option.
+fn value_meant(path: &[String], unknown: &str, flags: &[&str]) -> Option<String> {
+    let root = Cli::command();
+    let verb = path
+        .iter()
+        .skip(1)
+        .try_fold(&root, |command, verb| command.find_subcommand(verb))?;
+    let at = flags.iter().position(|word| *word == unknown);
+    if unknown.starts_with('-') {
+        let before = flags.get(at?.checked_sub(1)?)?;
+        let name = before.strip_prefix("--");
+        let letter = before.strip_prefix('-').and_then(|rest| rest.chars().next());
+        let is_meant = |arg: &&clap::Arg| {
+            let is_long = name.is_some() && arg.get_long() == name;
+            let is_short = name.is_none() && arg.get_short().is_some() && arg.get_short() == letter;
+            (is_long || is_short) && arg.get_action().takes_values()
+        };
+        let option = verb.get_arguments().find(is_meant)?.get_long()?;
+        return Some(format!(
+            "a value that begins with `-` needs `=`: `--{option}={unknown}`"
+        ));
+    }
+    let has_task = verb.get_arguments().any(|arg| arg.get_id() == "task");
+    has_task.then(|| format!("write the task in quotes: {} \"TASK\"", path.join(" ")))
 }
 
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
@@ -125,6 +222,13 @@ fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
     let other = MEANT
         .iter()
         .find(|(said, meant)| *said == unknown && names.contains(meant));
+    // An exact word says more than a similar one: `lint` is no mistyped `init`.
+    if let Some((_, meant)) = OTHER_WORDS
+        .iter()
+        .find(|(said, _)| *said == unknown && path.len() == 1)
+    {
+        return Some((*meant).to_owned());
+    }
     // A group is searched before the whole program: a verb next to the typed one is more likely to be meant.
     let found = other
         .map(|(_, meant)| *meant)
@@ -207,7 +311,7 @@ mod tests {
           the following required arguments were not provided: <TASK>
           next: give the program after --: agentos run -p command -- COMMAND
         run -p openai x --attempts 99
-          invalid value `99` for `--attempts <N>`: 99 is not in 1..=10
+          invalid value `99` for `--attempts <N>`: 99 is not between 1 and 10
           next: see `agentos run --help`
         run -p openai x --context al
           invalid value `al` for `--context <HOW>` [possible values: show, auto, none]
@@ -216,6 +320,20 @@ mod tests {
           `agentos tool` needs a verb
           next: see `agentos tool --help`
         ");
+    }
+
+    #[test]
+    fn every_word_that_people_type_leads_to_a_command_that_parses() {
+        for (said, meant) in OTHER_WORDS {
+            let words = ["agentos".to_owned(), (*said).to_owned()];
+            let error = Cli::command().try_get_matches_from(&words).unwrap_err();
+            let hint = BadUsage::from_clap(&error, &words).error.hint.unwrap();
+            assert_eq!(hint, format!("did you mean `{meant}`?"), "{said}");
+            let mut command = &Cli::command();
+            for word in meant.split(' ').skip(1).filter(|word| !word.starts_with('-')) {
+                command = command.find_subcommand(word).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use agentos_host::{
 };
 use agentos_tool::RunId;
 
-use crate::app::{App, Done};
+use crate::app::{App, Done, allow_empty};
 use crate::args::land::ApplyArgs;
 use crate::exit::Exit;
 use crate::input;
@@ -48,17 +48,38 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
             outcome.message = "standard input is empty".to_owned();
             outcome.hint = Some("pipe a diff in, or name a file: agentos apply fix.patch".to_owned());
         }
+        outcome.hint = outcome
+            .hint
+            .as_deref()
+            .map(|hint| word_for_person(outcome.code.as_deref(), hint));
         let goes_on = continue_series(&mut outcome, &subject, at + 1, of);
         ended = if args.explain {
             app.show_report(&outcome, diff.as_deref())?
         } else {
             app.show_outcome(&outcome)?
         };
+        // Nothing on standard input is most likely a failure of the program before the pipe.
+        ended = allow_empty(ended, &outcome, args.target.allow_empty && !is_empty_pipe);
         if !goes_on {
             break;
         }
     }
     Ok(ended)
+}
+
+/// Returns a hint about an answer in words for the person who brings it. Landing words it for the model that writes the answer.
+fn word_for_person(code: Option<&str>, hint: &str) -> String {
+    match code {
+        Some("no-diff") => {
+            "name a file with a diff, with search/replace blocks under a file's path, or with whole files; \
+                            ask the model for one of them"
+                .to_owned()
+        }
+        Some("malformed" | "does-not-apply" | "ambiguous") => {
+            format!("correct the file, or ask its author: {hint}")
+        }
+        Some(_) | None => hint.to_owned(),
+    }
 }
 
 /// Lands one answer. Returns its outcome, and the diff if there is one.

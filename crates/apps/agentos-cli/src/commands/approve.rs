@@ -58,7 +58,7 @@ fn show_request(app: &App, id: &str) -> Done {
     let (_, diff) = app.host.open_request(id)?;
     // A pipe is given the exact bytes that were judged, so that they can be compared or applied elsewhere.
     let shown = if app.streams.stdout_is_terminal {
-        app.print_paged(&app.format_diff(&diff, None))
+        app.print_exact(&app.format_diff(&diff, None))
     } else {
         app.printer.write_bytes(&diff)
     };

@@ -71,7 +71,7 @@ pub fn show_keys(app: &App) -> Done {
         return Ok(Exit::Done);
     }
     app.printer
-        .write_data(&format_keys(&report))
+        .write_report(&format_keys(&report))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

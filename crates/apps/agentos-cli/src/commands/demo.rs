@@ -107,7 +107,11 @@ impl Demo<'_> {
             .host
             .start_run(RunSpec::new(SessionOptions::default(), work))?;
         let outcome = self.app.outcome_of(block_on(handle.outcome())??)?;
-        self.print_text(&render::outcome::format_outcome(&word_outcome(&outcome), false))?;
+        self.print_text(&render::outcome::format_outcome(
+            &word_outcome(&outcome),
+            false,
+            crate::terminal::screen::USUAL_WIDTH,
+        ))?;
         Ok(outcome)
     }
 

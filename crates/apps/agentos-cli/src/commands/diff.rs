@@ -29,7 +29,7 @@ fn print_diff(app: &App, found: &LandedChange) -> Done {
     } else if app.streams.stdout_is_terminal {
         // A terminal shows the diff escaped, in color and with its rungs. A pipe is given the exact bytes for `git apply`.
         let text = app.format_diff(found.change.canonical_diff(), Some(&found.report));
-        app.print_paged(&text).map_err(|error| output_failed(&error))?;
+        app.print_exact(&text).map_err(|error| output_failed(&error))?;
     } else {
         app.printer
             .write_bytes(found.change.canonical_diff())
@@ -54,7 +54,7 @@ fn show_refusal(app: &App, refused: &LandingReport) -> Done {
             escape::line(&refusal.message)
         );
     }
-    text.push_str(&format_report(refused));
+    text.push_str(&format_report(refused, crate::terminal::screen::error_width(app)));
     app.printer.show_error(text.trim_end());
     Ok(Exit::DoesNotLand)
 }

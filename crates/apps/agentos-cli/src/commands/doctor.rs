@@ -20,7 +20,7 @@ pub fn run_checks(app: &App, args: &DoctorArgs) -> Done {
     if app.printer.json {
         app.printer.write_json(&report)
     } else {
-        app.printer.write_data(&render::doctor::format_doctor(&report))
+        app.printer.write_report(&render::doctor::format_doctor(&report))
     }
     .map_err(|error| output_failed(&error))?;
     // The help promises the exit code of the first problem.

@@ -44,7 +44,7 @@ fn print_keys(app: &App, report: &KeyReport) -> Done {
     let shown = if app.printer.json {
         app.printer.write_json(report)
     } else {
-        app.printer.write_data(&format_keys(report))
+        app.printer.write_report(&format_keys(report))
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

@@ -76,7 +76,7 @@ fn show_health(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
             + &render::health::format_probes(&seen.probes)
             + &render::health::format_tool_calls(&seen.tool_calls);
         app.printer
-            .write_data(&text)
+            .write_report(&text)
             .map_err(|error| output_failed(&error))?;
     }
     Ok(if seen.is_good(spec) {

@@ -2,10 +2,12 @@
 //!
 //! Owns: the messages and the question for consent. Never: writes files itself: they land like every change.
 
-use agentos_host::{EffectError, InitSpec, POLICY_DIR, RunSpec, init_run};
+use agentos_host::{
+    EffectError, InitReport, InitSpec, POLICY_DIR, ProposedFile, RunSpec, init_run, preset_file,
+};
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed, usage_error, word_outcome};
+use crate::app::{App, Done, output_failed, stopped_error, usage_error, word_outcome};
 use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
 use crate::exit::Exit;
@@ -18,7 +20,7 @@ use crate::{escape, render};
 /// Runs the verb.
 pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
     let spec = InitSpec {
-        preset: args.preset.into(),
+        preset: args.preset.unwrap_or(PresetArg::Team).into(),
         provider: args.provider.clone(),
         is_offline: args.offline,
     };
@@ -26,9 +28,10 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
         let _working = WorkDisplay::start_on(app, "asking providers");
         app.host.propose_init(&spec)?
     };
+    let preset = choose_preset(app, args, &mut report)?;
     if !app.printer.json {
         app.printer
-            .write_data(&render::init::format_proposal(&report))
+            .write_report(&render::init::format_proposal(&report))
             .map_err(|error| output_failed(&error))?;
     }
     let exit;
@@ -57,7 +60,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
                     .show_note("  next: review and adapt these files, and commit them; a policy becomes active when it is committed");
                 if report.files.iter().any(|file| file.path.starts_with(POLICY_DIR)) {
                     app.printer
-                        .show_note(&format!("  {}", describe_preset(args.preset)));
+                        .show_note(&format!("  {}", describe_preset(app, preset)));
                 }
                 offer_default(app, args, report.provider.as_deref())?;
             }
@@ -103,18 +106,53 @@ fn offer_default(app: &App, args: &InitArgs, provider: Option<&str>) -> Result<(
     Ok(())
 }
 
+/// Chooses the preset: the named one, else by a question to the person, and else the one for several people. Replaces the
+/// proposed policy by the chosen one.
+fn choose_preset(app: &App, args: &InitArgs, report: &mut InitReport) -> Result<PresetArg, EffectError> {
+    if let Some(preset) = args.preset {
+        return Ok(preset);
+    }
+    let is_policy = |file: &&mut ProposedFile| file.path.starts_with(POLICY_DIR);
+    let asks = app.streams.can_ask && !args.yes && !args.print && !app.printer.json;
+    let Some(proposed) = report.files.iter_mut().find(is_policy).filter(|_| asks) else {
+        return Ok(PresetArg::Team);
+    };
+    // The rules for several people ask at every change of the main branch, which a person alone does not expect.
+    last_line::print_prompt("who changes this repository: you [a]lone, or [S]everal people? ");
+    let typed = Keyboard::new(&app.signals)
+        .read_line()
+        .map_err(|error| usage_error(format!("cannot read the answer: {error}")))?;
+    match typed {
+        TypedLine::Line(line) if ["a", "alone"].contains(&line.trim().to_ascii_lowercase().as_str()) => {
+            *proposed = preset_file(PresetArg::Solo.into());
+            Ok(PresetArg::Solo)
+        }
+        TypedLine::Line(_) | TypedLine::End => Ok(PresetArg::Team),
+        TypedLine::Stopped => Err(stopped_error()),
+    }
+}
+
 /// Describes the effect of a preset on the next change.
-fn describe_preset(preset: PresetArg) -> &'static str {
+fn describe_preset(app: &App, preset: PresetArg) -> String {
     match preset {
         PresetArg::Default | PresetArg::Solo => {
-            "this policy lets ordinary edits land without consent, and asks about files that run automatically"
+            "this policy lets ordinary edits land without consent, and asks about files that run automatically".to_owned()
         }
         PresetArg::Team => {
-            "this policy asks for consent to every change on main: answer the question, or use `--yes`; \
-             `agentos init --preset solo` writes a policy that does not"
+            // The branches that the preset names. On another branch the real one would be wrong.
+            let known = ["main", "master", "trunk"];
+            let status = app.host.read_status().ok();
+            let branch = status.and_then(|status| status.repository).and_then(|found| found.branch);
+            let branch = branch.filter(|name| known.contains(&name.as_str()));
+            let branch = branch.unwrap_or_else(|| "main, master and trunk".to_owned());
+            format!(
+                "this policy asks for consent to every change on {branch}: answer the question, or use `--yes`; \
+                 `agentos init --preset solo` writes a policy that does not"
+            )
         }
         PresetArg::Strict => {
             "this policy lets small edits of sources, documents and tests land, and asks about or denies everything else"
+                .to_owned()
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
         .map(|(name, value)| vec![name.to_owned(), escape::line(&value)])
         .collect();
     app.printer
-        .write_data(&format_columns(&rows))
+        .write_report(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

@@ -64,7 +64,7 @@ pub fn test_rules(app: &App, args: &RulesArgs) -> Done {
             .map_err(|error| output_failed(&error))?;
     } else {
         app.printer
-            .write_data(&render::policy::format_tests(&tested.files))
+            .write_report(&render::policy::format_tests(&tested.files))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -102,7 +102,7 @@ pub fn show_active_rules(app: &App, args: &ShowArgs) -> Done {
 
 /// Prints an example policy file with a rule for every fact.
 pub fn print_facts(app: &App) -> Done {
-    app.print_paged(FACTS).map_err(|error| output_failed(&error))?;
+    app.print_exact(FACTS).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 

@@ -33,7 +33,7 @@ pub fn show_profile(app: &App, args: &ProfileShowArgs) -> Done {
         })
         .collect();
     app.printer
-        .write_data(&format_columns(&rows))
+        .write_report(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

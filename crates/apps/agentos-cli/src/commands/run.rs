@@ -8,7 +8,7 @@ use agentos_host::{
 };
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed};
+use crate::app::{App, Done, allow_empty, output_failed};
 use crate::args::land::{ContextArg, RunArgs};
 use crate::exit::Exit;
 use crate::input;
@@ -27,7 +27,9 @@ pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.target.yes),
         ..RunSpec::new((&args.target).into(), RunWork::Task(task))
     };
-    app.show_end(follow_run(app, spec)?)
+    let outcome = app.outcome_of(follow_run(app, spec)?)?;
+    let exit = app.show_outcome(&outcome)?;
+    Ok(allow_empty(exit, &outcome, args.target.allow_empty))
 }
 
 fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {

@@ -35,6 +35,6 @@ pub fn print_schema(app: &App, args: &SchemaArgs) -> Done {
         }
         (Some(_) | None, _) => schema_names().iter().map(|name| format!("{name}\n")).collect(),
     };
-    app.print_paged(&text).map_err(|error| output_failed(&error))?;
+    app.print_exact(&text).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

@@ -45,8 +45,8 @@ pub fn show_run(app: &App, args: &ShowArgs) -> Done {
 fn print_text(app: &App, wanted: RunText, text: &[u8]) -> Done {
     let printed = match (app.streams.stdout_is_terminal, wanted) {
         (false, _) => app.printer.write_bytes(text),
-        (true, RunText::Diff) => app.print_paged(&app.format_diff(text, None)),
-        (true, RunText::Answer | RunText::Prompt) => app.print_paged(&escape_bytes(text)),
+        (true, RunText::Diff) => app.print_exact(&app.format_diff(text, None)),
+        (true, RunText::Answer | RunText::Prompt) => app.print_exact(&escape_bytes(text)),
     };
     printed.map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
@@ -78,7 +78,7 @@ fn print_output(app: &App, outputs: &[RunOutput]) -> Done {
         }
     }
     let printed = match is_screen {
-        true => app.print_paged(&String::from_utf8_lossy(&shown)),
+        true => app.print_exact(&String::from_utf8_lossy(&shown)),
         false => app.printer.write_bytes(&shown),
     };
     printed.map_err(|error| output_failed(&error))?;

@@ -37,7 +37,7 @@ pub fn show_status(app: &App) -> Done {
             .write_data(&full_command().render_help().ansi().to_string())
     } else {
         app.printer
-            .write_data(&render::status::format_status(&report, &layout_of(app)))
+            .write_report(&render::status::format_status(&report, &layout_of(app)))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

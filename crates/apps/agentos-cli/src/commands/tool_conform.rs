@@ -20,7 +20,7 @@ pub fn check_conformance(app: &App, args: &ConformArgs) -> Done {
     let shown = if app.printer.json {
         app.printer.write_json(&report)
     } else {
-        app.printer.write_data(&format_checks(&report))
+        app.printer.write_report(&format_checks(&report))
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(if report.conforms {

@@ -34,7 +34,7 @@ pub fn list_providers(app: &App) -> Done {
         ]);
     }
     app.printer
-        .write_data(&format_columns(&rows))
+        .write_report(&format_columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }

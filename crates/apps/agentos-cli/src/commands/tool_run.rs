@@ -68,11 +68,11 @@ fn show_result(app: &App, proposed: &JudgedCall) -> Result<(), EffectError> {
     let written = match (&proposed.result.diff, &proposed.answer) {
         // A terminal shows the answer escaped and in color. A pipe is given the exact bytes that were judged.
         (Some(diff), _) if app.streams.stdout_is_terminal => {
-            app.print_paged(&app.format_diff(diff.as_bytes(), None))
+            app.print_exact(&app.format_diff(diff.as_bytes(), None))
         }
         (Some(diff), _) => app.printer.write_bytes(diff.as_bytes()),
         (None, Some(answer)) if app.streams.stdout_is_terminal => {
-            app.print_paged(&format!("{}\n", escape::block(answer.text.trim_end())))
+            app.print_exact(&format!("{}\n", escape::block(answer.text.trim_end())))
         }
         (None, Some(answer)) => app
             .printer

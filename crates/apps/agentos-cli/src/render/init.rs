@@ -43,7 +43,7 @@ pub fn format_proposal(report: &InitReport) -> String {
         out.push_str(&preview_file(file));
     }
     if report.files.is_empty() {
-        out.push_str(&format_line("nothing", "to write"));
+        out.push_str(&format_line("new files", "none"));
     }
     out
 }

@@ -13,7 +13,7 @@ use crate::escape;
 use crate::printer::{paint, style};
 
 /// Returns the outcome as text. `verbose` adds the report of a landed change.
-pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
+pub fn format_outcome(outcome: &Outcome, verbose: bool, width: usize) -> String {
     let mut out = format_headline(outcome);
     for cause in unsaid_causes(&outcome.message, &outcome.causes) {
         out.push_str(&format!("  caused by: {}\n", escape::line(cause)));
@@ -21,7 +21,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool) -> String {
     if let Some(landing) = &outcome.report
         && (verbose || outcome.outcome != OutcomeKind::Landed || has_repairs(outcome))
     {
-        out.push_str(&format_report(landing));
+        out.push_str(&format_report(landing, width));
     } else {
         // More would push the outcome itself off the screen. `--verbose` and JSON list every file.
         for file in outcome.files.iter().take(20) {

@@ -10,15 +10,21 @@ use crate::printer::{paint, style};
 /// Maximum number of hunks shown. The others are only counted.
 const MOST_HUNKS: usize = 40;
 
+/// Widest side of a comparison.
+const WIDEST_SIDE: usize = 42;
+
+/// Narrowest side of a comparison. Below it, one text follows the other.
+const NARROWEST_SIDE: usize = 28;
+
 /// Repair that is not shown: a unified diff without git's header is as good as one with it.
 const USUAL: &str = "no-git-header";
 
 /// Returns the whole report.
-pub fn format_report(report: &LandingReport) -> String {
+pub fn format_report(report: &LandingReport, width: usize) -> String {
     let mut out = String::new();
     let mut left = MOST_HUNKS;
     for file in &report.files {
-        write_file(&mut out, file, &mut left);
+        write_file(&mut out, file, &mut left, width);
     }
     let hidden: usize = report
         .files
@@ -38,7 +44,7 @@ pub fn format_report(report: &LandingReport) -> String {
     out
 }
 
-fn write_file(out: &mut String, file: &FileReport, left: &mut usize) {
+fn write_file(out: &mut String, file: &FileReport, left: &mut usize, width: usize) {
     out.push_str(&format!("  {}", escape::line(&file.path)));
     if let Some(written) = &file.written_as {
         out.push_str(&paint(
@@ -61,11 +67,11 @@ fn write_file(out: &mut String, file: &FileReport, left: &mut usize) {
         }
         // The limit covers all files together, because a change may have one hunk in each of a thousand files.
         *left -= 1;
-        write_hunk(out, hunk);
+        write_hunk(out, hunk, width);
     }
 }
 
-fn write_hunk(out: &mut String, hunk: &HunkReport) {
+fn write_hunk(out: &mut String, hunk: &HunkReport, width: usize) {
     let (mark, words) = match hunk.status {
         HunkStatus::Landed => (paint(style::GOOD, "+"), describe_place(hunk)),
         HunkStatus::AlreadyThere => (paint(style::DIM, "="), "already in the file".to_owned()),
@@ -73,8 +79,10 @@ fn write_hunk(out: &mut String, hunk: &HunkReport) {
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
     write_repairs(out, "        ", &hunk.repairs);
+    // Two columns of less than this show only the beginnings of most lines of code.
+    let is_wide = side_width(width) >= NARROWEST_SIDE;
     match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
-        (false, false) => write_comparison(out, hunk),
+        (false, false) if is_wide => write_comparison(out, hunk, side_width(width)),
         // If one side is empty, two columns would only show blanks.
         (_, _) => {
             write_excerpt(out, "the answer expects", &hunk.expected);
@@ -135,20 +143,23 @@ fn describe_refusal(hunk: &HunkReport) -> String {
     words
 }
 
+/// Returns the characters of one side of a comparison on a screen of this width, without the indent and the marks.
+fn side_width(width: usize) -> usize {
+    (width.saturating_sub(11) / 2).min(WIDEST_SIDE)
+}
+
 /// Writes the expected lines and the file's lines side by side, with `!` between lines that differ.
-fn write_comparison(out: &mut String, hunk: &HunkReport) {
-    /// Characters of one side, so that both sides and the marks fit into 100 columns.
-    const WIDE: usize = 42;
+fn write_comparison(out: &mut String, hunk: &HunkReport, wide: usize) {
     let first = hunk.candidates.first().copied().unwrap_or_default();
     let clip = |text: &str| {
         let text = escape::line(text);
-        if text.chars().count() <= WIDE {
+        if text.chars().count() <= wide {
             return text;
         }
-        text.chars().take(WIDE - 1).chain(['…']).collect()
+        text.chars().take(wide.saturating_sub(1)).chain(['…']).collect()
     };
     let title = format!(
-        "        {:<WIDE$}   the file has, from line {first}\n",
+        "        {:<wide$}   the file has, from line {first}\n",
         "the answer expects"
     );
     out.push_str(&paint(style::DIM, &title));
@@ -160,7 +171,7 @@ fn write_comparison(out: &mut String, hunk: &HunkReport) {
             paint(style::BAD, "!")
         };
         let side = |text: Option<&String>| text.map(|text| clip(text)).unwrap_or_default();
-        out.push_str(format!("        {:<WIDE$} {mark} {}", side(left), side(right)).trim_end());
+        out.push_str(format!("        {:<wide$} {mark} {}", side(left), side(right)).trim_end());
         out.push('\n');
     }
 }

@@ -78,6 +78,14 @@ pub fn output_width(app: &App) -> usize {
     }
 }
 
+/// Columns of text on standard error that is not a terminal, so that a report does not depend on one.
+pub const USUAL_WIDTH: usize = 100;
+
+/// Returns the columns for text on standard error.
+pub fn error_width(app: &App) -> usize {
+    app.printer.err_width.unwrap_or(USUAL_WIDTH)
+}
+
 /// Returns the number of screen lines that a text needs, without counting color codes.
 fn count_rows(text: &str, width: usize) -> usize {
     let plain = anstream::adapter::strip_str(text).to_string();
@@ -125,11 +133,20 @@ pub fn show_in_pager(signals: &Signals, pager: &PagerProgram, text: &str) -> Res
 }
 
 impl App {
-    /// Prints data, in a pager if standard output is a terminal and the data is longer than the screen.
+    /// Prints a report, in a pager if standard output is a terminal and the report is longer than the screen. Its lines fit
+    /// the terminal.
     ///
     /// # Errors
     /// Fails if standard output cannot be written.
     pub fn print_paged(&self, text: &str) -> io::Result<()> {
+        self.print_exact(&self.printer.fit_report(text))
+    }
+
+    /// Prints a text whose lines must stay as they are, such as a diff, in a pager if it is longer than the screen.
+    ///
+    /// # Errors
+    /// Fails if standard output cannot be written.
+    pub fn print_exact(&self, text: &str) -> io::Result<()> {
         let screen = screen_size(self.host.environment());
         if count_rows(text, screen.width) < screen.height {
             return self.printer.write_data(text);

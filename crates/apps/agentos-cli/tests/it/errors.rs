@@ -144,7 +144,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: name a file
     apply not-utf8.md
       refused [no-diff] no edit was found in the answer
-        next: answer with a unified diff, or with search/replace blocks under the file's path
+        next: name a file with a diff, with search/replace blocks under a file's path, or with whole files; ask the model for one of them
     apply fix.md --policy no-such-policy.toml
       error [usage] cannot read `no-such-policy.toml`: No such file or directory
         next: check the name; a relative path starts in the current folder
@@ -198,7 +198,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: check the name; a relative path starts in the current folder
     init --provider olama
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init olama`
+        next: did you mean `ollama`? Or create a profile with `agentos profile init olama`
     man tool helth
       error [usage] there is no verb `tool helth`
         next: did you mean `tool health`? `agentos man --list` lists all verbs
@@ -225,7 +225,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: write something like `http://localhost:[PORT]/v1`
     profile show opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init opnai`
+        next: did you mean `openai`? Or create a profile with `agentos profile init opnai`
     profile show mine
       error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
         next: did you mean `model`?
@@ -243,7 +243,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: give the program after --: agentos run -p command -- COMMAND
     run -p olama task
       error [usage] there is no provider `olama`
-        next: did you mean `ollama`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init olama`
+        next: did you mean `ollama`? Or create a profile with `agentos profile init olama`
     run -p openai task --file ../elsewhere
       error [usage] `../elsewhere` is outside the repository
         next: name a path inside it; a relative path starts in the current folder
@@ -264,7 +264,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: did you mean `outcome`? `agentos schema --list` lists all schemas
     tool auth clear --provider opnai
       error [usage] there is no provider `opnai`
-        next: did you mean `openai`? known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init opnai`
+        next: did you mean `openai`? Or create a profile with `agentos profile init opnai`
     tool health --base-url http://localhost:[PORT]
       error [usage] `--base-url`, `--send-key`, `--model` and time limits need exactly one `--provider`
         next: for example `agentos tool health -p ollama --base-url http://localhost:[PORT]`

@@ -206,7 +206,10 @@ fn a_repository_of_another_user_is_refused_as_git_refuses_it() {
     let json = output.json().unwrap();
     assert_eq!(json["code"], "not-owned", "{output}");
     assert!(
-        json["hint"].as_str().unwrap().contains("safe.directory"),
+        json["hint"].as_str().unwrap().contains(&format!(
+            "git config --global --add safe.directory {}",
+            repo.path().display()
+        )),
         "{output}"
     );
     assert!(!repo.has(".git/agentos"));

@@ -84,3 +84,4 @@ mod start;
 mod support;
 mod terminal;
 mod undo;
+mod wrong_calls;

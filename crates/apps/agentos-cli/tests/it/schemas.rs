@@ -128,6 +128,8 @@ fn tools_and_evidence_follow_their_schemas() {
     for (schema, args) in [
         (SchemaName::ToolList, &["tool", "list", "--json"][..]),
         (SchemaName::AuthStatus, &["tool", "auth", "status", "--json"]),
+        (SchemaName::Config, &["config", "--json"]),
+        (SchemaName::Error, &["config", "get", "no-such-key", "--json"]),
         (SchemaName::ProfileShow, &["profile", "show", "openai", "--json"]),
         (SchemaName::Models, &["models", "list", "--json"]),
         (SchemaName::Models, &["models", "show", "openai/gpt-4o", "--json"]),

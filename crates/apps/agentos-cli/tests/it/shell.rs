@@ -104,9 +104,8 @@ fn every_verb_that_help_names_has_a_page() {
     let named = help
         .stdout
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .skip_while(|line| *line != "Daily:")
+        .take_while(|line| *line != "Global options:")
         .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
         .filter_map(|line| line.split_whitespace().next());
     let mut seen = 0;

@@ -30,8 +30,12 @@ impl RepoError {
             },
             // Comparing with the empty tree makes git fetch all missing files in one request, and prints one line.
             Self::NotFetched { tree, .. } => vec![git(&format!("git diff --shortstat {EMPTY_TREE} {tree}"))],
-            Self::NotOwned(_)
-            | Self::WorkTreeElsewhere(_)
+            // The command that git itself proposes for such a repository.
+            Self::NotOwned(path) => vec![git(&format!(
+                "git config --global --add safe.directory {}",
+                quote_argument(&path.display().to_string())
+            ))],
+            Self::WorkTreeElsewhere(_)
             | Self::ForeignGitDir(_)
             | Self::LinkInGitDir(_)
             | Self::NoWorkTree

@@ -250,7 +250,13 @@ fn check_writable(store: &Store, room: FreeSpace) -> DoctorCheck {
 /// Checks the free space. `None` if the system does not report it.
 fn check_disk(room: FreeSpace) -> Option<DoctorCheck> {
     let free = room.free_bytes?;
-    let words = format!("{} MB free where evidence and objects are kept", free >> 20);
+    // One digit behind the point: nobody plans with more than that.
+    let tenths = free / ((1 << 30) / 10);
+    let room = match tenths {
+        0..10 => format!("{} MB", free >> 20),
+        _ => format!("{}.{} GB", tenths / 10, tenths % 10),
+    };
+    let words = format!("{room} free where evidence and objects are kept");
     Some(if free < LITTLE_ROOM {
         DoctorCheck::attention(
             "disk",

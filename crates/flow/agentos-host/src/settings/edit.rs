@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use agentos_api::NextStep;
 use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -23,7 +24,9 @@ impl Host {
     /// If there is no such setting or provider, the value is wrong, or the file cannot be read or written.
     pub fn set_setting(&self, key: &str, text: &str) -> Result<(), EffectError> {
         let known = known_setting(key)?;
-        let value = known.check_text(text).map_err(bad_settings)?;
+        let value = known
+            .check_text(text)
+            .map_err(|fault| bad_settings(fault).suggest_steps([NextStep::ListSettings]))?;
         if known.key == "provider" {
             self.require_provider(text)?;
         }

@@ -46,6 +46,7 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
             &expected,
             &actual,
         ),
+        100,
     );
     insta::assert_snapshot!(plain(&out), @r"
     x hunk 1: does-not-apply: the lines are not in the file (line 7)
@@ -68,6 +69,7 @@ fn a_hunk_that_resembles_nothing_shows_what_it_expects_alone() {
             &["\u{1b}[2Jx"],
             &[],
         ),
+        100,
     );
     insta::assert_snapshot!(plain(&out), @r"
     x hunk 1: does-not-apply: the lines are not in the file
@@ -82,20 +84,65 @@ fn several_places_are_told_and_a_landed_hunk_says_where() {
     write_hunk(
         &mut out,
         &hunk(agentos_landing::RefusalCode::Ambiguous, &[2, 4], &["x"], &["x"]),
+        100,
     );
     let mut landed = hunk(agentos_landing::RefusalCode::Empty, &[], &[], &[]);
     landed.status = HunkStatus::Landed;
     landed.rung = Some(Rung::ExactMoved);
     landed.found_line = Some(12);
     landed.refusal = None;
-    write_hunk(&mut out, &landed);
+    write_hunk(&mut out, &landed, 100);
     landed.status = HunkStatus::AlreadyThere;
-    write_hunk(&mut out, &landed);
+    write_hunk(&mut out, &landed, 100);
     insta::assert_snapshot!(plain(&out), @r"
     x hunk 1: ambiguous: the lines are not in the file (lines 2, 4)
         the answer expects                           the file has, from line 2
         x                                          | x
     + hunk 1: line 12 (the answer states line 3; exactly one place fits)
     = hunk 1: already in the file
+    ");
+}
+
+#[test]
+fn on_a_narrow_screen_one_text_follows_the_other() {
+    let mut seen = String::new();
+    for width in [40, 60, 80, 120] {
+        let mut out = String::new();
+        let hunk = hunk(
+            agentos_landing::RefusalCode::DoesNotApply,
+            &[7],
+            &["fn one() {", "    work(2);"],
+            &["fn one() {", "    work(1);"],
+        );
+        write_hunk(&mut out, &hunk, width);
+        seen.push_str(&format!("-- {width}\n{}", plain(&out)));
+    }
+    insta::assert_snapshot!(seen, @r"
+    -- 40
+        x hunk 1: does-not-apply: the lines are not in the file (line 7)
+            the answer expects
+            | fn one() {
+            |     work(2);
+            the file has
+            | fn one() {
+            |     work(1);
+    -- 60
+        x hunk 1: does-not-apply: the lines are not in the file (line 7)
+            the answer expects
+            | fn one() {
+            |     work(2);
+            the file has
+            | fn one() {
+            |     work(1);
+    -- 80
+        x hunk 1: does-not-apply: the lines are not in the file (line 7)
+            the answer expects                   the file has, from line 7
+            fn one() {                         | fn one() {
+                work(2);                       !     work(1);
+    -- 120
+        x hunk 1: does-not-apply: the lines are not in the file (line 7)
+            the answer expects                           the file has, from line 7
+            fn one() {                                 | fn one() {
+                work(2);                               !     work(1);
     ");
 }
