@@ -11,6 +11,7 @@ pub mod health;
 pub mod init;
 pub mod layout;
 pub mod log;
+pub mod manual;
 pub mod next_step;
 pub mod outcome;
 pub mod page;

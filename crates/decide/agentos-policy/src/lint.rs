@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::{Action, RuleText};
-use crate::{Effect, Layer, PolicySet, Rule, RuleRef};
+use crate::{Effect, Layer, PolicySet, Preset, Rule, RuleRef, built_in};
 
 /// Topic of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -60,6 +60,7 @@ impl PolicySet {
     pub fn lint(&self) -> Vec<LintAdvice> {
         let mut advice = Vec::new();
         let all: Vec<(&Rule, &RuleText)> = self.rules().iter().zip(&self.texts).collect();
+        let shipped = list_shipped();
         for (index, (rule, text)) in all.iter().enumerate() {
             // Nobody can edit a built-in rule, so advice about one would only be noise.
             if rule.source.starts_with("built-in/") {
@@ -104,6 +105,11 @@ impl PolicySet {
                     "remove one of the two, or narrow the other",
                 );
             }
+            // A rule of a preset as it was shipped is a decision of the preset, which the rules around it balance. Once
+            // somebody edits it, it is a rule of their own.
+            if shipped.contains(&format!("{text:?}")) {
+                continue;
+            }
             if rule.effect == Effect::Allow {
                 check_wide_allow(rule, text, &mut say);
             }
@@ -117,6 +123,15 @@ impl PolicySet {
         }
         advice
     }
+}
+
+/// Returns the rules of all presets, in a form that can be compared.
+fn list_shipped() -> Vec<String> {
+    let rules = Preset::WITH_RULES.into_iter().filter_map(|preset| {
+        let rules = built_in::read(&preset.source_name(), built_in::preset_json(preset)).ok()?;
+        Some(rules.into_iter().map(|shipped| format!("{:?}", shipped.rule)))
+    });
+    rules.flatten().collect()
 }
 
 /// Checks an allow that permits more than its author may expect.

@@ -93,6 +93,20 @@ impl Repository {
         })
     }
 
+    /// Returns the names of the local branches, sorted.
+    ///
+    /// # Errors
+    /// When the branches cannot be read.
+    pub fn branch_names(&self) -> Result<Vec<String>, RepoError> {
+        let failed = RepoError::git("list the branches");
+        let branches = self.git.branches(Some(git2::BranchType::Local)).map_err(failed)?;
+        // A branch whose name is not UTF-8 cannot be typed as an option here, so it is left out.
+        let names = branches.filter_map(|branch| Some(branch.ok()?.0.name().ok()??.to_owned()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        Ok(names)
+    }
+
     /// Sets the place at which a kill test ends the process.
     #[must_use]
     pub fn with_fail_points(self, fail: FailPoints) -> Self {

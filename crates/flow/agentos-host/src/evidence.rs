@@ -91,6 +91,14 @@ impl Host {
         runs.iter().rev().map(|run| log_run(run, &clock::now())).collect()
     }
 
+    /// Lists the local branches. The list is empty if they cannot be read.
+    #[must_use]
+    pub fn branch_names(&self) -> Vec<String> {
+        // Shell completion calls this too.
+        let repo = repository::open(self).ok();
+        repo.and_then(|repo| repo.branch_names().ok()).unwrap_or_default()
+    }
+
     /// Reads the records of the run that a reference names, of the newest if there is none. Returns its id with them.
     ///
     /// # Errors

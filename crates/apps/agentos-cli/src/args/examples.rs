@@ -25,14 +25,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos init --print --json",
         ],
     ),
-    (
-        "use",
-        &[
-            "agentos use lmstudio",
-            "agentos use ollama --model qwen2.5-coder:7b",
-            "agentos use",
-        ],
-    ),
+    ("use", &["agentos use ollama --model qwen3-coder", "agentos use"]),
     (
         "config",
         &["agentos config --origin", "agentos config set attempts 3"],
@@ -379,8 +372,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "man",
         &[
-            "agentos man | man -l -",
-            "agentos man tool auth set | man -l -",
+            "agentos man run",
+            "agentos man tool auth set > agentos-tool-auth-set.1",
             "agentos man --list",
             "agentos man --reference",
         ],

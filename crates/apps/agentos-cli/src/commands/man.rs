@@ -4,7 +4,6 @@
 
 use agentos_host::nearest_word;
 use clap::Command;
-use clap_mangen::Man;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage_error};
@@ -12,6 +11,7 @@ use crate::args::full_command;
 use crate::args::shell::ManArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::terminal::screen;
 
 #[derive(Serialize)]
 struct PageList {
@@ -35,14 +35,37 @@ pub fn print_manual(app: &App, args: &ManArgs) -> Done {
     if args.list || app.printer.json {
         return list_pages(app, &program);
     }
-    let page = render_page(&program, &args.verb).ok_or_else(|| {
+    let found = find_verb(&program, &args.verb).ok_or_else(|| {
         usage_error(format!("there is no verb `{}`", args.verb.join(" ")))
             .hint(suggest_verb(&program, &args.verb.join(" ")))
     })?;
+    let name = format!("agentos {}", args.verb.join(" "));
+    let page = render::manual::render_manual(found, name.trim()).map_err(|error| output_failed(&error))?;
+    if app.streams.stdout_is_terminal {
+        return show_page(app, found, &page);
+    }
     app.printer
         .write_data(&page)
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
+}
+
+/// Shows a page on a terminal: formatted by `man`, or the help text if there is no `man` or no pager is wanted.
+fn show_page(app: &App, verb: &Command, page: &str) -> Done {
+    let is_shown = screen::find_manual_viewer(app)
+        .is_some_and(|viewer| screen::show_in_pager(&app.signals, &viewer, page).is_ok());
+    if !is_shown {
+        let help = verb.clone().render_long_help().to_string();
+        app.print_paged(&help).map_err(|error| output_failed(&error))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Finds a verb by its words. `None` if there is no such verb.
+fn find_verb<'a>(program: &'a Command, words: &[String]) -> Option<&'a Command> {
+    words
+        .iter()
+        .try_fold(program, |command, word| command.find_subcommand(word))
 }
 
 fn suggest_verb(program: &Command, typed: &str) -> String {
@@ -72,14 +95,4 @@ fn collect_verbs(command: &Command, above: &str, verbs: &mut Vec<String>) {
         verbs.push(name.clone());
         collect_verbs(verb, &format!("{name} "), verbs);
     }
-}
-
-/// Returns the manual page of a verb. `None` if there is no such verb.
-fn render_page(program: &Command, words: &[String]) -> Option<String> {
-    let command = words
-        .iter()
-        .try_fold(program, |command, word| command.find_subcommand(word))?;
-    let mut page = Vec::new();
-    Man::new(command.clone()).render(&mut page).ok()?;
-    String::from_utf8(page).ok()
 }

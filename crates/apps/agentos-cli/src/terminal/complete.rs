@@ -1,13 +1,15 @@
 //! Completions for a command line that is being typed.
 //!
-//! Owns: the arguments that complete to providers, runs and policies. Never: reports an error: a shell cannot show it in the
+//! Owns: the arguments that complete to providers, runs, policies, branches, models and names of this program. Never: reports an error: a shell cannot show it in the
 //! middle of a line, so nothing is completed instead.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use agentos_host::{Environment, Host, LoggedRun};
-use clap::Command;
+use agentos_host::{
+    Environment, Host, KnownSetting, LoggedRun, ResultKind, SETTINGS, known_models, schema_names,
+};
+use clap::{Arg, Command};
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -35,14 +37,128 @@ pub fn complete_line(environment: &Environment, args: Vec<OsString>) -> Result<b
 
 /// Adds sources of completions to the arguments.
 fn with_candidates(command: Command) -> Command {
+    add_candidates(command, "")
+}
+
+/// Adds sources of completions to the arguments of a verb, and of the verbs below it.
+fn add_candidates(command: Command, path: &str) -> Command {
+    let verb = path.to_owned();
     command
-        .mut_args(|argument| match argument.get_id().as_str() {
-            "provider" | "providers" => argument.add(ArgValueCandidates::new(list_providers)),
-            "run" => argument.add(ArgValueCompleter::new(list_runs)),
-            "policy" => argument.add(ArgValueCompleter::new(list_policies)),
-            _ => argument,
+        .mut_args(|argument| complete_argument(argument, &verb))
+        .mut_subcommands(|below| {
+            let name = below.get_name().to_owned();
+            let path = if path.is_empty() {
+                name
+            } else {
+                format!("{path} {name}")
+            };
+            add_candidates(below, &path)
         })
-        .mut_subcommands(with_candidates)
+}
+
+/// Adds the source of completions that fits an argument of a verb.
+fn complete_argument(argument: Arg, verb: &str) -> Arg {
+    let name = argument.get_id().as_str().to_owned();
+    match (verb, name.as_str()) {
+        (_, "provider" | "providers") => argument.add(ArgValueCandidates::new(list_providers)),
+        ("approve" | "deny", "run") => argument.add(ArgValueCompleter::new(list_waiting)),
+        ("undo", "run") => argument.add(ArgValueCompleter::new(list_landed)),
+        (_, "run") => argument.add(ArgValueCompleter::new(list_runs)),
+        (_, "policy") => argument.add(ArgValueCompleter::new(list_policies)),
+        (_, "branch" | "base") => argument.add(ArgValueCandidates::new(list_branches)),
+        (_, "commit") => argument.add(ArgValueCompleter::new(list_commits)),
+        ("models show", "model") => argument.add(ArgValueCandidates::new(list_model_ids)),
+        (_, "model") => argument.add(ArgValueCandidates::new(list_models)),
+        ("schema", "name") => argument.add(ArgValueCandidates::new(list_schemas)),
+        ("config get" | "config set" | "config unset", "key") => {
+            argument.add(ArgValueCandidates::new(list_settings))
+        }
+        ("man", "verb") => argument.add(ArgValueCandidates::new(list_verbs)),
+        (_, "files" | "file" | "read" | "readable" | "path" | "keys" | "replay") => {
+            argument.add(ArgValueCompleter::new(list_files))
+        }
+        (_, "repo" | "dir" | "out" | "rules" | "shared") => {
+            argument.add(ArgValueCompleter::new(list_folders))
+        }
+        (_, _) => argument,
+    }
+}
+
+/// Returns the files and folders below the typed folder.
+fn list_files(typed: &OsStr) -> Vec<CompletionCandidate> {
+    without_git_dir(PathCompleter::any().complete(typed))
+}
+
+/// Returns the folders below the typed folder.
+fn list_folders(typed: &OsStr) -> Vec<CompletionCandidate> {
+    without_git_dir(PathCompleter::dir().complete(typed))
+}
+
+/// Leaves out git's own folder, which no option names. A filter of the completer does not see folders.
+fn without_git_dir(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    found.retain(|path| {
+        let name = Path::new(path.get_value()).file_name();
+        name.is_none_or(|name| name != ".git")
+    });
+    found
+}
+
+fn list_branches() -> Vec<CompletionCandidate> {
+    let names = open_host().map(|host| host.branch_names()).unwrap_or_default();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+fn list_model_ids() -> Vec<CompletionCandidate> {
+    known_models()
+        .iter()
+        .map(|model| CompletionCandidate::new(model.id))
+        .collect()
+}
+
+fn list_models() -> Vec<CompletionCandidate> {
+    let mut names: Vec<&str> = known_models().iter().map(|model| model.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+fn list_schemas() -> Vec<CompletionCandidate> {
+    schema_names().into_iter().map(CompletionCandidate::new).collect()
+}
+
+fn list_settings() -> Vec<CompletionCandidate> {
+    let candidate =
+        |known: &KnownSetting| CompletionCandidate::new(known.key).help(Some(known.meaning.into()));
+    SETTINGS.iter().map(candidate).collect()
+}
+
+/// Returns each word of the verbs. A verb of several words is completed word by word.
+fn list_verbs() -> Vec<CompletionCandidate> {
+    fn collect(command: &Command, words: &mut Vec<String>) {
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            words.push(verb.get_name().to_owned());
+            collect(verb, words);
+        }
+    }
+    let mut words = Vec::new();
+    collect(&full_command(), &mut words);
+    words.sort();
+    words.dedup();
+    words.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Returns the commits that the newest runs made.
+fn list_commits(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = typed.to_string_lossy();
+    let candidate = |run: LoggedRun| {
+        let commit = run.result.commit?;
+        let short = commit.get(..10).unwrap_or(&commit).to_owned();
+        let task = run.task.map(|task| escape::line(&task).into());
+        short
+            .starts_with(&*begun)
+            .then(|| CompletionCandidate::new(short).help(task))
+    };
+    newest_runs().into_iter().filter_map(candidate).collect()
 }
 
 fn list_providers() -> Vec<CompletionCandidate> {
@@ -73,10 +189,27 @@ fn list_policies(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Returns the newest runs by their short ids, or by whole ids if one is being typed.
 fn list_runs(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let begun = typed.to_string_lossy();
-    let runs = open_host()
+    offer_runs(typed, |_| true)
+}
+
+/// Returns the runs that wait for a person.
+fn list_waiting(typed: &OsStr) -> Vec<CompletionCandidate> {
+    offer_runs(typed, |run| run.result.kind == ResultKind::Waiting)
+}
+
+/// Returns the runs that landed something.
+fn list_landed(typed: &OsStr) -> Vec<CompletionCandidate> {
+    offer_runs(typed, |run| run.result.kind == ResultKind::Landed)
+}
+
+fn newest_runs() -> Vec<LoggedRun> {
+    open_host()
         .map(|host| host.newest_runs(MOST_RUNS))
-        .unwrap_or_default();
+        .unwrap_or_default()
+}
+
+fn offer_runs(typed: &OsStr, fits: fn(&LoggedRun) -> bool) -> Vec<CompletionCandidate> {
+    let begun = typed.to_string_lossy();
     let candidate = |run: LoggedRun| {
         let id = [run.short, run.run]
             .into_iter()
@@ -85,7 +218,11 @@ fn list_runs(typed: &OsStr) -> Vec<CompletionCandidate> {
         let task = run.task.map(|task| escape::line(&task).into());
         Some(CompletionCandidate::new(id).help(task))
     };
-    runs.into_iter().filter_map(candidate).collect()
+    newest_runs()
+        .into_iter()
+        .filter(fits)
+        .filter_map(candidate)
+        .collect()
 }
 
 /// Creates a host without an observer, so that nothing is printed between the completions.

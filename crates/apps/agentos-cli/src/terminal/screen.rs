@@ -98,6 +98,22 @@ fn count_rows(text: &str, width: usize) -> usize {
 /// # Errors
 /// Fails if the pager that the user named does not exist.
 pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
+    // A mistake in the settings is reported by the verbs that need them, and must not keep a text from being shown.
+    let settings = app.host.read_settings().unwrap_or_default();
+    let vars = app.host.environment().vars();
+    let own = settings
+        .text("pager")
+        .or_else(|| vars.get("AGENTOS_PAGER").map(String::as_str));
+    find_program(app, own)
+}
+
+/// Returns `man`, which formats a page and shows it. `None` if it is not installed or nothing waits for a key.
+pub fn find_manual_viewer(app: &App) -> Option<PagerProgram> {
+    find_program(app, Some("man -l -")).ok().flatten()
+}
+
+/// Returns a program that shows text, the user's usual one if none is named.
+fn find_program(app: &App, named: Option<&str>) -> Result<Option<PagerProgram>, PagerError> {
     // A pager waits for a key. A program, a script or `--quiet` has nobody to press it.
     if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
         return Ok(None);
@@ -105,10 +121,8 @@ pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
     let vars = app.host.environment().vars();
     let (home, here) = (app.host.environment().home_dir(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
-    // A mistake in the settings is reported by the verbs that need them, and must not keep a text from being shown.
-    let settings = app.host.read_settings().unwrap_or_default();
     PagerProgram::find_chosen(&PagerEnvironment {
-        agentos_pager: settings.text("pager").or_else(|| set("AGENTOS_PAGER")),
+        agentos_pager: named,
         pager: set("PAGER"),
         less: set("LESS"),
         path: set("PATH").unwrap_or_default(),

@@ -290,16 +290,23 @@ fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
     insta::assert_snapshot!(seen(&linted, &repo), @r"
     exit: 0
     --- stdout
-    no-limit team.edit (repository .agentos/policy/team.toml:7): it allows a change of any size
-      fix: add `max_lines` or `max_files`, or a rule that asks above such a limit
-    no-limit team.land (repository .agentos/policy/team.toml:16): it allows a change of any size
-      fix: add `max_lines` or `max_files`, or a rule that asks above such a limit
-    no-examples team.land (repository .agentos/policy/team.toml:16): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
-    no-examples team.read (repository .agentos/policy/team.toml:22): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
+    no advice about the rules
     ");
+}
+
+#[test]
+fn a_shipped_preset_needs_no_advice() {
+    for preset in ["default", "solo", "team", "strict"] {
+        let repo = small_repo();
+        assert_eq!(
+            run_in(&repo, &["policy", "init", "--preset", preset]).code,
+            Some(0)
+        );
+        repo.commit_all("the policy");
+        let linted = run_in(&repo, &["policy", "lint", "--json"]).json().unwrap();
+        assert_eq!(linted["advice"], serde_json::json!([]), "{preset}");
+    }
 }
 
 #[test]

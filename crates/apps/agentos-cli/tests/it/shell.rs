@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{SLOPPY_FIX, agentos, pipe_in, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, small_repo};
 
 /// What the program offers for the last word of a line, as bash asks for it.
 fn offered(dir: &std::path::Path, line: &[&str]) -> Vec<String> {
@@ -76,6 +76,121 @@ fn policies_complete_to_rule_files_and_presets() {
         offered(repo.path(), &["agentos", "policy", "init", "--preset", "st"]),
         ["strict"]
     );
+}
+
+#[test]
+fn paths_branches_names_and_answerable_runs_are_offered() {
+    let repo = small_repo();
+    repo.git(&["branch", "feature"]);
+    let landed = pipe_in(&repo, &["apply", "--json"], SLOPPY_FIX).json().unwrap();
+    let waiting = pipe_in(&repo, &["apply", "--json"], WORKFLOW_EDIT)
+        .json()
+        .unwrap();
+    let short = |run: &serde_json::Value| {
+        run["run"]
+            .as_str()
+            .unwrap()
+            .rsplit_once('-')
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    let (landed, waiting) = (short(&landed), short(&waiting));
+    let dir = repo.path();
+    for (line, expected) in [
+        (&["run", "x", "--file", "READ"][..], "README.md"),
+        (&["run", "x", "--file", "src/"], "src/lib.rs"),
+        (&["apply", "--branch", "fea"], "feature"),
+        (&["diff", "normalize", "--base", "ma"], "main"),
+        (&["schema", "run-l"], "run-log"),
+        (&["man", "norm"], "normalize"),
+        (&["config", "get", "att"], "attempts"),
+        (&["use", "lla"], "llamacpp"),
+        (&["models", "show", "openai/gpt-4o-m"], "openai/gpt-4o-mini"),
+        (&["approve", ""], waiting.as_str()),
+        (&["deny", ""], waiting.as_str()),
+        (&["undo", ""], landed.as_str()),
+    ] {
+        let words = [&["agentos"][..], line].concat();
+        let found = offered(dir, &words);
+        assert!(found.iter().any(|word| word == expected), "{line:?}: {found:?}");
+    }
+    // A run that cannot be answered is not offered.
+    let open = offered(dir, &["agentos", "approve", ""]);
+    assert!(!open.contains(&landed), "{open:?}");
+    let files = offered(dir, &["agentos", "run", "x", "--file", ".g"]);
+    assert!(!files.iter().any(|file| file.starts_with(".git/")), "{files:?}");
+}
+
+#[test]
+fn bash_and_fish_themselves_complete_with_the_script() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    // The script starts the program by its name.
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_agentos"))
+        .parent()
+        .unwrap();
+    let script = format!(
+        "PATH={}:$PATH; source <(agentos completions bash); COMP_WORDS=(agentos run x --file src/); COMP_CWORD=4; \
+         COMP_TYPE=9; _clap_complete_agentos agentos src/ --file; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        folder.display()
+    );
+    let ask = |shell: &str, args: &[&str]| {
+        let mut shell = agentos_testkit::cli::program(shell);
+        shell
+            .env_clear()
+            .envs(cli.world())
+            .args(args)
+            .current_dir(repo.path());
+        shell.output()
+    };
+    let fish = format!(
+        "set -x PATH {} $PATH; agentos completions fish | source; complete -C 'agentos run x --file src/'",
+        folder.display()
+    );
+    match ask("fish", &["-c", &fish]) {
+        Ok(output) => {
+            let seen = String::from_utf8_lossy(&output.stdout);
+            assert!(
+                seen.contains("src/lib.rs"),
+                "{seen}{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Err(_) => eprintln!("skipped: there is no fish"),
+    }
+    let Ok(output) = ask("bash", &["-c", &script]) else {
+        eprintln!("skipped: there is no bash");
+        return;
+    };
+    let seen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        seen.contains("src/lib.rs"),
+        "{seen}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_page_has_the_usual_sections_and_man_reads_it() {
+    let page = agentos().run(&["man", "run"]).unwrap().stdout;
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(page.contains(&format!("\"agentos {version}\"")), "{page}");
+    for section in [
+        "SYNOPSIS",
+        "OPTIONS",
+        "\"EXIT STATUS\"",
+        "ENVIRONMENT",
+        "FILES",
+        "EXAMPLES",
+    ] {
+        assert!(
+            page.contains(&format!(".SH {section}")) || page.contains(&format!(".SH \"{section}\"")),
+            "{section}: {page}"
+        );
+    }
+    assert!(page.contains("[\\-\\-base\\-url URL]"), "{page}");
+    assert!(!page.contains("EXTRA"), "{page}");
 }
 
 #[test]
