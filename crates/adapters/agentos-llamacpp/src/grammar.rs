@@ -159,6 +159,7 @@ mod tests {
         ContextFile {
             path: path.to_owned(),
             content: content.to_owned(),
+            part: None,
         }
     }
 

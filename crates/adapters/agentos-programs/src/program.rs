@@ -315,6 +315,7 @@ mod tests {
                 .map(|path| ContextFile {
                     path: path.to_owned(),
                     content: String::new(),
+                    part: None,
                 })
                 .to_vec(),
             edit_format: EditFormat::default(),

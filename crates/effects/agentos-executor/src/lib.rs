@@ -7,6 +7,7 @@
 mod agentos_folder;
 mod base;
 mod blob_id;
+mod changed_paths;
 mod commit_changes;
 mod committed;
 mod config;
@@ -57,6 +58,7 @@ mod worktree;
 
 pub use agentos_durable::SyncFile;
 pub use base::GitBase;
+pub use changed_paths::ChangedPaths;
 pub use commit_changes::{CommitChange, CommitFile};
 pub use config::ConfigEnv;
 pub use copy::{BaseCopy, ContentReader, CopyFolder, ShownFiles};

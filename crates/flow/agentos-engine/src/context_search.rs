@@ -1,41 +1,48 @@
-//! The search for the files that a task is about, for a tool that was given none.
+//! The choice of the files that a model is shown: those that the user named, and those that the task is about.
 //!
-//! Owns: reading the base for the ranking within limits of time and size, and the budget that a model's context window leaves.
-//! Never: reads the working tree, shows a file that policy withholds from the tool, or sends anything.
+//! Owns: reading the base for the ranking, and the report about the choice. Never: reads the working tree, shows a file that
+//! policy withholds from the tool, sends anything, or depends on time: one base and one task give one choice.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use agentos_api::{ContextFileReport, ContextReport};
+use agentos_api::{ContextBudgetReport, ContextFileReport, ContextReport, WindowSource, WithheldFile};
 use agentos_context::{
-    ContextBudget, FileId, FileRanker, IgnorePatterns, PickedFiles, RankReason, TaskQuery, pick_files,
+    CandidateFile, ContextBudget, FileId, FileRanker, FileText, IgnorePatterns, LineRange, PickedFile,
+    PickedFiles, RankReason, RankedFile, TaskQuery, WindowBudget, divide_window, estimate_tokens, pick_parts,
 };
 use agentos_landing::{Base, BaseError, EntryKind};
-use agentos_policy::{Effect, PolicySet, ToolFacts};
-use agentos_tool::Adapter;
+use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
+use agentos_tool::{Adapter, EditFormat, RunId, TaskLimits, ToolTask, prompt};
 
-use crate::context::unreadable_base;
-use crate::ports::{Clock, EffectError, IsOver, Repository};
+use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
+use crate::ports::{Clock, EffectError, Repository};
 use crate::request::tool_facts;
 
 /// File of patterns whose matches are left out of the search.
 const IGNORE_FILE: &str = ".agentosignore";
 /// Folder of the repository's rules and profiles.
 const OWN_FOLDER: &str = ".agentos";
-/// Longest time for reading. A file that was not read by then is ranked by its path alone.
-const LONGEST_SEARCH: Duration = Duration::from_secs(2);
+/// Most bytes of text that are read. Files beyond it are ranked by their paths and their history. A limit of size and not of
+/// time, so that a busy machine chooses the same files.
+const MOST_BYTES: usize = 512 << 20;
 /// Largest file that is ranked by its text. A larger one is data, or too large for a model.
 const LARGEST_FILE: usize = 1 << 20;
-/// Most files that are picked, whatever fits.
-const MOST_FILES: usize = 12;
-/// Context window of a model whose window is unknown: the size with which small local models are loaded.
-const USUAL_WINDOW: u64 = 8192;
-/// Most tokens of files. Even a very large window is not filled: what a task needs is small, and every token costs.
-const MOST_TOKENS: u64 = 40_000;
-/// Tokens for the instructions around the files.
-const INSTRUCTION_TOKENS: u64 = 1024;
-/// Bytes of source text per token, on the safe side: tokenizers need 3 to 4 bytes for one.
+/// Most commits of the history that are read.
+const MOST_COMMITS: usize = 600;
+/// Context window of a model whose window nobody states. Local servers report theirs, and the models of vendors have 32,768 tokens
+/// and more; half of that also suits most older ones.
+pub const ASSUMED_WINDOW: u64 = 16_384;
+/// Bytes of source text per token, for the budget in bytes of the report.
 const BYTES_PER_TOKEN: u64 = 3;
+
+/// Size of a model's context window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelWindow {
+    /// Tokens of prompt and answer together.
+    pub tokens: u64,
+    /// Origin of the number.
+    pub source: WindowSource,
+}
 
 /// A task, and the tool that the found files would be shown to.
 #[derive(Clone, Copy)]
@@ -46,11 +53,28 @@ pub struct ContextQuery<'a> {
     pub model: Option<&'a str>,
     /// The task, in the user's words.
     pub task: &'a str,
+    /// Files that the user named.
+    pub named: &'a [RequestedFile],
+    /// True if more files are searched for the task.
+    pub searches: bool,
+    /// The model's window. `None` if nobody states it.
+    pub window: Option<ModelWindow>,
+    /// The edit format in which the tool is asked to answer.
+    pub edit_format: EditFormat,
     /// Most tokens of the answer. `None` if no limit is set: then the answer gets a quarter of the window.
     pub max_output_tokens: Option<u64>,
 }
 
-/// Finds the files of the target's base that a task is about.
+/// The files to show, and the report about them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextPlan {
+    /// The files, named ones first.
+    pub files: Vec<RequestedFile>,
+    /// The report.
+    pub report: ContextReport,
+}
+
+/// Chooses the files of the target's base that a tool is shown.
 ///
 /// # Errors
 /// If the target, its base or its policy cannot be read.
@@ -58,7 +82,7 @@ pub fn find_context(
     repo: &dyn Repository,
     clock: &dyn Clock,
     query: &ContextQuery<'_>,
-) -> Result<ContextReport, EffectError> {
+) -> Result<ContextPlan, EffectError> {
     let target = repo.target()?;
     let base = repo.base(&target)?;
     let policy = repo.policy(&target)?;
@@ -73,49 +97,98 @@ pub fn find_context(
         facts: &facts,
         ranker: FileRanker::new(&words),
         ids: HashMap::new(),
-        sizes: HashMap::new(),
+        wanted: HashMap::new(),
+        read: 0,
+        withheld: Vec::new(),
     };
-    search.walk_base(&read_ignore(base.as_ref())?)?;
-    search.read_texts(&clock.start_timer(LONGEST_SEARCH))?;
-    let budget = context_budget(query);
-    let (ranked, read) = (search.ids.len(), search.sizes.len());
-    let sizes = search.sizes;
-    let picked = pick_files(search.ranker.rank_files(), budget, |file| {
-        sizes.get(&file.file).copied().flatten()
+    if query.searches {
+        search.walk_base(&read_ignore(base.as_ref())?)?;
+    }
+    let unfit = search.add_named(query.named);
+    if query.searches {
+        search.read_texts()?;
+        let history = repo.list_changed_paths(&target, MOST_COMMITS);
+        search.ranker.add_history(&history);
+    }
+    let candidates = search.rank_candidates()?;
+    let window = query.window.unwrap_or(ModelWindow {
+        tokens: ASSUMED_WINDOW,
+        source: WindowSource::Assumed,
     });
-    Ok(make_report(picked, budget, ranked, read, |file| {
-        sizes.get(&file).copied().flatten().unwrap_or(0)
-    }))
+    let division = divide_window(window.tokens, count_prompt(query), query.max_output_tokens);
+    let picked = pick_parts(
+        &candidates,
+        ContextBudget {
+            tokens: division.context,
+            whole_only: query.edit_format == EditFormat::WholeFile,
+        },
+    );
+    let mut plan = search.make_plan(picked);
+    plan.report.budget = Some(report_budget(
+        &division,
+        window.source,
+        query,
+        plan.report_tokens(),
+    ));
+    plan.report.budget_bytes = division.context * BYTES_PER_TOKEN;
+    plan.add_unfit(unfit, query.named);
+    Ok(plan)
 }
 
-/// Makes the published report.
-fn make_report(
-    picked: PickedFiles,
-    budget: ContextBudget,
-    ranked: usize,
-    read: usize,
-    size: impl Fn(FileId) -> u64,
-) -> ContextReport {
-    let files = picked.files.into_iter().map(|file| {
-        let (named, words) = match file.why {
-            RankReason::Named => (true, Vec::new()),
-            RankReason::Words(words) => (false, words),
-        };
-        ContextFileReport {
-            path: file.path,
-            bytes: size(file.file),
-            named,
-            words,
+/// Estimates the tokens of the prompt without files.
+fn count_prompt(query: &ContextQuery<'_>) -> u64 {
+    /// Tokens of the marks with which a server separates the messages of a chat.
+    const TEMPLATE: u64 = 64;
+    let task = ToolTask {
+        task_id: RunId::new(&agentos_tool::Timestamp::from_unix_seconds(0), 1),
+        instruction: query.task.to_owned(),
+        context: Vec::new(),
+        edit_format: query.edit_format,
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        limits: TaskLimits {
+            timeout_seconds: 0,
+            max_output_tokens: None,
+        },
+        attempt: 1,
+        feedback: None,
+    };
+    estimate_tokens(&prompt::system(&task)) + estimate_tokens(&prompt::user(&task)) + TEMPLATE
+}
+
+fn report_budget(
+    division: &WindowBudget,
+    source: WindowSource,
+    query: &ContextQuery<'_>,
+    used: u64,
+) -> ContextBudgetReport {
+    ContextBudgetReport {
+        window: division.window,
+        source,
+        prompt: division.prompt,
+        context: division.context,
+        used,
+        answer: division.answer,
+        answer_limit: query.max_output_tokens,
+        reserve: division.reserve,
+    }
+}
+
+impl ContextPlan {
+    fn report_tokens(&self) -> u64 {
+        self.report.files.iter().map(|file| file.tokens).sum()
+    }
+
+    /// Adds the named files that were not chosen, so that reading them reports what is wrong, or policy's reason.
+    fn add_unfit(&mut self, unfit: Vec<String>, named: &[RequestedFile]) {
+        for file in named {
+            let is_chosen = self.files.iter().any(|chosen| chosen.path == file.path);
+            // One that does not fit at all is reported, and not sent: the server would refuse the whole prompt.
+            let is_too_large = self.report.too_large.contains(&file.path);
+            if unfit.contains(&file.path) || (!is_chosen && !is_too_large) {
+                self.files.push(file.clone());
+            }
         }
-    });
-    ContextReport {
-        version: 1,
-        files: files.collect(),
-        bytes: picked.bytes,
-        budget_bytes: budget.bytes,
-        too_large: picked.too_large,
-        ranked,
-        read,
     }
 }
 
@@ -127,8 +200,11 @@ struct ContextSearch<'a> {
     ranker: FileRanker<'a>,
     /// Path and object id of each file that is ranked.
     ids: HashMap<FileId, (String, String)>,
-    /// Length of each file that was looked at. `None` if it cannot be sent.
-    sizes: HashMap<FileId, Option<u64>>,
+    /// Lines to which the user limits a file.
+    wanted: HashMap<FileId, Vec<LineRange>>,
+    /// Number of files whose text was considered.
+    read: usize,
+    withheld: Vec<WithheldFile>,
 }
 
 impl ContextSearch<'_> {
@@ -152,8 +228,7 @@ impl ContextSearch<'_> {
                     EntryKind::Directory if path == OWN_FOLDER => {}
                     EntryKind::Directory => folders.push(path),
                     EntryKind::File(_) if !ignore.leaves_out(&path) => {
-                        let id = self.ranker.add_path(&path);
-                        self.ids.insert(id, (path, found.entry.id));
+                        self.add_file(path, found.entry.id);
                     }
                     EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
                 }
@@ -162,36 +237,200 @@ impl ContextSearch<'_> {
         Ok(())
     }
 
-    /// Reads as many texts as the time allows, the best by path first.
-    fn read_texts(&mut self, is_over: &IsOver) -> Result<(), EffectError> {
+    fn add_file(&mut self, path: String, object: String) -> FileId {
+        let id = self.ranker.add_path(&path);
+        self.ids.insert(id, (path, object));
+        id
+    }
+
+    /// Adds the files that the user named, also those that a search leaves out. Returns the paths of those that cannot be
+    /// shown.
+    fn add_named(&mut self, named: &[RequestedFile]) -> Vec<String> {
+        let known = self.ids.iter().map(|(id, (path, _))| (path.clone(), *id));
+        let known: HashMap<String, FileId> = known.collect();
+        let mut unfit = Vec::new();
+        for file in named {
+            let id = match known.get(&file.path) {
+                Some(id) => *id,
+                None => match text_of(&file.path, self.base) {
+                    Ok((object, _)) => self.add_file(file.path.clone(), object),
+                    // Reading it for the task reports the reason.
+                    Err(_) => {
+                        unfit.push(file.path.clone());
+                        continue;
+                    }
+                },
+            };
+            self.ranker.mark_named(id);
+            let lines = file.lines.iter().filter_map(|(first, last)| {
+                Some(LineRange {
+                    first: usize::try_from(*first).ok()?,
+                    last: usize::try_from(*last).ok()?,
+                })
+            });
+            self.wanted.entry(id).or_default().extend(lines);
+        }
+        unfit
+    }
+
+    /// Reads the texts for the ranking, the best by path first.
+    fn read_texts(&mut self) -> Result<(), EffectError> {
+        let mut left = MOST_BYTES;
         for id in self.ranker.reading_order() {
-            if is_over() {
+            if left == 0 {
                 break;
             }
             let Some((path, object)) = self.ids.get(&id) else {
                 continue;
             };
+            self.read += 1;
             // A file that must not be shown is not even opened.
             if self.policy.decide_read(path, b"", self.facts).effect() != Effect::Allow {
-                self.sizes.insert(id, None);
                 continue;
             }
             let bytes = match self.base.read(object) {
                 Ok(bytes) => bytes,
                 // The search reads many files that the task is not about. In a partial clone those are not worth a fetch.
-                Err(BaseError::NotFetched { .. }) => {
-                    self.sizes.insert(id, None);
-                    continue;
-                }
+                Err(BaseError::NotFetched { .. }) => continue,
                 Err(error @ BaseError::Unreadable(_)) => return Err(unreadable_base(&error)),
             };
-            let is_text = bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok();
-            if is_text {
+            left = left.saturating_sub(bytes.len());
+            if bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok() {
                 self.ranker.add_text(id, &bytes);
             }
-            self.sizes.insert(id, is_text.then_some(bytes.len() as u64));
         }
         Ok(())
+    }
+
+    /// Reads the best files again and ranks their parts.
+    fn rank_candidates(&mut self) -> Result<Vec<CandidateFile>, EffectError> {
+        let ranked = self.ranker.rank_files();
+        let mut withheld = Vec::new();
+        let mut failed = None;
+        let candidates = self
+            .ranker
+            .rank_parts(ranked, |file| match self.read_candidate(file) {
+                Ok(CandidateText::Shown(text)) => Some(text),
+                Ok(CandidateText::Withheld(why)) => {
+                    withheld.push(WithheldFile {
+                        path: file.path.clone(),
+                        why,
+                    });
+                    None
+                }
+                Ok(CandidateText::Unfit) => None,
+                Err(error) => {
+                    failed = Some(error);
+                    None
+                }
+            });
+        self.withheld = withheld;
+        failed.map_or(Ok(candidates), Err)
+    }
+
+    /// Reads a file that may be shown, if policy allows it with its text.
+    fn read_candidate(&self, file: &RankedFile) -> Result<CandidateText, EffectError> {
+        let Some((path, object)) = self.ids.get(&file.file) else {
+            return Ok(CandidateText::Unfit);
+        };
+        let by_name = self.policy.decide_read(path, b"", self.facts);
+        if by_name.effect() != Effect::Allow {
+            return Ok(CandidateText::withheld(&by_name));
+        }
+        let bytes = match self.base.read(object) {
+            Ok(bytes) => bytes,
+            Err(BaseError::NotFetched { .. }) => return Ok(CandidateText::Unfit),
+            Err(error @ BaseError::Unreadable(_)) => return Err(unreadable_base(&error)),
+        };
+        let is_named = file.why == RankReason::Named;
+        if bytes.len() > LARGEST_FILE && !is_named {
+            return Ok(CandidateText::Unfit);
+        }
+        let decision = self.policy.decide_read(path, &bytes, self.facts);
+        if decision.effect() != Effect::Allow {
+            return Ok(CandidateText::withheld(&decision));
+        }
+        Ok(match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => CandidateText::Shown(FileText {
+                text,
+                wanted: self.wanted.get(&file.file).cloned().unwrap_or_default(),
+            }),
+            Err(_) => CandidateText::Unfit,
+        })
+    }
+
+    /// Makes the plan and its report.
+    fn make_plan(self, picked: PickedFiles) -> ContextPlan {
+        let mut plan = ContextPlan::default();
+        for file in picked.files {
+            let lines = file
+                .ranges
+                .iter()
+                .map(|range| (range.first as u64, range.last as u64));
+            let lines: Vec<(u64, u64)> = lines.collect();
+            plan.report.files.push(self.report_file(&file, &lines));
+            plan.files.push(RequestedFile {
+                path: file.path,
+                lines,
+            });
+        }
+        plan.report.version = 1;
+        plan.report.bytes = plan.report.files.iter().map(|file| file.bytes).sum();
+        plan.report.too_large = picked.too_large;
+        plan.report.ranked = self.ids.len();
+        plan.report.read = self.read.max(plan.files.len());
+        plan.report.withheld = self.withheld;
+        plan
+    }
+
+    fn report_file(&self, file: &PickedFile, lines: &[(u64, u64)]) -> ContextFileReport {
+        let (named, words) = match &file.why {
+            RankReason::Named => (true, Vec::new()),
+            RankReason::Words(words) => (false, words.clone()),
+            RankReason::History => (false, Vec::new()),
+        };
+        ContextFileReport {
+            path: file.path.clone(),
+            bytes: self.count_bytes(file),
+            named,
+            words,
+            ranges: lines.to_vec(),
+            lines: file.lines as u64,
+            tokens: file.tokens,
+        }
+    }
+
+    /// Counts the bytes of the lines that are shown.
+    fn count_bytes(&self, file: &PickedFile) -> u64 {
+        let object = self.ids.get(&file.file).map(|(_, object)| object);
+        let Some(Ok(bytes)) = object.map(|object| self.base.read(object)) else {
+            return 0;
+        };
+        if file.ranges.is_empty() {
+            return bytes.len() as u64;
+        }
+        let is_shown = |at: usize| {
+            let mut ranges = file.ranges.iter();
+            ranges.any(|range| (range.first..=range.last).contains(&(at + 1)))
+        };
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+        let shown = lines.filter(|(at, _)| is_shown(*at));
+        shown.map(|(_, line)| line.len() as u64).sum()
+    }
+}
+
+/// Text of a file that may be shown.
+enum CandidateText {
+    Shown(FileText),
+    /// Policy withholds the file, with the reason.
+    Withheld(String),
+    /// The file is no text, too large or not there.
+    Unfit,
+}
+
+impl CandidateText {
+    fn withheld(decision: &Decision) -> Self {
+        Self::Withheld(first_reason(decision))
     }
 }
 
@@ -204,18 +443,6 @@ fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     };
     let text = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
     Ok(IgnorePatterns::parse(&String::from_utf8_lossy(&text)))
-}
-
-/// Returns the budget that the context window leaves after the instructions and the answer.
-fn context_budget(query: &ContextQuery<'_>) -> ContextBudget {
-    let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
-    // Prompt and answer share the window.
-    let answer = query.max_output_tokens.unwrap_or(window / 4);
-    let left = window.saturating_sub(answer).saturating_sub(INSTRUCTION_TOKENS);
-    ContextBudget {
-        bytes: left.min(MOST_TOKENS) * BYTES_PER_TOKEN,
-        files: MOST_FILES,
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use agentos_api::{ReplayReport, ReplayStatus, ReplayedRun, normalize_code};
 use agentos_evidence::{Record, RecordKind};
-use agentos_landing::{LandError, LandOptions, LandedChange, SeenFile, land};
+use agentos_landing::{LandError, LandOptions, LandedChange, land};
 use agentos_policy::{Consent, Decision, LandingTarget, Layer, PolicySet, PolicySource, ToolFacts, approve};
-use agentos_tool::{Enforcement, ExecutionMode, Timestamp, ToolTask};
+use agentos_tool::{ContextFile, Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ struct RunReplayer<'a> {
 struct KnownFacts {
     tool: Option<ToolFacts>,
     target: Option<TargetInfo>,
-    seen: Vec<SeenFile>,
+    shown: Vec<ContextFile>,
     answer: Option<Vec<u8>>,
     reported_model: Option<String>,
     base_commit: String,
@@ -85,7 +85,7 @@ struct KnownFacts {
 impl KnownFacts {
     /// Adds what the tool was shown.
     fn add_prompt(&mut self, task: &ToolTask) {
-        self.seen = seen_files(&task.context);
+        self.shown.clone_from(&task.context);
         if let Some(tool) = &mut self.tool {
             tool.attempt = task.attempt;
             // A check belongs to one attempt.
@@ -264,7 +264,10 @@ impl RunReplayer<'_> {
             .map_err(|error| error.message)?;
         let partial = |pointer| body.pointer(pointer).and_then(Value::as_bool) == Some(true);
         let options = LandOptions {
-            seen: known.seen.clone(),
+            seen: seen_files(&known.shown, |blob| {
+                let found = base.blob_by_prefix(blob).ok().flatten();
+                found.map(|(_, content)| content)
+            }),
             // At the top is what the user allowed, in the report what was left out. Each lets edits be left out again.
             partial: partial("/partial") || partial("/report/partial"),
             ..LandOptions::default()

@@ -21,6 +21,7 @@ use crate::{Cause, Tried};
 
 mod recorded;
 
+pub use agentos_context::PastCommit;
 pub use recorded::{
     LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
 };
@@ -326,6 +327,10 @@ pub trait Repository {
     /// Counts the commits by which a branch moved from one commit to another. `None` if the first does not lead to the second,
     /// as after a rebase.
     fn count_commits(&self, old: &str, new: &str) -> Option<u64>;
+
+    /// Lists the commits from which the target's base was made, newest first, with the paths that each changed; at most
+    /// `limit`. The list is empty where the history cannot be read: it only improves a ranking.
+    fn list_changed_paths(&self, target: &TargetInfo, limit: usize) -> Vec<PastCommit>;
 
     /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///

@@ -33,7 +33,8 @@ pub(crate) fn refuse_ahead(
     if request.mock.is_some() {
         return Ok(None);
     }
-    let named: &[String] = if request.changes_named { request.files } else { &[] };
+    let named = if request.changes_named { request.files } else { &[] };
+    let named: Vec<String> = named.iter().map(|file| file.path.clone()).collect();
     let paths: Vec<&str> = named.iter().map(String::as_str).collect();
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
@@ -49,7 +50,7 @@ pub(crate) fn refuse_ahead(
     }
     // Only once: a later attempt is made for the same files, and work that a person begins meanwhile is found at the landing.
     if tool.attempt == 1 && !named.is_empty() {
-        effects.repo.check_named(target, named)?;
+        effects.repo.check_named(target, &named)?;
     }
     Ok(None)
 }

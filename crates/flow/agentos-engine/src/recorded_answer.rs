@@ -20,7 +20,7 @@ use agentos_api::NextStep;
 use agentos_evidence::{Record, RecordKind};
 use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
-use agentos_tool::{Enforcement, ExecutionMode, FinishReason, RunId, ToolTask};
+use agentos_tool::{ContextFile, Enforcement, ExecutionMode, FinishReason, RunId, ToolTask};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,7 +67,7 @@ pub struct RecordedAnswer {
     provider: String,
     model: Option<String>,
     execution_mode: ExecutionMode,
-    seen: Vec<SeenFile>,
+    context: Vec<ContextFile>,
     context_bytes: u64,
 }
 
@@ -144,7 +144,7 @@ pub fn read_answer(tape: &dyn RecordReader, run: &str) -> Result<RecordedAnswer,
         model: begun.model,
         execution_mode: begun.execution_mode,
         context_bytes,
-        seen: seen_files(&context),
+        context,
     })
 }
 
@@ -165,7 +165,7 @@ pub async fn land_recorded(
     let proposal = Proposal {
         run: order.run,
         answer: &found.answer,
-        seen: found.seen.clone(),
+        seen: read_seen(effects, &found.context),
         tool: ToolFacts {
             provider: found.provider.clone(),
             model: found.model.clone(),
@@ -190,6 +190,17 @@ pub async fn land_recorded(
         proved: None,
     };
     settle::apply_answer(effects, "land", &found.instruction, &proposal, cancel).await
+}
+
+/// Reads the files that the tool was shown in the form that landing needs. A file that was shown in parts is read by the id of its
+/// blob; without that blob, the answer is placed as if nobody knew what was shown of the file.
+fn read_seen(effects: &RunEffects<'_>, context: &[ContextFile]) -> Vec<SeenFile> {
+    let target = effects.repo.target();
+    let base = target.and_then(|target| effects.repo.base(&target)).ok();
+    seen_files(context, |blob| {
+        let found = base.as_ref()?.blob_by_prefix(blob).ok()?;
+        found.map(|(_, content)| content)
+    })
 }
 
 /// Refuses the runs whose answer belongs to another run.

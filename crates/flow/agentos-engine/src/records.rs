@@ -7,7 +7,7 @@ use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
-use agentos_tool::{ExecutionMode, FinishReason, Timestamp, ToolResult};
+use agentos_tool::{ContextFile, ExecutionMode, FinishReason, Timestamp, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,7 +91,32 @@ pub struct Prompted<'a> {
     pub attempt: u32,
     pub prompt_sha256: &'a str,
     pub context: Vec<&'a str>,
+    /// The parts of files of which the tool was not shown the whole text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ShownPart<'a>>,
     pub withheld: &'a [Withheld],
+}
+
+/// Lines of a file that a tool was shown.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownPart<'a> {
+    pub path: &'a str,
+    pub first_line: u64,
+    pub last_line: u64,
+    pub total_lines: u64,
+}
+
+impl<'a> ShownPart<'a> {
+    /// Returns the lines of a part. `None` if the file was shown whole.
+    pub fn from_file(file: &'a ContextFile) -> Option<Self> {
+        let part = file.part.as_ref()?;
+        Some(Self {
+            path: &file.path,
+            first_line: part.first_line,
+            last_line: part.last_line,
+            total_lines: part.total_lines,
+        })
+    }
 }
 
 /// A tool's answer, byte for byte.

@@ -12,6 +12,7 @@ use agentos_tool::{
     ToolFailure,
 };
 
+use crate::context::RequestedFile;
 use crate::ports::{CancelSignal, Check};
 use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
@@ -25,8 +26,8 @@ pub struct TaskRequest<'a> {
     pub model: Option<String>,
     /// The task in the user's words.
     pub instruction: &'a str,
-    /// Files to show, paths inside the repository.
-    pub files: &'a [String],
+    /// Files to show.
+    pub files: &'a [RequestedFile],
     /// Earlier tasks and answers to show, as far as policy lets the tool see them.
     pub history: &'a [PastTurn],
     /// Remark of the user on the last of these answers. `None` if there is none.

@@ -25,16 +25,16 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
+    Boundary, ContextFile, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::checking;
-use crate::context::{Context, gather_files, seen_files, unreadable_base};
+use crate::context::{Context, gather_files, unreadable_base};
 use crate::history::gather_history;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
-use crate::records::{self, Called, Prompted};
+use crate::records::{self, Called, Prompted, ShownPart};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{
     CHECK_STALE, Proposal, RunBegin, RunEffects, assisted_by, begin_run, close, record_answer, settle,
@@ -108,7 +108,7 @@ async fn propose_change(
         mock: request.mock.clone(),
     };
     let options = LandOptions {
-        seen: seen_files(&context.files),
+        seen: context.seen.clone(),
         partial: request.partial,
         ..LandOptions::default()
     };
@@ -403,6 +403,14 @@ fn make_task(
     }
 }
 
+/// Lists the paths of the files, each once.
+fn list_paths(files: &[ContextFile]) -> Vec<&str> {
+    let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    // The parts of a file follow each other.
+    paths.dedup();
+    paths
+}
+
 /// Records the task as the tool is given it, with the files and without secrets.
 fn record_prompt(
     effects: &mut RunEffects<'_>,
@@ -415,7 +423,8 @@ fn record_prompt(
     let record = Prompted {
         attempt: task.attempt,
         prompt_sha256: &prompt_sha256,
-        context: task.context.iter().map(|file| file.path.as_str()).collect(),
+        context: list_paths(&task.context),
+        parts: task.context.iter().filter_map(ShownPart::from_file).collect(),
         withheld: &context.withheld,
     };
     records::record_now(effects.evidence, RecordKind::Attempt, &record).map(drop)
@@ -466,7 +475,7 @@ fn make_proposal<'a>(
             .answer
             .as_ref()
             .map_or(b"", |answer| answer.text.as_bytes()),
-        seen: seen_files(&proposed.context.files),
+        seen: proposed.context.seen.clone(),
         attempt: tool.attempt,
         tool,
         reported_model: proposed.result.model_id.clone(),

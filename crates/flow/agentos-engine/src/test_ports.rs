@@ -22,8 +22,8 @@ use crate::Cause;
 use crate::ports::{
     AccountedRuns, ActivePolicy, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
     EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
-    LandingRecords, Measured, RecordReader, RecordStream, RecordedLanding, ReplayObjects, Repository,
-    RunPhase, TargetInfo, Writes,
+    LandingRecords, Measured, PastCommit, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
+    Repository, RunPhase, TargetInfo, Writes,
 };
 
 /// Everything that the effects were asked to do, in order.
@@ -142,6 +142,10 @@ impl Repository for TestRepository {
     fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
         self.aims.borrow_mut().push(place.clone());
         Ok(())
+    }
+
+    fn list_changed_paths(&self, _target: &TargetInfo, _limit: usize) -> Vec<PastCommit> {
+        Vec::new()
     }
 
     fn target(&self) -> Result<TargetInfo, EffectError> {

@@ -43,6 +43,7 @@ fn make_tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
     let file = |path: &str, content: &str| ContextFile {
         path: path.to_owned(),
         content: content.to_owned(),
+        part: None,
     };
     let task = |context: Vec<ContextFile>| ToolTask {
         task_id: clock::new_run(),

@@ -14,6 +14,7 @@ mod clock;
 mod commit_signing;
 mod conform;
 mod consent;
+mod context_choice;
 mod control;
 mod doctor;
 mod environment;
@@ -80,11 +81,11 @@ mod words;
 // crates that appear in its functions.
 pub use agentos_api::{
     Activity, AuthStatus, CheckStatus, ConformCheck, ConsentBinding, ConsentPrompt, ConsentReason,
-    ConsentReply, ContextFileReport, ContextReport, Difference, DoctorCheck, DoctorReport, EventBody,
-    EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport, KeyStatus, KnownKey, Notice,
-    Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile, ProposedStep,
-    ProviderStatus, PublishReport, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus, ShownValue,
-    TestedFile, ToolConform,
+    ConsentReply, ContextBudgetReport, ContextFileReport, ContextReport, Difference, DoctorCheck,
+    DoctorReport, EventBody, EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport,
+    KeyStatus, KnownKey, Notice, Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile,
+    ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus,
+    ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
 };
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};

@@ -129,6 +129,7 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
         context: vec![ContextFile {
             path: PATH.to_owned(),
             content: BEFORE.to_owned(),
+            part: None,
         }],
         edit_format,
         allowed_paths: vec![PATH.to_owned()],

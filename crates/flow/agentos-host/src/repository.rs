@@ -12,7 +12,7 @@ use std::rc::Rc;
 use agentos_engine::Cause;
 use agentos_engine::ports::{
     self, AccountedRuns, ActivePolicy, CommitAuthor, EffectError, LandOrder, Landed, LandingPlace,
-    LandingRecords, Measured, TargetInfo, Writes,
+    LandingRecords, Measured, PastCommit, TargetInfo, Writes,
 };
 use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
@@ -168,6 +168,15 @@ impl ports::Repository for RepositoryPort {
             commit_signing::read_signing(&self.repo, &by.committer, &self.surroundings)?;
         }
         Ok(info)
+    }
+
+    fn list_changed_paths(&self, target: &TargetInfo, limit: usize) -> Vec<PastCommit> {
+        let commits = self.repo.list_changed_paths(&target.base_commit, limit);
+        let commits = commits.into_iter().map(|commit| PastCommit {
+            subject: commit.subject,
+            paths: commit.paths,
+        });
+        commits.collect()
     }
 
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {

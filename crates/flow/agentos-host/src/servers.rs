@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_anthropic::AnthropicService;
+use agentos_api::WindowSource;
 use agentos_engine::Cause;
+use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_gemini::GeminiService;
 use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire, ToolCaller};
@@ -137,10 +139,7 @@ fn server_settings(
         seed: profile.params.seed,
         stop: profile.params.stop.clone(),
         constrain: profile.constrain,
-        context_window: profile
-            .capabilities
-            .context_window
-            .or_else(|| known_window(profile)),
+        context_window: stated_window(profile).map(|window| window.tokens),
         // A health check must end soon, however long an answer may take.
         // A health check generates nothing, so a server that needs longer hangs, whatever a task may take.
         probe_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds.min(5)),
@@ -148,6 +147,15 @@ fn server_settings(
         idle_timeout: Duration::from_secs(profile.timeouts.idle_seconds),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
     }
+}
+
+/// Returns the window that the profile or the catalogue states. `None` if neither does.
+pub fn stated_window(profile: &Profile) -> Option<ModelWindow> {
+    let stated = |tokens, source| ModelWindow { tokens, source };
+    let of_profile = profile.capabilities.context_window;
+    of_profile
+        .map(|tokens| stated(tokens, WindowSource::Profile))
+        .or_else(|| known_window(profile).map(|tokens| stated(tokens, WindowSource::Catalogue)))
 }
 
 /// Returns the context window of a vendor's own model. `None` for other servers: a local server decides by itself how much of a

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use agentos_api::{Activity, ContextReport, NextStep, RunOption};
 use agentos_engine::Outcome;
-use agentos_engine::context_search::{self, ContextQuery};
+use agentos_engine::context::RequestedFile;
 use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
@@ -18,6 +18,7 @@ use agentos_tool::{EditFormat, RunId, TaskLimits};
 use crate::approver::Approver;
 use crate::check::Checker;
 use crate::clock::{self, SystemClock};
+use crate::context_choice::{ChosenFiles, choose_files, has_window, read_named, refuse_program};
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
@@ -29,7 +30,7 @@ use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
-use crate::{hosted, keys, paths, programs};
+use crate::{hosted, keys, programs, runtime};
 
 /// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
@@ -122,27 +123,26 @@ pub(crate) async fn run_task(
     if let (Some(checker), Ok(target)) = (&checker, session.port().target()) {
         checker.announce_red_base(&target.base_commit);
     }
-    let mut files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     let followed = follow_run(session, run, spec)?;
     let history = followed
         .as_ref()
         .map(|(_, history)| history.as_slice())
         .unwrap_or_default();
-    if spec.files.is_empty() && !tool.in_copy {
-        files = earlier_files(session, spec, history)?;
-    }
     // The files of the earlier run are those that the next task is about, unless the caller wants others.
-    if wants_context(spec, &tool)? && (files.is_empty() || spec.context.is_some()) {
+    let earlier = match spec.files.is_empty() && !tool.in_copy {
+        true => earlier_files(session, spec, history)?,
+        false => Vec::new(),
+    };
+    if has_window(spec, &tool) {
         events.send_event(RunEvent::Began(Activity::SearchingContext));
-        let found = find_context(session, spec, &tool, &task)?;
-        let others: Vec<String> = found
-            .list_paths()
-            // A named file may be found as well, and is shown once.
-            .filter(|path| !files.contains(path))
-            .cloned()
-            .collect();
-        files.extend(others);
-        events.send_event(RunEvent::ContextFound(found.into()));
+    }
+    let ChosenFiles {
+        files,
+        report,
+        differs,
+    } = choose_files(host, session, spec, &tool, &task, &earlier).await?;
+    if let Some(report) = report.filter(|_| differs) {
+        events.send_event(RunEvent::ContextFound(report.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
     let options = record_options(host, session, spec);
@@ -178,7 +178,7 @@ pub(crate) async fn ask_tool(
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
-    let files = paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
+    let files = read_named(host, session, spec)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
     events.send_event(RunEvent::Began(tool.activity()));
     Ok(
@@ -231,7 +231,7 @@ pub(crate) async fn land_answer(
 }
 
 impl Host {
-    /// Finds the files that a task's tool would be shown besides the named ones. Sends nothing.
+    /// Chooses the files that a task's tool would be shown. Sends no task; a local server may be queried for its context window.
     ///
     /// # Errors
     /// If the provider or the repository cannot be used, or the provider is a program, which sees a copy of all files.
@@ -241,8 +241,8 @@ impl Host {
         let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
         let (tool, task) = prepare_tool(self, &session, spec)?;
         refuse_program(&tool)?;
-        paths::paths_inside(&self.repository_dir(), session.work_dir(), &spec.files)?;
-        find_context(&session, spec, &tool, &task)
+        let chosen = runtime::block_on(choose_files(self, &session, spec, &tool, &task, &[]))??;
+        Ok(chosen.report.unwrap_or_default())
     }
 }
 
@@ -308,7 +308,7 @@ fn make_request<'a>(
     spec: &'a TaskSpec,
     tool: &'a Tool,
     task: &'a str,
-    files: &'a [String],
+    files: &'a [RequestedFile],
 ) -> Result<TaskRequest<'a>, EffectError> {
     Ok(TaskRequest {
         run,
@@ -336,48 +336,6 @@ fn make_request<'a>(
     })
 }
 
-/// Returns true if files are searched for the task: by default, for a model that was given none. A program has a copy of all
-/// files, and a recording exists already.
-fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
-    match spec.context {
-        Some(ContextMode::Auto) => refuse_program(tool).map(|()| true),
-        Some(ContextMode::Named) => Ok(false),
-        // A program needs no context, so a setting about it is no fault, other than a word of this call.
-        None if tool.in_copy || spec.provider.provider == ProviderKind::Replay => Ok(false),
-        None => Ok(match spec.usual_context {
-            Some(ContextMode::Auto) => true,
-            Some(ContextMode::Named) => false,
-            None => spec.files.is_empty(),
-        }),
-    }
-}
-
-/// Searches the files for a task.
-fn find_context(
-    session: &Session,
-    spec: &TaskSpec,
-    tool: &Tool,
-    task: &str,
-) -> Result<ContextReport, EffectError> {
-    let query = ContextQuery {
-        adapter: tool.adapter.as_ref(),
-        model: tool.model.as_deref(),
-        task,
-        max_output_tokens: spec.provider.max_output_tokens,
-    };
-    context_search::find_context(session.port(), &SystemClock, &query)
-}
-
-/// Refuses a search for a tool that has a copy of all files.
-fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
-    if tool.in_copy {
-        let message = "a program sees a copy of all files, so none are searched for it";
-        let option = RunOption::Context;
-        return Err(usage_error(message).suggest_steps([NextStep::LeaveOut { option }]));
-    }
-    Ok(())
-}
-
 /// Returns true if another call would give the same answer: for a recording, and for a program without a task, which has no
 /// text to which feedback could be added.
 fn answers_once(spec: &TaskSpec) -> bool {
@@ -402,7 +360,7 @@ fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
 ///
 /// # Errors
 /// If the profile constrains answers to another format.
-fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, EffectError> {
+pub(crate) fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, EffectError> {
     let Some(format) = asked else {
         return Ok(tool.edit_format);
     };

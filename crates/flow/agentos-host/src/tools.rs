@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentos_api::{Activity, NextStep, Notice};
+use agentos_api::{Activity, NextStep, Notice, WindowSource};
 use agentos_durable::LinkRule;
+use agentos_engine::context_search::{ASSUMED_WINDOW, ModelWindow};
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, ReplayAdapter};
 use agentos_net::Names;
 use agentos_profile::{
-    ProfileError, ProfileFile, ProfileFlags, ProfileLayers, ResolvedProfile, builtin_profiles, nearest_word,
-    parse_profile, resolve_profile,
+    AdapterKind, ProfileError, ProfileFile, ProfileFlags, ProfileLayers, ResolvedProfile, builtin_profiles,
+    nearest_word, parse_profile, resolve_profile,
 };
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
@@ -25,7 +26,7 @@ use crate::keys;
 use crate::options::{ProviderOverrides, Recording};
 use crate::programs;
 use crate::provider_kind::ProviderKind;
-use crate::servers::Hosting;
+use crate::servers::{Hosting, stated_window};
 use crate::tool_notices;
 
 /// Largest profile file that is read, in bytes.
@@ -39,6 +40,12 @@ pub struct Tool {
     pub model: Option<String>,
     /// Price of tokens.
     pub price: TokenPrices,
+    /// Most tokens of an answer. `None` if the profile sets no limit.
+    pub max_tokens: Option<u64>,
+    /// The model's window as the profile or the catalogue states it. `None` if neither does.
+    pub window: Option<ModelWindow>,
+    /// True if the server reports how much of a model's window it has loaded.
+    pub reports_window: bool,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
     /// The edit format in which the tool is asked to answer.
@@ -265,6 +272,9 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
             cached: profile.price.cached,
             output: profile.price.output,
         },
+        max_tokens: profile.params.max_tokens,
+        reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
+        window: stated_window(profile).or_else(|| adapter_window(profile.adapter)),
         timeout_seconds: profile.timeouts.total_seconds,
         edit_format: profile.edit_format,
         constrain: profile.constrain,
@@ -272,6 +282,15 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         key,
         in_copy: false,
         hosting: Some(hosting),
+    })
+}
+
+/// Returns the window for an adapter that decides itself how much of a window is loaded. `None` for all others.
+fn adapter_window(adapter: AdapterKind) -> Option<ModelWindow> {
+    // Ollama reserves memory for the length that a request states, so the length that a model could have is no size to fill.
+    (adapter == AdapterKind::Ollama).then_some(ModelWindow {
+        tokens: ASSUMED_WINDOW,
+        source: WindowSource::Assumed,
     })
 }
 
@@ -293,6 +312,9 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         adapter: Box::new(ReplayAdapter::new(recording)),
         model: Some("recorded".to_owned()),
         price: TokenPrices::default(),
+        max_tokens: None,
+        window: None,
+        reports_window: false,
         timeout_seconds: 60,
         edit_format: EditFormat::default(),
         constrain: Constrain::Off,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Report of `agentos run --context show --json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextReport {
     /// Version of this shape: 1.
     pub version: u32,
@@ -20,8 +20,60 @@ pub struct ContextReport {
     pub too_large: Vec<String>,
     /// Number of files of the base commit that were ranked.
     pub ranked: usize,
-    /// Number of ranked files whose content was read. The others were ranked by path only, because the time limit was reached.
+    /// Number of ranked files whose content was considered. The others were ranked by path only, because the repository has more
+    /// text than is searched.
     pub read: usize,
+    /// Division of the model's context window. `None` in records of versions that did not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<ContextBudgetReport>,
+    /// Files that would have been shown, but that policy withholds from this tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<WithheldFile>,
+}
+
+/// File that policy withholds from a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WithheldFile {
+    /// Path in the repository.
+    pub path: String,
+    /// Rule and its reason.
+    pub why: String,
+}
+
+/// Origin of the size of a context window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowSource {
+    /// The server reported the context that it has loaded.
+    Server,
+    /// The vendor states it for the model.
+    Catalogue,
+    /// The profile states it.
+    Profile,
+    /// Nobody states it: a cautious size is assumed.
+    Assumed,
+}
+
+/// Division of a context window, in estimated tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextBudgetReport {
+    /// Tokens of prompt and answer together.
+    pub window: u64,
+    /// Origin of that number.
+    pub source: WindowSource,
+    /// Tokens of the instructions and the task.
+    pub prompt: u64,
+    /// Tokens that the files may have.
+    pub context: u64,
+    /// Tokens that the shown files have.
+    pub used: u64,
+    /// Tokens kept for the answer.
+    pub answer: u64,
+    /// Maximum tokens of the answer that the user or the profile set. `None` if there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_limit: Option<u64>,
+    /// Tokens kept for what the estimate misses.
+    pub reserve: u64,
 }
 
 /// File that would be sent.
@@ -29,12 +81,21 @@ pub struct ContextReport {
 pub struct ContextFileReport {
     /// Path in the repository.
     pub path: String,
-    /// Size in bytes.
+    /// Size of what would be sent in bytes.
     pub bytes: u64,
-    /// True if the task names the file.
+    /// True if the user or the task names the file.
     pub named: bool,
     /// Words of the task that matched the file, highest weight first.
     pub words: Vec<String>,
+    /// First and last line of each part that would be sent. Empty if the whole file would be sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<(u64, u64)>,
+    /// Number of lines of the whole file.
+    #[serde(default)]
+    pub lines: u64,
+    /// Estimated tokens of what would be sent.
+    #[serde(default)]
+    pub tokens: u64,
 }
 
 impl ContextReport {

@@ -1,16 +1,26 @@
-//! Finds the files of a repository that a task is about, from the words of the task alone.
+//! Finds the parts of a repository that a task is about, from the words of the task and the history alone.
 //!
-//! Owns: reading a task's words, ranking files by their paths and texts, fitting the best into a budget, and the
-//! files that `.agentosignore` excludes. Never: reads a file, asks a clock or a model, or decides what a tool may
-//! see: it gets paths and bytes, and policy is asked about the files that it picks. Start at [`FileRanker`].
+//! Owns: reading a task's words, ranking files by their paths, texts and history, cutting texts into parts, fitting the best
+//! parts into a context window, and the files that `.agentosignore` excludes. Never: reads a file, asks a clock or a model,
+//! or decides what a tool may see: it gets paths and bytes, and policy is asked about the files that it picks. Start at
+//! [`FileRanker`].
 
+mod budget;
+mod cut;
 mod ignore;
+mod kind;
+mod parts;
 mod pick;
 mod query;
 mod rank;
+mod tokens;
 mod words;
 
+pub use budget::{WindowBudget, divide_window};
+pub use cut::{TextPart, cut_text};
 pub use ignore::IgnorePatterns;
-pub use pick::{ContextBudget, PickedFiles, pick_files};
+pub use parts::{CandidateFile, FileText, RankedPart};
+pub use pick::{ContextBudget, LineRange, PickedFile, PickedFiles, pick_parts};
 pub use query::TaskQuery;
-pub use rank::{FileId, FileRanker, RankReason, RankedFile};
+pub use rank::{FileId, FileRanker, PastCommit, RankReason, RankedFile};
+pub use tokens::estimate_tokens;

@@ -1,16 +1,18 @@
 //! Ranking of files for a task.
 //!
-//! Owns: the score: BM25 over the words of a text, plus the words of its path, less for generated files. Never: sees
-//! more of a file than it is given. The cost grows with the bytes given and the words of the task.
+//! Owns: the score: BM25 over the words of a text, the words of its path, and the history of the file, less for generated
+//! files, tests and prose. Never: sees more of a file than it is given. The cost grows with the bytes given and the words of
+//! the task.
 
 use std::collections::HashMap;
 
+use crate::kind::{PROSE_WORDS, is_generated, is_prose, is_test};
 use crate::query::TaskQuery;
 use crate::words::{for_each_identifier, for_each_part, stem_word};
 
 /// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
 /// counts (Robertson and Zaragoza, 2009).
-const K1: f64 = 1.2;
+pub(crate) const K1: f64 = 1.2;
 const B: f64 = 0.5;
 /// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
 const FOLDER_WEIGHT: f64 = 0.8;
@@ -18,7 +20,21 @@ const NAME_WEIGHT: f64 = 2.0;
 /// Factor for generated files and for data.
 const GENERATED_FACTOR: f64 = 0.15;
 /// Factor for tests: a task is usually about the code they test.
-const TEST_FACTOR: f64 = 0.7;
+const TEST_FACTOR: f64 = 0.3;
+/// Factor for prose and settings: they have the words of a task, but most tasks change code.
+const PROSE_FACTOR: f64 = 0.4;
+/// Weight of the commits whose subjects resemble the task, relative to the best text.
+const RESEMBLANCE_WEIGHT: f64 = 0.6;
+/// Score at which a resemblance counts half: one common word is no resemblance.
+const HALF_RESEMBLANCE: f64 = 5.0;
+/// Weight of having been changed often and lately.
+const RECENCY_WEIGHT: f64 = 0.25;
+/// Number of commits after which a change counts half.
+const HALF_LIFE: f64 = 100.0;
+/// Number of commits from which recency counts half.
+const HALF_HISTORY: f64 = 20.0;
+/// Maximum number of files of a commit that counts. One of more files renames or formats, and says nothing about each.
+const MOST_CHANGED: usize = 30;
 /// Maximum number of words in the reason of a file.
 const MAX_REASON_WORDS: usize = 3;
 
@@ -33,6 +49,17 @@ pub enum RankReason {
     Named,
     /// Words of the task that are in its path or text, the one with the highest score first.
     Words(Vec<String>),
+    /// No word, but earlier commits changed it: often, lately, or for a similar task.
+    History,
+}
+
+/// Commit of the history, as far as the ranking needs it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastCommit {
+    /// First line of the message.
+    pub subject: String,
+    /// Paths of the changed files.
+    pub paths: Vec<String>,
 }
 
 /// File with its rank.
@@ -56,6 +83,23 @@ pub struct FileRanker<'q> {
     /// First letters of the words of the task, so that other words are passed over quickly.
     starts: [bool; 256],
     files: Vec<CollectedFile>,
+    /// Changes of the ranked files, newest first.
+    history: Vec<PastChange>,
+}
+
+/// Commit of the history, with the numbers of its files and of the words that it shares with the task.
+#[derive(Debug)]
+struct PastChange {
+    age: f64,
+    words: Vec<usize>,
+    files: Vec<usize>,
+}
+
+/// Score of a file by its history: by commits that resemble the task, and by its recent changes.
+#[derive(Debug, Clone, Copy, Default)]
+struct PastScore {
+    resemblance: f64,
+    recency: f64,
 }
 
 #[derive(Debug)]
@@ -93,7 +137,35 @@ impl<'q> FileRanker<'q> {
             known,
             starts,
             files: Vec::new(),
+            history: Vec::new(),
         }
+    }
+
+    /// Adds the history, newest commit first, after all paths were added.
+    pub fn add_history(&mut self, commits: &[PastCommit]) {
+        let paths = self.files.iter().enumerate();
+        let known: HashMap<&str, usize> = paths.map(|(at, file)| (file.path.as_str(), at)).collect();
+        let mut history = Vec::new();
+        for (age, commit) in commits.iter().enumerate() {
+            let files: Vec<usize> = commit
+                .paths
+                .iter()
+                .filter_map(|path| known.get(path.as_str()).copied())
+                .collect();
+            if files.is_empty() || files.len() > MOST_CHANGED {
+                continue;
+            }
+            let mut words = Vec::new();
+            self.count_words(commit.subject.as_bytes(), |at| words.push(at));
+            words.sort_unstable();
+            words.dedup();
+            history.push(PastChange {
+                age: age as f64,
+                words,
+                files,
+            });
+        }
+        self.history = history;
     }
 
     /// Adds a file by its path, with `/` between parts.
@@ -123,6 +195,13 @@ impl<'q> FileRanker<'q> {
             length: None,
         });
         id
+    }
+
+    /// Marks a file as named, as if the task contained its path.
+    pub fn mark_named(&mut self, file: FileId) {
+        if let Some(file) = self.files.get_mut(file.0) {
+            file.named = true;
+        }
     }
 
     /// Returns the files in the order in which their texts should be read: if not all can be read, the best by path
@@ -157,41 +236,34 @@ impl<'q> FileRanker<'q> {
         }
     }
 
-    /// Returns the files that have a word of the task, best first; those with equal scores are sorted by path.
+    /// Returns the files that have a word of the task or a history, best first; those with equal scores are sorted by path.
     #[must_use]
-    pub fn rank_files(self) -> Vec<RankedFile> {
+    pub fn rank_files(&self) -> Vec<RankedFile> {
         let rarity = self.word_rarity();
-        let read = self.files.iter().filter_map(|file| file.length);
-        let (count, words) = read.fold((0_u32, 0_u64), |(count, words), length| {
-            (count + 1, words + u64::from(length))
-        });
-        let usual = if count == 0 {
-            1.0
-        } else {
-            (words as f64 / f64::from(count)).max(1.0)
-        };
+        let usual = self.usual_length();
+        let past = self.score_history(&rarity);
+        let matched: Vec<Vec<(&str, f64)>> = self
+            .files
+            .iter()
+            .map(|file| self.matched_words(file, &rarity, usual))
+            .collect();
+        let sums: Vec<f64> = matched.iter().map(|words| sum_scores(words)).collect();
+        let best = largest(sums.iter().copied());
         let mut ranked = Vec::new();
-        for (at, file) in self.files.iter().enumerate() {
-            let told = self.matched_words(file, &rarity, usual);
-            let mut score: f64 = told.iter().map(|(_, score)| score).sum();
-            if is_generated(&file.path) {
-                score *= GENERATED_FACTOR;
-            // A task that mentions tests is about them.
-            } else if is_test(&file.path) && !self.asks_for_tests() {
-                score *= TEST_FACTOR;
-            }
+        for (at, ((file, words), sum)) in self.files.iter().zip(&matched).zip(&sums).enumerate() {
+            let past = past.get(at).copied().unwrap_or_default();
+            let by_history = RESEMBLANCE_WEIGHT * past.resemblance + RECENCY_WEIGHT * past.recency;
+            let score = (sum / best + by_history) * self.kind_factor(&file.path);
             if score <= 0.0 && !file.named {
                 continue;
             }
             let why = if file.named {
                 RankReason::Named
+            } else if words.is_empty() {
+                RankReason::History
             } else {
-                RankReason::Words(
-                    told.iter()
-                        .take(MAX_REASON_WORDS)
-                        .map(|(word, _)| (*word).to_owned())
-                        .collect(),
-                )
+                let first = words.iter().take(MAX_REASON_WORDS);
+                RankReason::Words(first.map(|(word, _)| (*word).to_owned()).collect())
             };
             ranked.push(RankedFile {
                 file: FileId(at),
@@ -210,32 +282,97 @@ impl<'q> FileRanker<'q> {
         ranked
     }
 
+    /// Returns the average number of words of the texts.
+    fn usual_length(&self) -> f64 {
+        let read = self.files.iter().filter_map(|file| file.length);
+        let (count, words) = read.fold((0_u32, 0_u64), |(count, words), length| {
+            (count + 1, words + u64::from(length))
+        });
+        // No text at all still needs a number to divide by.
+        (words as f64 / f64::from(count.max(1))).max(1.0)
+    }
+
+    /// Returns the factor for the kind of a file.
+    fn kind_factor(&self, path: &str) -> f64 {
+        if is_generated(path) {
+            GENERATED_FACTOR
+        // A task that mentions tests or documents is about them.
+        } else if is_test(path) && !self.asks_for(&["test"]) {
+            TEST_FACTOR
+        } else if is_prose(path) && !self.asks_for(&PROSE_WORDS) {
+            PROSE_FACTOR
+        } else {
+            1.0
+        }
+    }
+
+    /// Scores the files by the commits that changed them. Both scores are between 0 and 1.
+    fn score_history(&self, rarity: &[f64]) -> Vec<PastScore> {
+        let mut scores = vec![PastScore::default(); self.files.len()];
+        for change in &self.history {
+            let words = change.words.iter().map(|at| {
+                let weight = self.query.terms.get(*at).map_or(0.0, |term| term.weight);
+                weight * rarity.get(*at).copied().unwrap_or(0.0)
+            });
+            let resemblance: f64 = words.sum();
+            let recency = 0.5_f64.powf(change.age / HALF_LIFE);
+            // A commit of many files says less about each of them.
+            let share = 1.0 / (change.files.len() as f64).sqrt();
+            for file in &change.files {
+                if let Some(score) = scores.get_mut(*file) {
+                    score.resemblance += resemblance * share;
+                    score.recency += recency * share;
+                }
+            }
+        }
+        let most_alike = largest(scores.iter().map(|score| score.resemblance));
+        let most_recent = largest(scores.iter().map(|score| score.recency));
+        let sureness = most_alike / (most_alike + HALF_RESEMBLANCE);
+        // In a short history every file was changed lately.
+        let commits = self.history.len() as f64;
+        let length = commits / (commits + HALF_HISTORY);
+        for score in &mut scores {
+            score.resemblance = score.resemblance / most_alike * sureness;
+            score.recency = (score.recency / most_recent).sqrt() * length;
+        }
+        scores
+    }
+
     /// Returns each word of the task that the file has, with its share of the score, highest first.
     fn matched_words(&self, file: &CollectedFile, rarity: &[f64], usual: f64) -> Vec<(&str, f64)> {
         let length = f64::from(file.length.unwrap_or(0));
-        let mut told: Vec<(&str, f64)> = Vec::new();
+        let mut matched: Vec<(&str, f64)> = Vec::new();
         for (at, term) in self.query.terms.iter().enumerate() {
             let often = file.in_text.iter().find(|(known, _)| *known == at);
             let often = f64::from(often.map_or(0, |(_, count)| *count));
             let in_path = file.in_path.iter().find(|(known, _)| *known == at);
             let in_path = in_path.map_or(0.0, |(_, counts)| *counts);
-            // Long files have more words of any kind, so the length relative to the usual one reduces their score.
-            let in_text = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length / usual));
+            let in_text = saturate(often, length / usual, B);
             let adds = term.weight * rarity.get(at).copied().unwrap_or(0.0) * (in_text + in_path);
             if adds > 0.0 {
-                told.push((&term.written, adds));
+                matched.push((&term.written, adds));
             }
         }
-        told.sort_by(|a, b| b.1.total_cmp(&a.1));
-        told
+        matched.sort_by(|a, b| b.1.total_cmp(&a.1));
+        matched
     }
 
-    fn asks_for_tests(&self) -> bool {
-        self.known.contains_key(b"test".as_slice())
+    /// Returns the number of words of the task.
+    pub(crate) fn count_terms(&self) -> usize {
+        self.query.terms.len()
+    }
+
+    /// Returns the weights of the words of the task.
+    pub(crate) fn term_weights(&self) -> impl Iterator<Item = f64> {
+        self.query.terms.iter().map(|term| term.weight)
+    }
+
+    fn asks_for(&self, stems: &[&str]) -> bool {
+        stems.iter().any(|stem| self.known.contains_key(stem.as_bytes()))
     }
 
     /// Returns how rare each word is: a word of every file does not point to any.
-    fn word_rarity(&self) -> Vec<f64> {
+    pub(crate) fn word_rarity(&self) -> Vec<f64> {
         let all = self.files.len() as f64;
         let mut having = vec![0_u32; self.query.terms.len()];
         for file in &self.files {
@@ -251,8 +388,7 @@ impl<'q> FileRanker<'q> {
         }
         let rarity = having.into_iter().map(|count| {
             let count = f64::from(count);
-            // The inverse document frequency of BM25. The 1 inside keeps it positive for words that most files have.
-            (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
+            inverse_frequency(count, all)
         });
         rarity.collect()
     }
@@ -271,7 +407,7 @@ impl<'q> FileRanker<'q> {
     }
 
     /// Calls `each` with the number of every word of the task in a text. Returns the number of all its words.
-    fn count_words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
+    pub(crate) fn count_words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
         let mut length = 0_u32;
         let mut buffer = Vec::new();
         let starts = |word: &[u8]| {
@@ -306,39 +442,23 @@ impl<'q> FileRanker<'q> {
     }
 }
 
-fn is_test(path: &str) -> bool {
-    let small = path.to_ascii_lowercase();
-    let mut parts = small.split('/');
-    parts.any(|part| {
-        let stem = part.split_once('.').map_or(part, |(stem, _)| stem);
-        matches!(stem, "test" | "tests" | "spec" | "specs" | "__tests__")
-            || stem.starts_with("test_")
-            || stem.ends_with("_test")
-            || part.contains(".test.")
-            || part.contains(".spec.")
-    })
+/// Returns the inverse document frequency of BM25 of a word that `count` of `all` texts have. The 1 inside keeps it positive for
+/// words that most texts have.
+pub(crate) fn inverse_frequency(count: f64, all: f64) -> f64 {
+    (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
 }
 
-/// Returns true for files that programs generate, or that hold no text to work on.
-fn is_generated(path: &str) -> bool {
-    let small = path.to_ascii_lowercase();
-    let name = small.rsplit('/').next().unwrap_or(&small);
-    let parts = [
-        "node_modules",
-        "vendor",
-        "third_party",
-        "dist",
-        "target",
-        "snapshots",
-        "fixtures",
-        "testdata",
-    ];
-    let endings = [
-        ".lock", ".min.js", ".min.css", ".map", ".snap", ".svg", ".csv", ".jsonl", ".patch", ".diff",
-        ".pb.go", ".ipynb",
-    ];
-    let names = ["package-lock.json", "pnpm-lock.yaml", "go.sum", "changelog.md"];
-    small.split('/').any(|part| parts.contains(&part))
-        || endings.iter().any(|ending| name.ends_with(ending))
-        || names.contains(&name)
+/// Returns how much a word adds to a score that occurs `often` times in a text of a length relative to the usual one. Long texts
+/// have more words of any kind, so the length reduces the score by the share `by_length`.
+pub(crate) fn saturate(often: f64, length: f64, by_length: f64) -> f64 {
+    often * (K1 + 1.0) / (often + K1 * (1.0 - by_length + by_length * length))
+}
+
+/// Returns the largest number, or a number close to 0 if there is none to divide by.
+pub(crate) fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+fn sum_scores(words: &[(&str, f64)]) -> f64 {
+    words.iter().map(|(_, score)| score).sum()
 }

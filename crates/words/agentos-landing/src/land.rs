@@ -46,8 +46,10 @@ impl Default for LandLimits {
 pub struct SeenFile {
     /// Path under which the content was sent.
     pub path: RepoPath,
-    /// Bytes that were sent.
+    /// Bytes of the whole file.
     pub content: Arc<[u8]>,
+    /// Lines that were sent, as first and last line counted from 1. Empty if the whole file was sent.
+    pub lines: Vec<(u64, u64)>,
 }
 
 /// Options of one landing.

@@ -37,4 +37,4 @@ pub use result::{
     StateMeasurement, ToolResult,
 };
 pub use secret::Secret;
-pub use task::{ContextFile, EditFormat, TaskLimits, ToolTask};
+pub use task::{ContextFile, EditFormat, FilePart, TaskLimits, ToolTask};

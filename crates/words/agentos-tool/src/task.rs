@@ -7,13 +7,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PastTurn, RunId};
 
-/// File that the tool is shown.
+/// File that the tool is shown, or a part of one. A file that is shown in several parts has one entry for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFile {
     /// Path in the repository, with `/` between its parts.
     pub path: String,
-    /// Complete text of the file.
+    /// Complete text of the file, or of the part.
     pub content: String,
+    /// Part of the file that the content is. `None` if it is the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<FilePart>,
+}
+
+/// Lines of a file that a tool is shown instead of the whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FilePart {
+    /// Number of the first line that is shown, counted from 1.
+    pub first_line: u64,
+    /// Number of the last line that is shown.
+    pub last_line: u64,
+    /// Number of lines of the whole file.
+    pub total_lines: u64,
+    /// Lines above the part that enclose it, such as the head of its class; the outermost first.
+    pub inside: Vec<String>,
+    /// Id of the whole file's blob.
+    pub blob: String,
+}
+
+impl ContextFile {
+    /// Makes a file that is shown whole.
+    #[must_use]
+    pub fn whole(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            content: content.into(),
+            part: None,
+        }
+    }
 }
 
 /// Form in which the tool is asked to write its edits. Affects only the prompt: landing detects the form of an answer itself.

@@ -271,6 +271,7 @@ async fn the_request_says_what_was_set_and_no_more() {
     task.context.push(ContextFile {
         path: "src/lib.rs".to_owned(),
         content: "fn add() {}\n".to_owned(),
+        part: None,
     });
     adapter_for(settings(Some(&server.url()), None))
         .run(&task, &NoProgress)

@@ -136,7 +136,7 @@ pub struct RunArgs {
     /// Write the task in your editor; an empty or unchanged text ends the run
     #[arg(short, long)]
     pub edit: bool,
-    /// Show this committed file to the tool; can be repeated
+    /// Show this committed file to the tool, or lines of it (`PATH:10-80`); can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
     /// Show the tool the task and the answer of this earlier run first; `agentos log --help` lists the forms. Without `--file`,

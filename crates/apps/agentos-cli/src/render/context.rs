@@ -5,9 +5,9 @@
 use super::format_columns;
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::{ContextFileReport, ContextReport};
+use agentos_host::{ContextBudgetReport, ContextFileReport, ContextReport, WindowSource};
 
-/// Returns a line for each file, and a summary.
+/// Returns a line for each file, the division of the model's window, and what is not shown.
 pub fn format_context(report: &ContextReport) -> String {
     let rows: Vec<Vec<String>> = report
         .files
@@ -15,55 +15,163 @@ pub fn format_context(report: &ContextReport) -> String {
         .map(|file| {
             vec![
                 escape::line(&file.path),
+                shown_lines(file),
                 format_size(file.bytes),
                 selection_reason(file),
             ]
         })
         .collect();
     let mut out = format_columns(&rows);
-    for path in &report.too_large {
-        let text = format!("{} is named in the task but does not fit\n", escape::line(path));
-        out.push_str(&paint(style::WARN, &text));
+    for text in list_omissions(report) {
+        out.push_str(&paint(style::WARN, &format!("{text}\n")));
     }
     if report.files.is_empty() {
         out.push_str("no file of the repository seems to belong to this task; name one with `--file`\n");
     }
-    // A large repository is ranked within a time limit. Files that were not read in time can only be ranked by their
-    // paths.
+    if let Some(budget) = &report.budget {
+        out.push_str(&format_budget(budget));
+    }
+    // A very large repository is searched up to a limit of size. The other files can only be ranked by their paths.
     let unread = report.ranked - report.read.min(report.ranked);
     let cut = match unread {
         0 => String::new(),
-        some => format!("; {some} were not read in time and ranked by path only"),
+        some => format!("; {some} are beyond the limit of the search and ranked by path only"),
     };
     out.push_str(&paint(
         style::DIM,
         &format!(
-            "{} of {} that fit, from {} files{cut}\n",
+            "{} from {} files{cut}\n",
             format_size(report.bytes),
-            format_size(report.budget_bytes),
             report.ranked
         ),
     ));
     out
 }
 
-/// Returns the summary in one line.
-pub fn summarize_context(report: &ContextReport) -> String {
-    if report.files.is_empty() {
-        return "context: no file of the repository seems to belong to this task; name one with `--file`"
-            .to_owned();
-    }
-    let paths: Vec<String> = report.files.iter().map(|file| escape::line(&file.path)).collect();
-    format!(
-        "context: {} ({}); `--context show` explains the selection",
-        paths.join(", "),
-        format_size(report.bytes)
-    )
+/// Returns the division of a window, in one line for each part.
+fn format_budget(budget: &ContextBudgetReport) -> String {
+    let limit = budget.answer_limit.filter(|limit| *limit > budget.answer);
+    let answer = limit.map_or_else(String::new, |limit| {
+        format!("of the {limit} that are allowed; the files keep the rest")
+    });
+    let rows = [
+        ("window", budget.window, window_origin(budget.source).to_owned()),
+        ("instructions and task", budget.prompt, String::new()),
+        (
+            "files",
+            budget.used,
+            format!("of {} that they may have", budget.context),
+        ),
+        ("kept for the answer", budget.answer, answer),
+        ("reserve", budget.reserve, "the counts are estimates".to_owned()),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, tokens, note)| vec![name.to_owned(), format!("{tokens} tokens"), note])
+        .collect();
+    format!("\n{}", format_columns(&rows))
 }
+
+/// Returns where the size of a window comes from.
+fn window_origin(source: WindowSource) -> &'static str {
+    match source {
+        WindowSource::Server => "loaded by the server",
+        WindowSource::Catalogue => "the vendor's, for this model",
+        WindowSource::Profile => "`capabilities.context_window` of the profile",
+        WindowSource::Assumed => "assumed, because neither server nor profile states it",
+    }
+}
+
+/// Returns a line for each file that would be expected and is not shown.
+fn list_omissions(report: &ContextReport) -> Vec<String> {
+    let too_large = report.too_large.iter().map(|path| {
+        format!(
+            "{} is named but no part of it fits the window",
+            escape::line(path)
+        )
+    });
+    let withheld = report.withheld.iter().map(|file| {
+        format!(
+            "{} is withheld: {}",
+            escape::line(&file.path),
+            escape::line(&file.why)
+        )
+    });
+    too_large.chain(withheld).collect()
+}
+
+/// Returns which lines of a file are shown.
+fn shown_lines(file: &ContextFileReport) -> String {
+    if file.ranges.is_empty() {
+        return "whole".to_owned();
+    }
+    let ranges = file.ranges.iter().take(MOST_RANGES);
+    let ranges: Vec<String> = ranges.map(|(first, last)| format!("{first}-{last}")).collect();
+    let more = match file.ranges.len().saturating_sub(MOST_RANGES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more} of {}", ranges.join(","), file.lines)
+}
+
+/// Most parts of a file that are listed in a row.
+const MOST_RANGES: usize = 6;
+
+/// Returns the summary in one line, and a line for each thing that the user should know before the answer is paid for.
+pub fn summarize_context(report: &ContextReport) -> String {
+    let mut lines = Vec::new();
+    if report.files.is_empty() {
+        lines.push(
+            "context: no file of the repository seems to belong to this task; name one with `--file`"
+                .to_owned(),
+        );
+    } else {
+        let paths = report.files.iter().take(MOST_PATHS);
+        let paths: Vec<String> = paths
+            .map(|file| match file.ranges.is_empty() {
+                true => escape::line(&file.path),
+                false => format!("{} (in part)", escape::line(&file.path)),
+            })
+            .collect();
+        let more = match report.files.len().saturating_sub(MOST_PATHS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        lines.push(format!(
+            "context: {}{more} ({}); `--context show` explains the selection",
+            paths.join(", "),
+            format_size(report.bytes)
+        ));
+    }
+    let named: Vec<&String> = report.too_large.iter().collect();
+    for path in named {
+        let path = escape::line(path);
+        lines.push(format!(
+            "context: {path} is named but no part of it fits the window"
+        ));
+    }
+    let is_cut = !report.too_large.is_empty() || report.files.iter().any(|file| !file.ranges.is_empty());
+    if let Some(budget) = &report.budget
+        && budget.source == WindowSource::Assumed
+        && is_cut
+    {
+        lines.push(format!(
+            "context: neither server nor profile states the model's window, so {} tokens are assumed; set \
+             `capabilities.context_window` in the profile",
+            budget.window
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Most files that are listed in the summary.
+const MOST_PATHS: usize = 8;
 
 fn selection_reason(file: &ContextFileReport) -> String {
     if file.named {
-        "named in the task".to_owned()
+        "named".to_owned()
+    } else if file.words.is_empty() {
+        "changed often or lately".to_owned()
     } else {
         escape::line(&file.words.join(", "))
     }

@@ -37,9 +37,16 @@ fn what_would_be_sent_is_shown_with_the_reason() {
     insta::assert_snapshot!(seen(&output, &repo), @r"
     exit: 0
     --- stdout
-    README.md      8 B   named in the task
-    src/basket.rs  69 B  basket_total, basket, total
-    77 B of 15.0 KB that fit, from 5 files
+    README.md      whole  8 B   named
+    src/basket.rs  whole  69 B  basket_total, basket, total
+    .env           whole  41 B  basket
+
+    window                 16384 tokens  assumed, because neither server nor profile states it
+    instructions and task  225 tokens
+    files                  132 tokens    of 11551 that they may have
+    kept for the answer    4096 tokens
+    reserve                512 tokens    the counts are estimates
+    118 B from 5 files
     --- stderr
     ");
     // Looking asks nobody and leaves no run.
@@ -112,6 +119,100 @@ fn a_run_without_files_sends_what_it_found_and_says_so() {
     assert!(
         !later.is_empty() && !later.iter().any(|body| body.contains("pub fn multiply")),
         "{later:?}"
+    );
+}
+
+/// A file of which only the last function is about the task, and which does not fit a small window.
+fn repo_with_large_file() -> TestRepo {
+    let repo = small_repo();
+    let mut text = String::new();
+    for number in 0..800 {
+        text.push_str(&format!(
+            "pub fn other_{number}(a: i64) -> i64 {{\n    a.pow(3) + {number}\n}}\n\n"
+        ));
+    }
+    text.push_str("pub fn basket_total(a: i64, b: i64) -> i64 {\n    a - b\n}\n");
+    repo.write("src/large.rs", text);
+    repo.commit_all("large");
+    repo
+}
+
+const LARGE_FIX: &str = "src/large.rs\n<<<<<<< SEARCH\npub fn basket_total(a: i64, b: i64) -> i64 {\n    a - b\n=======\n\
+pub fn basket_total(a: i64, b: i64) -> i64 {\n    a + b\n>>>>>>> REPLACE\n";
+
+#[test]
+fn of_a_named_file_that_does_not_fit_the_parts_are_sent_and_their_edit_lands() {
+    let repo = repo_with_large_file();
+    let server = chat_server(LARGE_FIX, || {});
+    let flags = openai_at(&server.url());
+    let mut args: Vec<&str> = vec!["run", "basket_total subtracts", "--file", "src/large.rs"];
+    args.extend(flags.iter().map(String::as_str));
+    let output = agentos()
+        .in_dir(repo.path())
+        .env("OPENAI_API_KEY", "k")
+        .run(&args)
+        .unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(
+        output.stderr.contains("context: src/large.rs (in part)"),
+        "{output}"
+    );
+    let sent = server.requests();
+    let sent = String::from_utf8_lossy(&sent.last().unwrap().body).into_owned();
+    assert!(
+        sent.contains("of 3203") && sent.contains("Change only lines that you see"),
+        "{sent}"
+    );
+    // The record says which lines were shown, and a replay places the answer in the same way.
+    let tape = run_in(&repo, &["evidence", "show", "--json"]).stdout;
+    assert!(tape.contains("\"total_lines\": 3203"), "{tape}");
+    let replayed = run_in(&repo, &["evidence", "replay", "--all"]);
+    assert_eq!(replayed.code, Some(0), "{replayed}");
+}
+
+#[test]
+fn a_whole_file_from_a_tool_that_saw_parts_is_refused() {
+    let repo = repo_with_large_file();
+    let answer = "src/large.rs\n```rust\npub fn basket_total(a: i64, b: i64) -> i64 {\n    a + b\n}\n```\n";
+    let server = chat_server(answer, || {});
+    let flags = openai_at(&server.url());
+    let mut args: Vec<&str> = vec![
+        "run",
+        "basket_total subtracts",
+        "--file",
+        "src/large.rs",
+        "--attempts",
+        "1",
+    ];
+    args.extend(flags.iter().map(String::as_str));
+    let output = agentos()
+        .in_dir(repo.path())
+        .env("OPENAI_API_KEY", "k")
+        .run(&args)
+        .unwrap();
+    assert!(output.stderr.contains("refused [ambiguous]"), "{output}");
+    assert!(repo.git(&["show", "HEAD:src/large.rs"]).contains("other_799"));
+}
+
+#[test]
+fn the_lines_that_a_user_names_are_shown_and_no_others() {
+    let repo = repo_with_large_file();
+    let args = [
+        "run",
+        "-p",
+        "ollama",
+        "x",
+        "--file",
+        "src/large.rs:5-7",
+        "--context",
+        "show",
+        "--json",
+    ];
+    let json = run_in(&repo, &args).json().unwrap();
+    assert_eq!(
+        json["files"][0]["ranges"],
+        serde_json::json!([[5, 7]]),
+        "{json:#}"
     );
 }
 

@@ -1,16 +1,17 @@
-//! Which files are found, which are not even opened, and what a time that is over leaves.
+//! Which files are found, which are not even opened, and what fits a window.
 
-use agentos_api::ContextReport;
+use agentos_api::WindowSource;
 use agentos_tool::{
-    Adapter, BoxFuture, DiffQuality, ExecutionMode, ProgressSink, Timestamp, ToolCapabilities, ToolError,
-    ToolHealth, ToolOutput, ToolTask,
+    Adapter, BoxFuture, DiffQuality, EditFormat, ExecutionMode, ProgressSink, Timestamp, ToolCapabilities,
+    ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
-use super::{BYTES_PER_TOKEN, ContextQuery, INSTRUCTION_TOKENS, MOST_TOKENS, USUAL_WINDOW, find_context};
+use super::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
+use crate::context::RequestedFile;
 use crate::test_ports::{NoonClock, TestRepository};
 
 /// A tool that is only described.
-struct Described(ExecutionMode, Option<u64>);
+struct Described(ExecutionMode);
 
 impl Adapter for Described {
     fn provider(&self) -> &str {
@@ -31,20 +32,34 @@ impl Adapter for Described {
 
     fn supports(&self) -> ToolCapabilities {
         ToolCapabilities {
-            context_window: self.1,
             ..ToolCapabilities::diff_only(self.0, DiffQuality::Medium)
         }
     }
 }
 
-fn search(files: &[(&str, &str)], tool: &Described, task: &str, is_late: bool) -> ContextReport {
+/// Chooses files for a model with a window of so many tokens.
+fn search(
+    files: &[(&str, &str)],
+    mode: ExecutionMode,
+    task: &str,
+    named: &[RequestedFile],
+    window: Option<u64>,
+) -> ContextPlan {
     let query = ContextQuery {
-        adapter: tool,
+        adapter: &Described(mode),
         model: None,
         task,
+        named,
+        searches: true,
+        window: window.map(|tokens| ModelWindow {
+            tokens,
+            source: WindowSource::Server,
+        }),
+        edit_format: EditFormat::UnifiedDiff,
         max_output_tokens: None,
     };
-    find_context(&TestRepository::with_files(files), &NoonClock { is_late }, &query).unwrap()
+    let clock = NoonClock { is_late: true };
+    find_context(&TestRepository::with_files(files), &clock, &query).unwrap()
 }
 
 #[test]
@@ -62,48 +77,90 @@ fn files_are_found_that_the_task_is_about_and_that_may_be_shown() {
         ("README.md", "# shop\n"),
     ];
     let (local, cloud) = (ExecutionMode::Local, ExecutionMode::Cloud);
-    let cases: [(&str, ExecutionMode, &str, bool, &[&str]); 4] = [
-        (
-            "by its words",
-            cloud,
-            "basket_total is wrong",
-            false,
-            &["src/basket.rs"],
-        ),
+    let cases: [(&str, ExecutionMode, &str, &[&str]); 3] = [
+        ("by its words", cloud, "basket_total is wrong", &["src/basket.rs"]),
         (
             "by its name, before all others",
             local,
             "basket_total is not as README.md says",
-            false,
-            &["README.md", "src/basket.rs"],
+            // Policy lets a model on this machine read settings.
+            &["README.md", "src/basket.rs", ".env"],
         ),
-        ("none", cloud, "translate it", false, &[]),
-        ("not read in time", cloud, "basket_total is wrong", true, &[]),
+        ("none", cloud, "translate it", &[]),
     ];
-    for (what, mode, task, is_late, expected) in cases {
-        let report = search(&shop, &Described(mode, None), task, is_late);
+    for (what, mode, task, expected) in cases {
+        let report = search(&shop, mode, task, &[], None).report;
         let paths: Vec<&String> = report.list_paths().collect();
         assert_eq!(paths, expected, "{what}");
         // The rules are not ranked, and neither is what the patterns leave out.
-        assert_eq!(report.ranked, 5, "{what}");
-        assert_eq!(report.read, if is_late { 0 } else { 5 }, "{what}");
+        assert_eq!((report.ranked, report.read), (5, 5), "{what}");
     }
+    let report = search(&shop, cloud, "the basket of .env", &[], None).report;
+    let withheld: Vec<&str> = report.withheld.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(withheld, [".env"]);
 }
 
 #[test]
-fn files_fill_what_the_context_window_leaves() {
-    let quarter_kept = (USUAL_WINDOW - USUAL_WINDOW / 4 - INSTRUCTION_TOKENS) * BYTES_PER_TOKEN;
-    let cases = [
-        (None, quarter_kept),
-        (Some(USUAL_WINDOW), quarter_kept),
-        (Some(1024), 0),
-        (Some(1 << 20), MOST_TOKENS * BYTES_PER_TOKEN),
+fn a_named_file_is_shown_whatever_its_size() {
+    let large = "fn one() {\n    let total = 1;\n}\n\n".repeat(2000);
+    let files = [
+        ("src/large.rs", large.as_str()),
+        ("src/other.rs", "fn total() {}\n"),
     ];
-    for (window, expected) in cases {
-        let tool = Described(ExecutionMode::Local, window);
-        let report = search(&[("a.txt", "one\n")], &tool, "see a.txt", false);
-        assert_eq!(report.budget_bytes, expected, "{window:?}");
-        let is_too_large = report.too_large == ["a.txt"];
-        assert_eq!(is_too_large, expected == 0, "{window:?}");
-    }
+    let named = |lines: &[(u64, u64)]| RequestedFile {
+        path: "src/large.rs".to_owned(),
+        lines: lines.to_vec(),
+    };
+    let mode = ExecutionMode::Local;
+    let plan = search(&files, mode, "the total is wrong", &[named(&[])], Some(4096));
+    let file = plan.report.files.first().unwrap();
+    assert!(file.named && !file.ranges.is_empty(), "{file:?}");
+    assert_eq!(file.path, "src/large.rs");
+    let budget = plan.report.budget.clone().unwrap();
+    assert!(
+        budget.used <= budget.context && budget.used * 10 > budget.context * 9,
+        "{budget:?}"
+    );
+    assert_eq!((budget.window, budget.source), (4096, WindowSource::Server));
+    // Exactly the lines that the user wants, although there is room for more.
+    let plan = search(
+        &files,
+        mode,
+        "the total is wrong",
+        &[named(&[(2, 3), (9, 9)])],
+        Some(1 << 17),
+    );
+    assert_eq!(plan.files.first(), Some(&named(&[(2, 3), (9, 9)])));
+    // A file that is not there is kept, so that reading it reports that.
+    let gone = RequestedFile::whole("src/gone.rs");
+    assert!(
+        search(&files, mode, "total", std::slice::from_ref(&gone), None)
+            .files
+            .contains(&gone)
+    );
+}
+
+#[test]
+fn a_window_that_nobody_states_is_assumed() {
+    let plan = search(
+        &[("a.txt", "one\n")],
+        ExecutionMode::Local,
+        "see a.txt",
+        &[],
+        None,
+    );
+    let budget = plan.report.budget.unwrap();
+    assert_eq!(
+        (budget.window, budget.source),
+        (ASSUMED_WINDOW, WindowSource::Assumed)
+    );
+    let plan = search(
+        &[("a.txt", "one\n")],
+        ExecutionMode::Local,
+        "see a.txt",
+        &[],
+        Some(256),
+    );
+    assert_eq!(plan.report.too_large, ["a.txt"]);
+    assert_eq!(plan.files, []);
 }

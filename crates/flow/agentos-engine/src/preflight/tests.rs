@@ -10,6 +10,7 @@ use agentos_tool::{
 
 use super::*;
 use crate::ReplayAdapter;
+use crate::context::RequestedFile;
 use crate::run::run;
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, run_with_effects};
@@ -55,7 +56,7 @@ fn run_task(
         answers: ReplayAdapter::new(Some(answer.to_owned())),
         calls: AtomicU32::new(0),
     };
-    let files: Vec<String> = named.iter().map(|path| (*path).to_owned()).collect();
+    let files: Vec<RequestedFile> = named.iter().map(|path| RequestedFile::whole(*path)).collect();
     let mut tape = TestTape::default();
     let outcome = run_with_effects(repo, &mut tape, "run-1", async |effects, id, cancel| {
         let request = TaskRequest {

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{RunEffects, apply_answer};
 use crate::ports::{
     AccountedRuns, ActivePolicy, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError,
-    LandOrder, Landed, LandingPlace, LandingRecords, Measured, Repository, TargetInfo, Writes,
+    LandOrder, Landed, LandingPlace, LandingRecords, Measured, PastCommit, Repository, TargetInfo, Writes,
 };
 use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
 use crate::test_runs::{DIFF, WORKFLOW, propose};
@@ -33,6 +33,10 @@ struct Repo(Behaviour, EffectLog);
 impl Repository for Repo {
     fn aim(&self, _place: &LandingPlace) -> Result<(), EffectError> {
         Ok(())
+    }
+
+    fn list_changed_paths(&self, _target: &TargetInfo, _limit: usize) -> Vec<PastCommit> {
+        Vec::new()
     }
 
     fn target(&self) -> Result<TargetInfo, EffectError> {

@@ -55,6 +55,7 @@ fn every_event_is_published_as_its_schema_says() {
         too_large: Vec::new(),
         ranked: 0,
         read: 0,
+        ..ContextReport::default()
     };
     let record = RecordSeen {
         kind: RecordKind::ToolResult,

@@ -49,6 +49,7 @@ fn each_event_has_one_json_form_and_is_read_back() {
         too_large: Vec::new(),
         ranked: 2,
         read: 1,
+        ..ContextReport::default()
     };
     let context_json = json!({
         "version": 1, "files": [], "bytes": 0, "budget_bytes": 9, "too_large": [], "ranked": 2, "read": 1

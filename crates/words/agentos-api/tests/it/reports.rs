@@ -182,11 +182,15 @@ fn reports_of_evidence_and_context_are_read_back() {
             bytes: 120,
             named: true,
             words: vec![text("total")],
+            ranges: vec![(3, 9)],
+            lines: 40,
+            tokens: 30,
         }],
         bytes: 120,
         budget_bytes: 9000,
         too_large: Vec::new(),
         ranked: 12,
         read: 12,
+        ..ContextReport::default()
     });
 }

@@ -13,15 +13,15 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use agentos_context::{ContextBudget, FileRanker, TaskQuery, pick_files};
+use agentos_context::{ContextBudget, FileRanker, FileText, TaskQuery, pick_parts};
 use agentos_testkit::cli::program;
 
 /// Commits that changed more files than this are about more than their title says.
 const MOST_CHANGED: usize = 6;
-/// What a model of a small window is sent: 5120 tokens of 3 bytes.
+/// Tokens that a model of a small window is sent.
 const BUDGET: ContextBudget = ContextBudget {
-    bytes: 15_360,
-    files: 12,
+    tokens: 5_120,
+    whole_only: false,
 };
 
 /// One commit: its title, its parent, and the files that were there before and that it changed.
@@ -39,7 +39,7 @@ struct Tally {
     among_five: u32,
     picked: u32,
     recall: f64,
-    bytes: u64,
+    tokens: u64,
 }
 
 fn main() {
@@ -89,28 +89,30 @@ impl Tally {
         self.commits += 1;
         self.first += u32::from(ranked.first().is_some_and(|file| hit(&file.path)));
         self.among_five += u32::from(ranked.iter().take(5).any(|file| hit(&file.path)));
-        let sizes: HashMap<&str, u64> = files
-            .iter()
-            .map(|(path, blob)| (path.as_str(), blobs[blob].len() as u64))
-            .collect();
-        let picked = pick_files(ranked, BUDGET, |file| sizes.get(file.path.as_str()).copied());
+        let candidates = ranker.rank_parts(ranked, |file| {
+            let (_, blob) = files.iter().find(|(path, _)| *path == file.path)?;
+            let text = String::from_utf8(blobs[blob].clone()).ok()?;
+            let wanted = Vec::new();
+            Some(FileText { text, wanted })
+        });
+        let picked = pick_parts(&candidates, BUDGET);
         let found = picked.files.iter().filter(|file| hit(&file.path)).count();
         self.picked += u32::from(found > 0);
         self.recall += found as f64 / case.changed.len() as f64;
-        self.bytes += picked.bytes;
+        self.tokens += picked.tokens;
     }
 
     fn line(&self) -> String {
         let part = |count: f64| 100.0 * count / f64::from(self.commits.max(1));
         format!(
             "{} commits; a changed file is first in {:.0} %, among five in {:.0} %, sent in {:.0} %; {:.0} % of the \
-             changed files are sent, in {} KB on average",
+             changed files are sent, in {} tokens on average",
             self.commits,
             part(self.first.into()),
             part(self.among_five.into()),
             part(self.picked.into()),
             part(self.recall),
-            self.bytes / 1024 / u64::from(self.commits.max(1)),
+            self.tokens / u64::from(self.commits.max(1)),
         )
     }
 }

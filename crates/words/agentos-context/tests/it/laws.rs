@@ -1,6 +1,9 @@
 //! What holds for every task and every repository.
 
-use agentos_context::{ContextBudget, FileRanker, IgnorePatterns, RankedFile, TaskQuery, pick_files};
+use agentos_context::{
+    ContextBudget, FileRanker, FileText, IgnorePatterns, PickedFiles, RankedFile, TaskQuery, cut_text,
+    estimate_tokens, pick_parts,
+};
 use proptest::prelude::*;
 
 type Files = Vec<(String, Vec<u8>)>;
@@ -23,6 +26,49 @@ fn any_files() -> impl Strategy<Value = Files> {
         proptest::collection::vec(any::<u8>(), 0..80),
     ];
     proptest::collection::btree_map(path, text, 0..12).prop_map(|files| files.into_iter().collect())
+}
+
+/// Text with blocks, comments and blank lines, as a program's.
+fn code() -> impl Strategy<Value = String> {
+    const WORDS: [&str; 9] = [
+        "fn a() {",
+        "}",
+        "// b",
+        "let c = d;",
+        "#if X",
+        "out:",
+        "else",
+        "} else {",
+        "",
+    ];
+    let line = (0_usize..4, proptest::sample::select(&WORDS[..]));
+    let line = line.prop_map(|(depth, words)| format!("{}{words}\n", "    ".repeat(depth)));
+    proptest::collection::vec(line, 0..80).prop_map(|lines| lines.concat())
+}
+
+fn any_code() -> impl Strategy<Value = Vec<(String, String)>> {
+    proptest::collection::btree_map("[a-c]\\.(rs|md)", code(), 0..5)
+        .prop_map(|files| files.into_iter().collect())
+}
+
+fn picked(task: &str, files: &[(String, String)], budget: u64) -> PickedFiles {
+    let query = TaskQuery::from_task(task);
+    let mut ranker = FileRanker::new(&query);
+    for (path, text) in files {
+        let id = ranker.add_path(path);
+        ranker.add_text(id, text.as_bytes());
+    }
+    let read = |file: &RankedFile| {
+        let (_, text) = files.iter().find(|(path, _)| *path == file.path)?;
+        let (text, wanted) = (text.clone(), Vec::new());
+        Some(FileText { text, wanted })
+    };
+    let candidates = ranker.rank_parts(ranker.rank_files(), read);
+    let budget = ContextBudget {
+        tokens: budget,
+        whole_only: false,
+    };
+    pick_parts(&candidates, budget)
 }
 
 proptest! {
@@ -49,15 +95,35 @@ proptest! {
     }
 
     #[test]
-    fn what_is_picked_fits(task in "[a-d ]{0,40}", files in any_files(), bytes in 0_u64..200, most in 0_usize..6) {
-        let found = ranked(&task, &files);
-        let size = |file: &RankedFile| {
-            files.iter().find(|(path, _)| *path == file.path).map(|(_, text)| text.len() as u64)
-        };
-        let picked = pick_files(found, ContextBudget { bytes, files: most }, size);
-        let sum: u64 = picked.files.iter().filter_map(size).sum();
-        prop_assert_eq!(sum, picked.bytes);
-        prop_assert!(picked.bytes <= bytes && picked.files.len() <= most);
+    fn what_is_picked_fits(task in "[a-d ]{0,40}", files in any_code(), budget in 0_u64..400) {
+        let picked = picked(&task, &files, budget);
+        let sum: u64 = picked.files.iter().map(|file| file.tokens).sum();
+        prop_assert_eq!(sum, picked.tokens);
+        prop_assert!(picked.tokens <= budget, "{} > {budget}", picked.tokens);
+        for file in &picked.files {
+            let mut last = 0;
+            for range in &file.ranges {
+                prop_assert!(range.first > last && range.first <= range.last && range.last <= file.lines);
+                last = range.last;
+            }
+        }
+        prop_assert_eq!(&picked.files, &self::picked(&task, &files, budget).files);
+    }
+
+    #[test]
+    fn the_parts_of_a_text_are_the_text(text in code(), ending in "(rs|md)") {
+        let parts = cut_text(&format!("a.{ending}"), &text);
+        let mut next = 1;
+        for part in &parts {
+            prop_assert_eq!(part.first_line, next);
+            prop_assert!(part.last_line >= part.first_line);
+            prop_assert!(part.headers.iter().all(|line| *line < part.first_line));
+            next = part.last_line + 1;
+        }
+        prop_assert_eq!(next - 1, text.split_inclusive('\n').count());
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let pieces = parts.iter().map(|part| estimate_tokens(&lines[part.first_line - 1..part.last_line].concat()));
+        prop_assert!(pieces.sum::<u64>() >= estimate_tokens(&text));
     }
 
     #[test]

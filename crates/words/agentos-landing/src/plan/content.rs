@@ -195,6 +195,18 @@ fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
         })
 }
 
+/// Refuses the whole new text of a file of which the tool saw only parts: the lines that it did not see would be lost.
+fn refuse_unseen_whole(path: &str, options: &LandOptions) -> Result<(), Refusal> {
+    let mut seen = options.seen.iter();
+    if seen.any(|seen| seen.path.as_str() == path && !seen.lines.is_empty()) {
+        let message = format!("the answer gives `{path}` as a whole, but the tool saw only parts of it");
+        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            .at(path)
+            .hint("give a diff or search/replace blocks for the lines that were shown"));
+    }
+    Ok(())
+}
+
 pub(super) fn modified_state(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -208,6 +220,7 @@ pub(super) fn modified_state(
     let content = match parts {
         [(edit, _)] => match &edit.body {
             EditBody::Whole(new) => {
+                refuse_unseen_whole(&report.path, options)?;
                 let (content, repaired) = whole::changed_content(&report.path, &old.content, new)?;
                 report.hunks.push(whole_report());
                 report.repairs.extend(repaired);

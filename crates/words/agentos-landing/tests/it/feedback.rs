@@ -168,6 +168,7 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     let seen = SeenFile {
         path: RepoPath::new("f").expect("a path"),
         content: Arc::from(b"a\nb\nc\n".as_slice()),
+        lines: Vec::new(),
     };
     let seen = LandOptions {
         seen: vec![seen],

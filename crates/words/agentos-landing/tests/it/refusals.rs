@@ -314,6 +314,7 @@ fn a_change_for_another_state_is_carried_over_cleanly_or_stale() {
         seen: vec![SeenFile {
             path: RepoPath::new("f").expect("a path"),
             content: Arc::from(seen.as_slice()),
+            lines: Vec::new(),
         }],
         ..LandOptions::default()
     };

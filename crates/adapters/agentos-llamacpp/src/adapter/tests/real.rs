@@ -67,6 +67,7 @@ fn small_task() -> ToolTask {
     task.context.push(ContextFile {
         path: "src/lib.rs".to_owned(),
         content: "a - b é\n".to_owned(),
+        part: None,
     });
     task
 }
@@ -234,6 +235,7 @@ async fn noise_under_a_grammar_is_an_edit_of_the_file() {
     task.context = vec![ContextFile {
         path: "src/lib.rs".to_owned(),
         content: "fn a() {\n    1\n}\nfn b() {\n    2\n}\n".to_owned(),
+        part: None,
     }];
     for mode in [LlamaCppMode::Completion, LlamaCppMode::OpenAi] {
         for seed in 0..4 {

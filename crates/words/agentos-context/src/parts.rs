@@ -1,0 +1,184 @@
+//! Ranking of the parts of the best files.
+//!
+//! Owns: the score of a part: BM25 over its words and those of the lines that enclose it, plus the score of its file. Never:
+//! ranks a file for the parts that it has.
+
+use crate::cut::{TextPart, cut_text};
+use crate::pick::LineRange;
+use crate::rank::{FileRanker, RankedFile, inverse_frequency, largest, saturate};
+use crate::tokens::estimate_tokens;
+
+/// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
+const MOST_FILES: usize = 40;
+/// How much the length of a part counts.
+const PART_LENGTH: f64 = 0.6;
+/// Weight of a word in a line that encloses the part, relative to one inside it.
+const HEADER_WEIGHT: f64 = 0.5;
+/// Weight of the file's score in the score of its parts.
+const FILE_WEIGHT: f64 = 0.8;
+
+/// Text of a file, for the ranking of its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// Whole text.
+    pub text: String,
+    /// Lines to which the user limits the file. Empty if there is no limit.
+    pub wanted: Vec<LineRange>,
+}
+
+/// File with its ranked parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateFile {
+    /// File.
+    pub file: RankedFile,
+    /// Parts in the order of the file. If the user limits the file to certain lines, these are the only parts.
+    pub parts: Vec<RankedPart>,
+    /// True if the user limits the file to certain lines.
+    pub is_limited: bool,
+    /// Number of lines.
+    pub lines: usize,
+    /// Estimated tokens of the whole text.
+    pub tokens: u64,
+}
+
+/// Part of a file with its rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedPart {
+    /// Lines of the part.
+    pub part: TextPart,
+    /// Score. Comparable between the parts of one ranking.
+    pub score: f64,
+    /// Estimated tokens of its lines.
+    pub tokens: u64,
+    /// Estimated tokens of the lines that enclose it.
+    pub header_tokens: u64,
+}
+
+/// Counted words of a part.
+struct CountedPart {
+    counts: Vec<f64>,
+    length: f64,
+}
+
+impl FileRanker<'_> {
+    /// Ranks the parts of the first files. `read` returns the text of a file, or `None` if it cannot be shown.
+    pub fn rank_parts(
+        &self,
+        ranked: Vec<RankedFile>,
+        mut read: impl FnMut(&RankedFile) -> Option<FileText>,
+    ) -> Vec<CandidateFile> {
+        let mut candidates = Vec::new();
+        let mut counted = Vec::new();
+        for file in ranked {
+            if candidates.len() >= MOST_FILES {
+                break;
+            }
+            let Some(text) = read(&file) else { continue };
+            let (candidate, counts) = self.count_parts(file, &text);
+            candidates.push(candidate);
+            counted.push(counts);
+        }
+        let weights = self.part_weights(&counted);
+        let all = counted.iter().flatten();
+        let words: f64 = all.clone().map(|part| part.length).sum();
+        let usual = (words / all.count().max(1) as f64).max(1.0);
+        let scores: Vec<Vec<f64>> = counted
+            .iter()
+            .map(|parts| parts.iter().map(|part| part.score(&weights, usual)).collect())
+            .collect();
+        let best = largest(scores.iter().flatten().copied());
+        for (candidate, scores) in candidates.iter_mut().zip(scores) {
+            for (part, score) in candidate.parts.iter_mut().zip(scores) {
+                part.score = candidate.file.score * FILE_WEIGHT + score / best;
+            }
+        }
+        candidates
+    }
+
+    /// Cuts a text and counts the words of its parts.
+    fn count_parts(&self, file: RankedFile, source: &FileText) -> (CandidateFile, Vec<CountedPart>) {
+        let text = source.text.as_str();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut parts = Vec::new();
+        let mut counted = Vec::new();
+        for part in limit_parts(cut_text(&file.path, text), &source.wanted, lines.len()) {
+            let own = lines.get(part.first_line - 1..part.last_line).unwrap_or_default();
+            let own = own.concat();
+            let headers = part.headers.iter().filter_map(|line| lines.get(line - 1));
+            let headers: String = headers.copied().collect();
+            let mut counts = vec![0.0; self.count_terms()];
+            let length = self.count_words(own.as_bytes(), |at| add_to(&mut counts, at, 1.0));
+            self.count_words(headers.as_bytes(), |at| add_to(&mut counts, at, HEADER_WEIGHT));
+            parts.push(RankedPart {
+                tokens: estimate_tokens(&own),
+                header_tokens: estimate_tokens(&headers),
+                part,
+                score: 0.0,
+            });
+            counted.push(CountedPart {
+                counts,
+                length: f64::from(length),
+            });
+        }
+        let candidate = CandidateFile {
+            file,
+            parts,
+            is_limited: !source.wanted.is_empty(),
+            lines: lines.len(),
+            tokens: estimate_tokens(text),
+        };
+        (candidate, counted)
+    }
+
+    /// Returns the weight of each word of the task: its own, by its rarity among all files and among the parts. The second alone
+    /// would value a word that all good files have as little as one that all files have.
+    fn part_weights(&self, counted: &[Vec<CountedPart>]) -> Vec<f64> {
+        let parts: Vec<&CountedPart> = counted.iter().flatten().collect();
+        let all = parts.len() as f64;
+        let rarity = self.word_rarity();
+        let weights = self.term_weights().zip(rarity).enumerate();
+        weights
+            .map(|(at, (weight, among_files))| {
+                let has = |part: &&&CountedPart| part.counts.get(at).is_some_and(|count| *count > 0.0);
+                let count = parts.iter().filter(has).count() as f64;
+                weight * (inverse_frequency(count, all) + among_files) / 2.0
+            })
+            .collect()
+    }
+}
+
+impl CountedPart {
+    fn score(&self, weights: &[f64], usual: f64) -> f64 {
+        let words = self.counts.iter().zip(weights);
+        words
+            .map(|(often, weight)| weight * saturate(*often, self.length / usual, PART_LENGTH))
+            .sum()
+    }
+}
+
+/// Returns the wanted lines as parts, or the parts as they are if no lines are wanted.
+fn limit_parts(parts: Vec<TextPart>, wanted: &[LineRange], lines: usize) -> Vec<TextPart> {
+    if wanted.is_empty() {
+        return parts;
+    }
+    let limited = wanted.iter().filter(|range| range.first <= lines).map(|range| {
+        let around = parts.iter().find(|part| part.last_line >= range.first);
+        let headers = around.map_or(&[][..], |part| part.headers.as_slice());
+        TextPart {
+            first_line: range.first,
+            last_line: range.last.min(lines),
+            headers: headers
+                .iter()
+                .copied()
+                .filter(|line| *line < range.first)
+                .collect(),
+        }
+    });
+    limited.collect()
+}
+
+fn add_to(counts: &mut [f64], at: usize, weight: f64) {
+    if let Some(count) = counts.get_mut(at) {
+        *count += weight;
+    }
+}
