@@ -152,6 +152,8 @@ fn count_prompt(query: &ContextQuery<'_>) -> u64 {
         },
         attempt: 1,
         feedback: None,
+        history: Vec::new(),
+        remark: None,
     };
     estimate_tokens(&prompt::system(&task)) + estimate_tokens(&prompt::user(&task)) + TEMPLATE
 }

@@ -35,6 +35,7 @@ fn prompt() -> ConsentPrompt {
             path: Some("ci.yml".to_owned()),
         }],
         binding: binding(),
+        since_request: None,
     }
 }
 
