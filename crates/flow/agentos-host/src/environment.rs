@@ -231,13 +231,11 @@ impl Environment {
         FailPoints::default()
     }
 
-    /// Returns the name of the person at the terminal, for consent records.
-    pub fn user_name(&self) -> String {
+    /// Returns the name under which the person logged in. `None` if the environment does not have it, as in many containers.
+    pub fn login_name(&self) -> Option<&str> {
         // Login sets `USER` and `LOGNAME` on Unix, and `USERNAME` on Windows.
         self.get("USER")
             .or_else(|| self.get("LOGNAME"))
             .or_else(|| self.get("USERNAME"))
-            .unwrap_or("unknown")
-            .to_owned()
     }
 }

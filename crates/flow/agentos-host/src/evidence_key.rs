@@ -207,13 +207,7 @@ pub fn add_trusted_key(host: &Host, name: &str, key: &PublicKey) -> Result<bool,
 fn key_owner(host: &Host) -> String {
     // In OpenSSH's `allowed_signers`, a blank ends the names and a comma separates them (ssh-keygen(1)).
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    let name: String = host
-        .environment()
-        .user_name()
-        .chars()
-        .filter(plain)
-        .take(60)
-        .collect();
+    let name: String = host.person_name().chars().filter(plain).take(60).collect();
     if name.is_empty() { "me".to_owned() } else { name }
 }
 

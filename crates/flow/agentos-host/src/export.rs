@@ -2,19 +2,21 @@
 //!
 //! Owns: its files next to the evidence itself. Never: puts a secret or a script into it, or lays out its page.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentos_api::{ExportReport, Notice};
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_evidence::{Record, RecordKind, Store, TrustedKey, VerifyChecks, VerifyReport};
+use agentos_evidence::{PublicKey, Record, RecordKind, Store, TrustedKey, VerifyChecks, VerifyReport};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
 use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
+use crate::run_log::{LoggedRun, log_run};
 use crate::tape::evidence_error;
-use crate::{evidence_key, repository};
+use crate::{clock, evidence_key, repository};
 
 /// The parts that an export has.
 struct ExportParts {
@@ -24,6 +26,8 @@ struct ExportParts {
     signed: bool,
     /// Keys that the exporter trusts.
     keys: bool,
+    /// The name of the key that signed the export, in `allowed_signers`. `None` if it is not there.
+    principal: Option<String>,
     /// True if content was left out.
     redacted: bool,
     /// Runs that nobody signed.
@@ -63,13 +67,16 @@ fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
         (true, false) => "`scripts/evidence/verify.py . --keys allowed_signers`",
         (false, false) => "`scripts/evidence/verify.py .`",
     };
-    let openssh = line(
-        parts.signed && parts.keys,
-        "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
-         -s head.json.sig < head.json
-              and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
-         -s export.json.sig < export.json",
-    );
+    // Only the name beside the key that signed can verify it, so a command with another one would fail.
+    let openssh = parts.principal.as_ref().filter(|_| parts.signed).map(|name| {
+        format!(
+            "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I {name} -n agentos-evidence \
+             -s head.json.sig < head.json
+              and the list:     ssh-keygen -Y verify -f allowed_signers -I {name} -n agentos-evidence \
+             -s export.json.sig < export.json\n"
+        )
+    });
+    let openssh = openssh.unwrap_or_default();
     let proved = explain_proof(parts);
     format!(
         "The evidence of AgentOS, copied for a reviewer.
@@ -132,12 +139,45 @@ const LONGEST_DIFF: usize = 64 << 10;
 pub struct ExportedRun {
     /// Id of the run.
     pub run: String,
+    /// The run as the log shows it. `None` if its records cannot be summarised.
+    pub logged: Option<LoggedRun>,
     /// Records of the run, in order.
     pub records: Vec<Record>,
-    /// The beginning of the run's last diff; untrusted text. `None` if it has none.
-    pub diff: Option<String>,
-    /// True if the diff is longer than the part shown.
-    pub is_diff_cut: bool,
+    /// The run's last change. `None` if it has none.
+    pub change: Option<ExportedChange>,
+}
+
+/// The beginning of a change, for the page.
+#[derive(Debug)]
+pub struct ExportedChange {
+    /// The kind of text.
+    pub kind: ExportedText,
+    /// The text; untrusted.
+    pub text: String,
+    /// True if the change is longer.
+    pub is_cut: bool,
+}
+
+/// The kind of a change's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportedText {
+    /// The canonical diff.
+    Diff,
+    /// The answer as it came, which was not placed.
+    Answer,
+}
+
+/// Facts about an export, for its page.
+#[derive(Debug, Clone)]
+pub struct ExportFacts {
+    /// Name of the repository: of its folder.
+    pub repository: String,
+    /// The person who exports it.
+    pub exporter: String,
+    /// Time of the export, RFC 3339.
+    pub created: String,
+    /// True if content was left out.
+    pub redacted: bool,
 }
 
 /// The check that a reviewer can run with the files of an export.
@@ -153,7 +193,7 @@ pub struct CopyCheck {
 #[derive(Clone, Copy)]
 pub struct ExportLayout<'a> {
     /// Lays out the page for a browser.
-    pub page: &'a dyn Fn(&VerifyReport, &[ExportedRun]) -> String,
+    pub page: &'a dyn Fn(&ExportFacts, &VerifyReport, &[ExportedRun]) -> String,
     /// Words the command of the check, for a reader who is in the folder.
     pub check_command: &'a dyn Fn(CopyCheck) -> String,
 }
@@ -191,10 +231,14 @@ impl Host {
         let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| evidence_error(&error));
         add("allowed_signers", write_signers(&trusted).as_bytes())?;
         let copied = Store::open(&out).map_err(|error| evidence_error(&error))?;
-        add(
-            "index.html",
-            (layout.page)(&found, &newest_runs(&copied, redacts)?).as_bytes(),
-        )?;
+        let facts = ExportFacts {
+            repository: repository_name(&repo),
+            exporter: self.person_with_email(),
+            created: SystemClock.now().to_string(),
+            redacted: redacts,
+        };
+        let page = (layout.page)(&facts, &found, &newest_runs(&copied, redacts)?);
+        add("index.html", page.as_bytes())?;
         // Without a key, or if it cannot be read, the export is not signed and says so.
         let key = evidence_key::existing_key(self)
             .ok()
@@ -204,12 +248,15 @@ impl Host {
             attested: out.join("attestations").is_dir(),
             signed: key.is_some(),
             keys: !trusted.is_empty(),
+            principal: key
+                .as_ref()
+                .and_then(|key| find_principal(&trusted, &key.public())),
             redacted: redacts,
             unsigned_runs: found.unsigned,
         };
         add("README.txt", read_me(&parts, layout).as_bytes())?;
         // Last: the list that is sealed contains the digest of every file of the export.
-        copy.seal(SystemClock.now().as_str(), key.as_ref())
+        copy.seal(&facts.created, key.as_ref())
             .map_err(|error| evidence_error(&error))?;
         if !found.ok {
             // Exported all the same: the damaged state is what a reviewer may have to see.
@@ -227,6 +274,25 @@ impl Host {
             signed_by: key.map(|key| key.public().id()),
         })
     }
+}
+
+/// Returns the name of the repository: that of its working tree, or of the folder of a bare one.
+fn repository_name(repo: &agentos_executor::Repository) -> String {
+    let dir = repo.work_dir().unwrap_or_else(|| repo.common_dir());
+    // Only the last part: the folders above are nobody's business in another place.
+    dir.file_name().map_or_else(
+        || "a repository".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Returns the name beside a key in the list of trusted keys. `None` if the key is not in it.
+fn find_principal(trusted: &[TrustedKey], key: &PublicKey) -> Option<String> {
+    let found = trusted.iter().find(|known| known.key == *key)?;
+    // Several names are separated by commas, and a pattern is no name that could sign.
+    let first = found.name.split(',').next()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+');
+    (!first.is_empty() && first.chars().all(is_plain)).then(|| first.to_owned())
 }
 
 /// Writes the trusted keys in the form that OpenSSH reads.
@@ -269,19 +335,44 @@ fn newest_runs(store: &Store, redacted: bool) -> Result<Vec<ExportedRun>, Effect
         }
     }
     runs.reverse();
+    add_summaries(&mut runs, store);
     Ok(runs)
+}
+
+/// Adds to each run how the log shows it.
+fn add_summaries(runs: &mut [ExportedRun], store: &Store) {
+    let now = clock::now();
+    // A damaged tape has no log. Its runs are shown without their ends.
+    let summaries = store.runs().unwrap_or_default();
+    let logged: BTreeMap<&str, LoggedRun> = summaries
+        .iter()
+        .map(|run| (run.run.as_str(), log_run(run, &now)))
+        .collect();
+    for run in runs {
+        run.logged = logged.get(run.run.as_str()).cloned();
+    }
 }
 
 /// Adds a record to its run, with the beginning of its diff.
 fn add_record(run: &mut ExportedRun, store: &Store, record: Record) {
     let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
-    if record.kind == RecordKind::Landing
-        && let Some(Ok(diff)) = text("/diff_blob_sha256").map(|id| store.get_blob(id))
-    {
-        let shown = diff.get(..LONGEST_DIFF.min(diff.len())).unwrap_or_default();
-        // The cut can divide a character, whose rest is shown as a replacement character.
-        run.diff = Some(String::from_utf8_lossy(shown).into_owned());
-        run.is_diff_cut = shown.len() < diff.len();
+    let (kind, name) = match record.kind {
+        RecordKind::Landing => (ExportedText::Diff, "/diff_blob_sha256"),
+        RecordKind::Answer => (ExportedText::Answer, "/answer_sha256"),
+        _ => {
+            run.records.push(record);
+            return;
+        }
+    };
+    // The diff replaces the answer that it was made of. An answer that was refused has none, and is shown itself.
+    if let Some(Ok(bytes)) = text(name).map(|id| store.get_blob(id)) {
+        let shown = bytes.get(..LONGEST_DIFF.min(bytes.len())).unwrap_or_default();
+        run.change = Some(ExportedChange {
+            kind,
+            // The cut can divide a character, whose rest is shown as a replacement character.
+            text: String::from_utf8_lossy(shown).into_owned(),
+            is_cut: shown.len() < bytes.len(),
+        });
     }
     run.records.push(record);
 }

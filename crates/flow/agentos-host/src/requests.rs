@@ -73,7 +73,7 @@ pub(crate) async fn approve_request(
     let consent = match consent {
         ApprovalMode::Asked => ApprovalConsent::Asked,
         ApprovalMode::Named => ApprovalConsent::Named {
-            who: host.environment().user_name(),
+            who: host.person_name(),
         },
         ApprovalMode::Seen(ConsentAnswer::Yes { hashes, who, how }) => {
             ApprovalConsent::Seen(Box::new(consent_of(&who, &how, &hashes)))

@@ -96,9 +96,7 @@ fn list_requests(app: &App, all: bool) -> Done {
 
 /// Closes a request permanently.
 pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
-    let denied = app
-        .host
-        .deny_request(&args.run, &app.host.environment().user_name())?;
+    let denied = app.host.deny_request(&args.run, &app.host.person_name())?;
     app.report_success(
         &format!(
             "run {} was declined; nothing was landed",

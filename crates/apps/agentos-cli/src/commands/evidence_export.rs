@@ -2,19 +2,20 @@
 //!
 //! Owns: the messages and the content of the page. Never: copies files itself.
 
-use agentos_host::{CopyCheck, ExportLayout, ExportedRun, VerifyReport};
+use agentos_host::{CopyCheck, ExportFacts, ExportLayout, ExportedRun, ExportedText, VerifyReport};
+use serde_json::Value;
 
 use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
 use crate::render::evidence::describe_record;
-use crate::render::page::{self, RecordRow, RunPage};
+use crate::render::page::{self, ChangeText, RecordRow, RunPage};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
 pub fn export_evidence(app: &App, args: &EvidenceExportArgs) -> Done {
-    let layout = |found: &VerifyReport, runs: &[ExportedRun]| {
+    let layout = |facts: &ExportFacts, found: &VerifyReport, runs: &[ExportedRun]| {
         let pages: Vec<RunPage> = runs.iter().map(run_page).collect();
-        page::render_page(found, &pages, args.redact)
+        page::render_page(facts, found, &pages)
     };
     app.signals
         .set_remains("the copy is not complete: remove its folder, and export again");
@@ -59,11 +60,30 @@ fn run_page(run: &ExportedRun) -> RunPage {
         time: record.ts.clone(),
         kind: record.kind,
         words: describe_record(record).1,
+        blobs: list_blobs(&record.body),
+    });
+    let change = run.change.as_ref().map(|change| ChangeText {
+        title: match change.kind {
+            ExportedText::Diff => "Change",
+            ExportedText::Answer => "Answer, as it came: it has no place in the repository",
+        },
+        text: change.text.clone(),
+        is_cut: change.is_cut,
     });
     RunPage {
         run: run.run.clone(),
+        logged: run.logged.clone(),
         stations: stations.collect(),
-        diff: run.diff.clone(),
-        diff_cut: run.is_diff_cut,
+        change,
     }
+}
+
+/// Returns the blobs that the members of a body name: a word for each, and its digits.
+fn list_blobs(body: &Value) -> Vec<(String, String)> {
+    let named = |(name, value): (&String, &Value)| {
+        let word = name.strip_suffix("_sha256")?;
+        let digits = value.as_str()?.strip_prefix("sha256:")?;
+        Some((word.trim_end_matches("_blob").to_owned(), digits.to_owned()))
+    };
+    body.as_object().into_iter().flatten().filter_map(named).collect()
 }

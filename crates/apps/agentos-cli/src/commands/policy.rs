@@ -118,7 +118,7 @@ pub fn init_policy(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
     }
     let spec = RunSpec {
         id: Some(run.clone()),
-        ..preset_run(preset, app.host.environment().user_name())
+        ..preset_run(preset, app.host.person_name())
     };
     let outcome = app.outcome_of(follow_run(app, spec)?)?;
     let done = app.show_outcome(&outcome)?;

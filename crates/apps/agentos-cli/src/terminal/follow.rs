@@ -94,7 +94,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     let can_ask = app.streams.can_ask && !app.printer.json;
     match (said_yes, can_ask) {
         (true, _) => ConsentMode::Beforehand {
-            who: app.host.environment().user_name(),
+            who: app.host.person_name(),
             how: "--yes".to_owned(),
         },
         (false, true) => ConsentMode::Person,
@@ -168,7 +168,7 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
         pager: screen::find_pager(app).ok().flatten(),
     };
     match consent::ask_consent(&screen) {
-        PersonAnswer::Yes => Some(requested.yes(app.host.environment().user_name(), "terminal")),
+        PersonAnswer::Yes => Some(requested.yes(app.host.person_name(), "terminal")),
         PersonAnswer::No => Some(requested.no()),
         PersonAnswer::Unanswered => None,
     }

@@ -299,3 +299,43 @@ fn what_an_auditor_is_shown_follows_its_schemas() {
         assert!(validate_value(schema, &json).is_ok(), "{schema}: {json:#}");
     }
 }
+
+#[test]
+fn the_printed_commands_of_openssh_verify_the_export() {
+    let env = agentos_testkit::cli::Cli::new("/usr/bin/env").unwrap();
+    if env.run(&["sh", "-c", "command -v ssh-keygen"]).unwrap().code != Some(0) {
+        eprintln!("skipped: no ssh-keygen on this machine");
+        return;
+    }
+    let (repo, cli) = audited();
+    let out = repo.outside().join("export");
+    assert_eq!(
+        run(&cli, &["export", "--out", out.to_str().unwrap()]).code,
+        Some(0)
+    );
+    let text = String::from_utf8(read_file(&out.join("README.txt"))).unwrap();
+    let commands: Vec<&str> = text
+        .lines()
+        .filter_map(|line| Some(line.split_once(" ssh-keygen ")?.1))
+        .collect();
+    assert_eq!(commands.len(), 2, "{text}");
+    for command in commands {
+        assert!(
+            !command.contains("-I NAME") && !command.contains("-I unknown"),
+            "{command}"
+        );
+        let script = format!("cd '{}' && ssh-keygen {command}", out.display());
+        let done = env.run(&["sh", "-c", &script]).unwrap();
+        assert_eq!(done.code, Some(0), "{command}: {done}");
+    }
+    let page = String::from_utf8(read_file(&out.join("index.html"))).unwrap();
+    for part in [
+        "<span class=\"mark\">✓ landed",
+        "on main",
+        "href=\"blobs/",
+        "exported by ",
+        "id=\"show-landed\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}

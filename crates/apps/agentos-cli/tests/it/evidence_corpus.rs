@@ -262,8 +262,8 @@ fn an_export_says_what_it_proves_and_what_not() {
         allowed_signers              the keys that the exporter trusts; ask the exporter for the fingerprint in another way
 
     Check it with AgentOS:      agentos evidence verify --dir . --keys allowed_signers --require
-    with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence -s head.json.sig < head.json
-                  and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence -s export.json.sig < export.json
+    with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I TestAuthor -n agentos-evidence -s head.json.sig < head.json
+                  and the list:     ssh-keygen -Y verify -f allowed_signers -I TestAuthor -n agentos-evidence -s export.json.sig < export.json
     without AgentOS:            `scripts/evidence/verify.py . --keys allowed_signers --require`, in Python, from the AgentOS repository
 
     What that proves
