@@ -90,9 +90,9 @@ pub struct FollowedRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FollowKind {
-    /// The same task again.
+    /// Repetition of the same task.
     Retry,
-    /// Another task, which continues the earlier one.
+    /// Task that continues the earlier one.
     Continue,
 }
 
