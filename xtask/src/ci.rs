@@ -117,7 +117,7 @@ impl Step {
     /// Prints that the step begins.
     fn begin(&self) -> Instant {
         say(format_args!(
-            "{:<10} begins  about {} the first time",
+            "{:<10} begins  ({} the first time)",
             self.name, self.usual
         ));
         Instant::now()

@@ -208,7 +208,7 @@ pub(crate) fn text_of(path: &str, base: &dyn Base) -> Result<(String, String), E
         EntryKind::File(_) => {}
         EntryKind::Directory => {
             return Err(
-                usage(format!("`{path}` is a folder")).hint("name its files, or a pattern such as `src/**`")
+                usage(format!("`{path}` is a folder")).hint("name its files one by one")
             );
         }
         // The content of a link is a path and that of a submodule a commit id: neither is text to edit.

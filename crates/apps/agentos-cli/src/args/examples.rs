@@ -30,14 +30,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "config",
         &["agentos config --origin", "agentos config set attempts 3"],
     ),
-    (
-        "config list",
-        &["agentos config list --origin", "agentos config list --json"],
-    ),
-    (
-        "config get",
-        &["agentos config get provider", "agentos config get model --origin"],
-    ),
+    ("config list", &["agentos config list --origin"]),
+    ("config get", &["agentos config get model --origin"]),
     (
         "config set",
         &[
@@ -45,10 +39,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos config set pager \"less -S\"",
         ],
     ),
-    (
-        "config unset",
-        &["agentos config unset check", "agentos config unset provider"],
-    ),
+    ("config unset", &["agentos config unset check"]),
     (
         "config path",
         &["agentos config path", "$EDITOR \"$(agentos config path)\""],

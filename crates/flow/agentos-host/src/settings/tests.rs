@@ -80,8 +80,9 @@ fn the_call_comes_first_then_a_variable_then_the_file() {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Environment::new(vars, ".".into())
     };
-    // (variables, provider of the call, model of the call) -> provider and model that are used
-    let cases: &[(&[(&str, &str)], Option<&str>, Option<&str>, &str)] = &[
+    /// Variables, provider of the call, model of the call, and the provider and model that are used.
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Option<&'a str>, &'a str);
+    let cases: &[Case<'_>] = &[
         (&[], None, None, "ollama qwen"),
         (&[], Some("ollama"), None, "ollama qwen"),
         (&[], Some("openai"), None, "openai -"),
