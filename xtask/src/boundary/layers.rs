@@ -257,7 +257,12 @@ mod tests {
         let cases = [
             ("agentos-host", 4, None, ""),
             ("agentos-tool", 0, None, ""),
-            ("agentos-executor", 2, None, "may use words and `agentos-host`"),
+            (
+                "agentos-executor",
+                2,
+                None,
+                "may use words and `agentos-editor`, `agentos-host`, `agentos-pager` only",
+            ),
             ("agentos-executor", 2, Some("dev"), ""),
         ];
         for (to, layer, kind, expected) in cases {

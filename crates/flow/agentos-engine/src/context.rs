@@ -207,9 +207,7 @@ pub(crate) fn text_of(path: &str, base: &dyn Base) -> Result<(String, String), E
     match entry.kind {
         EntryKind::File(_) => {}
         EntryKind::Directory => {
-            return Err(
-                usage(format!("`{path}` is a folder")).hint("name its files one by one")
-            );
+            return Err(usage(format!("`{path}` is a folder")).hint("name its files one by one"));
         }
         // The content of a link is a path and that of a submodule a commit id: neither is text to edit.
         EntryKind::Symlink | EntryKind::Gitlink => {

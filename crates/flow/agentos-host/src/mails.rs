@@ -6,6 +6,7 @@
 use agentos_api::{Cause, Notice};
 use agentos_engine::Outcome;
 use agentos_engine::ports::{CommitAuthor, EffectError};
+use agentos_executor::{Authorship, CommitTime, Identity};
 use agentos_mail::{PatchMail, read_mails};
 
 use crate::error::usage_error;
@@ -75,6 +76,21 @@ pub(crate) fn announce_author(host: &Host, answer: &AnswerSpec) {
     if let Some(CommitAuthor { name, email, .. }) = &answer.author {
         let text = format!("the commit's author is {name} <{email}>, as the mail says");
         host.notify(Notice::new("mail-author", text));
+    }
+}
+
+/// Makes the person whom the proposal names the author of the commit. Who lands it stays the committer, whose key signs it.
+pub(crate) fn name_author(by: Authorship, author: &CommitAuthor) -> Authorship {
+    Authorship {
+        author: Identity {
+            name: author.name.clone(),
+            email: author.email.clone(),
+        },
+        written: author.unix_seconds.map(|unix_seconds| CommitTime {
+            unix_seconds,
+            utc_offset_minutes: author.utc_offset_minutes,
+        }),
+        ..by
     }
 }
 

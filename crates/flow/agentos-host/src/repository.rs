@@ -11,14 +11,14 @@ use std::rc::Rc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, AccountedRuns, ActivePolicy, CommitAuthor, EffectError, LandOrder, Landed, LandingPlace,
-    LandingRecords, Measured, PastCommit, TargetInfo, Writes,
+    self, AccountedRuns, ActivePolicy, EffectError, LandOrder, Landed, LandingPlace, LandingRecords,
+    Measured, PastCommit, TargetInfo, Writes,
 };
 use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
 use agentos_executor::{
-    Authorship, CommitTime, ExecError, Identity, IdentityEnv, Intent, IntentSink, LandPlan, Measurement,
-    Receipt, ReceiptFile, RepoError, Repository, Target, TargetSpec,
+    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, ReceiptFile, RepoError,
+    Repository, Target, TargetSpec,
 };
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
@@ -28,6 +28,7 @@ use agentos_tool::StateMeasurement;
 use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
+use crate::mails::name_author;
 use crate::notice::uncommitted_notice;
 use crate::tape::{TapeReader, evidence_error};
 
@@ -327,21 +328,6 @@ impl ports::Repository for RepositoryPort {
             recovered,
             receipt: json,
         })
-    }
-}
-
-/// Makes the person whom the proposal names the author of the commit. Who lands it stays the committer, whose key signs it.
-fn name_author(by: Authorship, author: &CommitAuthor) -> Authorship {
-    Authorship {
-        author: Identity {
-            name: author.name.clone(),
-            email: author.email.clone(),
-        },
-        written: author.unix_seconds.map(|unix_seconds| CommitTime {
-            unix_seconds,
-            utc_offset_minutes: author.utc_offset_minutes,
-        }),
-        ..by
     }
 }
 

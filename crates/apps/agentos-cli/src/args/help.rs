@@ -278,6 +278,8 @@ mod tests {
           approve       Consent to a run that waits for a person and land it, or list all waiting runs
           deny          Decline a run that waits for a person
           land          Land the recorded answer of an earlier run without asking the tool again
+          retry         Request the change of an earlier run again, with a remark on its answer
+      retry         Request the change of an earlier run again, with a remark on its answer
           undo          Undo a landed run with a new commit
 
         Look:

@@ -139,8 +139,9 @@ pub struct RunArgs {
     /// Show this committed file to the tool, or lines of it (`PATH:10-80`); can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
-    /// Show the tool the task and the answer of this earlier run first; `agentos log --help` lists the forms. Without `--file`,
-    /// its files are shown again
+    /// Show the tool the task and the answer of this earlier run first
+    ///
+    /// `agentos log --help` lists the forms of a run. Without `--file`, its files are shown again
     #[arg(long = "continue", value_name = "RUN", requires = "task")]
     pub follow: Option<String>,
     /// Select files to show in addition to `--file` [default: auto without --file, else none]
@@ -149,9 +150,10 @@ pub struct RunArgs {
     /// Target of the change.
     #[command(flatten)]
     pub target: TargetFlags,
-    /// Shell command that must succeed before the change can land; `auto` selects the usual one of the project. It runs in
-    /// the sandbox, on a copy with the change, with the caches of cargo, npm, Python or Go. The tool is shown its failure.
-    /// `--read` and `--share` give it access to more files
+    /// Shell command that must succeed before the change can land; `auto` selects the usual one of the project
+    ///
+    /// It runs in the sandbox, on a copy with the change, with the caches of cargo, npm, Python or Go. The tool is shown its
+    /// failure. `--read` and `--share` give it access to more files
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
     /// Run no check, not even the one in your settings
@@ -174,8 +176,10 @@ pub struct RunArgs {
 /// Program to run as the tool, and its confinement.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProgramFlags {
-    /// Program and its arguments. With provider `command`, it works in a copy of the repository, and the difference is its
-    /// answer. With provider `tool`, it reads a task and writes an answer, as JSON lines
+    /// Program and its arguments, for the providers `command` and `tool`
+    ///
+    /// With provider `command`, it works in a copy of the repository, and the difference is its answer. With provider `tool`, it
+    /// reads a task and writes an answer, as JSON lines
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Let the program read this file or folder in addition to the system's; can be repeated

@@ -293,7 +293,7 @@ fn the_answer_arrives_on_a_terminal_and_nowhere_else() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}");
         assert_eq!(
-            text.contains("waiting for the first token") || is_shown(&text),
+            text.contains("searching the repository") || is_shown(&text),
             shown,
             "{text}"
         );

@@ -222,7 +222,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         error [usage] there is no provider `zzz`
           next: known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init zzz`
     run -p openai task => 5
-        context: no file of the repository seems to belong to this task; name one with `--file`
+        context: src/lib.rs, README.md (192 B); `--context show` explains the selection
         failed [missing-key] `openai` needs a key, and none is set
           next: set the key with `agentos tool auth set --store file --provider openai`
     run -p replay task => 5
@@ -238,7 +238,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         error [bad-url] `base_url` (flag): it is not a URL: relative URL without a base
           next: write something like `http://localhost:[PORT]/v1`
     run -p llamacpp task --base-url http://localhost:1/v1 => 5
-        context: no file of the repository seems to belong to this task; name one with `--file`
+        context: src/lib.rs, README.md (192 B); `--context show` explains the selection
         failed [refused] `localhost:[PORT]` does not accept connections
           caused by: Connection refused
           next: start `llama-server -m MODEL.gguf --port 8080`; or set its address with `--base-url`

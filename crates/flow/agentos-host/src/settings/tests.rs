@@ -81,7 +81,12 @@ fn the_call_comes_first_then_a_variable_then_the_file() {
         Environment::new(vars, ".".into())
     };
     /// Variables, provider of the call, model of the call, and the provider and model that are used.
-    type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Option<&'a str>, &'a str);
+    type Case<'a> = (
+        &'a [(&'a str, &'a str)],
+        Option<&'a str>,
+        Option<&'a str>,
+        &'a str,
+    );
     let cases: &[Case<'_>] = &[
         (&[], None, None, "ollama qwen"),
         (&[], Some("ollama"), None, "ollama qwen"),
