@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    ApprovalHashes, Cause, ConsentAnswer, ConsentMode, ConsentRequested, OutcomeKind, RecordKind, RunEvent,
-    RunHandle, RunSpec, RunWork, SessionOptions,
+    ApprovalHashes, ApprovalMode, Cause, ConsentAnswer, ConsentMode, ConsentRequested, OutcomeKind,
+    RecordKind, RunEvent, RunHandle, RunSpec, RunWork, SessionOptions,
 };
 
 use crate::world::{World, follow, new_file, outcome, replay};
@@ -94,7 +94,8 @@ pub fn a_request_waits_and_is_approved_later() -> Ended {
         assert_eq!(runs, [asked.run.as_str()]);
         let work = RunWork::Approval {
             request: open[0].run.clone(),
-            consents: true,
+            consent: ApprovalMode::Named,
+            revision: None,
         };
         let landed = outcome(world.start(RunSpec::new(SessionOptions::default(), work))).await;
         assert_eq!(landed.outcome, OutcomeKind::Landed, "{landed:?}");
