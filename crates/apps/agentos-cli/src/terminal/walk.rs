@@ -135,7 +135,7 @@ impl RequestVisit<'_> {
             state = next;
             match effect {
                 WalkEffect::Land => {
-                    let who = self.app.host.environment().user_name();
+                    let who = self.app.host.person_name();
                     self.land(ApprovalMode::Seen(shown.yes(who, "terminal")))?;
                     return Ok(Some(Step::Next));
                 }
@@ -176,7 +176,7 @@ impl RequestVisit<'_> {
     }
 
     fn deny(&self) -> Result<(), EffectError> {
-        let who = self.app.host.environment().user_name();
+        let who = self.app.host.person_name();
         self.app.host.deny_request(&self.request.run, &who)?;
         self.app.printer.show_note("denied; nothing was landed");
         Ok(())
