@@ -67,7 +67,7 @@ fn read_me(parts: &ExportParts, layout: ExportLayout<'_>) -> String {
         (true, false) => "`scripts/evidence/verify.py . --keys allowed_signers`",
         (false, false) => "`scripts/evidence/verify.py .`",
     };
-    // Only the name beside the key that signed can verify it, so a command with another one would fail.
+    // Only the name next to the key that signed can verify it, so a command with another one would fail.
     let openssh = parts.principal.as_ref().filter(|_| parts.signed).map(|name| {
         format!(
             "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I {name} -n agentos-evidence \
@@ -286,7 +286,7 @@ fn repository_name(repo: &agentos_executor::Repository) -> String {
     )
 }
 
-/// Returns the name beside a key in the list of trusted keys. `None` if the key is not in it.
+/// Returns the name next to a key in the list of trusted keys. `None` if the key is not in it.
 fn find_principal(trusted: &[TrustedKey], key: &PublicKey) -> Option<String> {
     let found = trusted.iter().find(|known| known.key == *key)?;
     // Several names are separated by commas, and a pattern is no name that could sign.
