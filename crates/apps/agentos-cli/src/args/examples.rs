@@ -30,8 +30,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "config",
         &["agentos config --origin", "agentos config set attempts 3"],
     ),
-    ("config list", &["agentos config list --origin"]),
-    ("config get", &["agentos config get model --origin"]),
+    (
+        "config list",
+        &["agentos config list", "agentos config list --json"],
+    ),
+    (
+        "config get",
+        &["agentos config get check", "agentos config get model"],
+    ),
     (
         "config set",
         &[
@@ -39,7 +45,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos config set pager \"less -S\"",
         ],
     ),
-    ("config unset", &["agentos config unset check"]),
+    (
+        "config unset",
+        &["agentos config unset check", "agentos config unset model"],
+    ),
     (
         "config path",
         &["agentos config path", "$EDITOR \"$(agentos config path)\""],
@@ -314,10 +323,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "profile show",
-        &[
-            "agentos profile show lmstudio",
-            "agentos profile show openai --json",
-        ],
+        &["agentos profile show vllm", "agentos profile show vllm --json"],
     ),
     (
         "profile init",
@@ -332,10 +338,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "models list",
-        &[
-            "agentos models list",
-            "agentos models list --provider openai --json",
-        ],
+        &["agentos models list", "agentos models list -p openai --json"],
     ),
     (
         "models show",

@@ -279,7 +279,6 @@ mod tests {
           deny          Decline a run that waits for a person
           land          Land the recorded answer of an earlier run without asking the tool again
           retry         Request the change of an earlier run again, with a remark on its answer
-      retry         Request the change of an earlier run again, with a remark on its answer
           undo          Undo a landed run with a new commit
 
         Look:
