@@ -212,7 +212,9 @@ fn first_author(from: &Address<'_>) -> Option<(String, String)> {
     let first = from.first()?;
     let email = first.address()?.trim();
     let name = first.name().map(str::trim).filter(|name| !name.is_empty());
-    let is_usable = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\0']);
+    // The name goes to commits and terminals, where a control character could be an escape sequence.
+    let is_usable =
+        |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_control() || matches!(c, '<' | '>'));
     let name = name.unwrap_or(email);
     (is_usable(email) && is_usable(name)).then(|| (name.to_owned(), email.to_owned()))
 }

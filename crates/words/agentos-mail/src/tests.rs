@@ -66,6 +66,10 @@ fn a_mail_gives_author_date_message_and_trailers() {
         ),
         ("no author", mail("From: \nSubject: fix\n", "")),
         (
+            "an escape sequence as a name",
+            mail("From: A\u{1b}[31m <a@example.com>\nSubject: fix\n", ""),
+        ),
+        (
             "no subject",
             mail("From: anna@example.com\nSubject: [PATCH]\n", ""),
         ),
@@ -89,6 +93,8 @@ fn a_mail_gives_author_date_message_and_trailers() {
     no date, no name
       anna@example.com <anna@example.com> | no date | "fix\n\nNote: this stays text." | []
     no author
+      error: mail 1 does not say who wrote it: its `From:` has no name and address
+    an escape sequence as a name
       error: mail 1 does not say who wrote it: its `From:` has no name and address
     no subject
       error: mail 1 has no subject, which would be the first line of its commit message
