@@ -3,14 +3,12 @@
 #![cfg(unix)]
 
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::Stdio;
 
-use agentos_testkit::cli::program;
 use agentos_testkit::repo::{TestRepo, set_mode, write_file};
 use serde_json::Value;
 
-use crate::support::{WORKFLOW_EDIT, agentos, pipe_in, run_in, small_repo};
+use crate::support::{WORKFLOW_EDIT, agentos, call_on_terminal, pipe_in, run_in, small_repo};
 
 /// The end of every question of the walk.
 const QUESTION: &str = "[q]uit: ";
@@ -19,21 +17,8 @@ const FILE: &str = ".github/workflows/ci.yml";
 /// Calls `agentos approve` on a terminal and types a line at each question. Returns the exit code and the screen. `None`,
 /// with a word on screen, if no terminal can be made.
 fn walk(repo: &TestRepo, editor: &str, lines: &[&str]) -> Option<(Option<i32>, String)> {
-    if !Path::new("/usr/bin/script").exists() {
-        eprintln!("skipped: no `script` here to make a terminal with");
-        return None;
-    }
-    let line = format!(
-        "stty cols 100 rows 50; EDITOR='{editor}' exec {} approve",
-        env!("CARGO_BIN_EXE_agentos")
-    );
-    let mut child = program("script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(repo.path())
-        .env_clear()
-        .envs(agentos().world())
-        .env("SHELL", "/bin/sh")
-        .env("TERM", "xterm")
+    let line = format!("EDITOR='{editor}' exec {} approve", env!("CARGO_BIN_EXE_agentos"));
+    let mut child = call_on_terminal(&agentos(), repo.path(), (100, 50), &line)?
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -12,7 +12,7 @@ use agentos_testkit::repo::{TestRepo, make_fifo};
 use agentos_testkit::server::{FakeServer, Reply};
 
 use crate::support::{
-    SLOPPY_FIX, WORKFLOW_EDIT, agentos, chat_server, openai_at, pipe_in, run_in, small_repo,
+    SLOPPY_FIX, WORKFLOW_EDIT, agentos, call_on_terminal, chat_server, openai_at, pipe_in, run_in, small_repo,
 };
 
 /// The signals, with the exit code and the name that the program says.
@@ -37,22 +37,9 @@ enum Leave {
 /// Calls the program on a terminal, and leaves it at its question for consent. Returns the exit code and the screen.
 /// `None`, with a word on screen, if no terminal can be made.
 fn leave_question(repo: &TestRepo, call: &str, leave: Leave) -> Option<(Option<i32>, String)> {
-    if !Path::new("/usr/bin/script").exists() {
-        eprintln!("skipped: no `script` here to make a terminal with");
-        return None;
-    }
     // The shell's process becomes the program, so its number is known.
-    let line = format!(
-        "stty cols 60 rows 24; echo pid=$$; exec {} {call}",
-        env!("CARGO_BIN_EXE_agentos")
-    );
-    let mut child = program("script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(repo.path())
-        .env_clear()
-        .envs(agentos().world())
-        .env("SHELL", "/bin/sh")
-        .env("TERM", "xterm")
+    let line = format!("echo pid=$$; exec {} {call}", env!("CARGO_BIN_EXE_agentos"));
+    let mut child = call_on_terminal(&agentos(), repo.path(), (60, 24), &line)?
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,8 +1,9 @@
 //! What the tests share: the program, a small repository, answers.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::cli::{Cli, CliOutput, program};
 use agentos_testkit::redact::Redactor;
 use agentos_testkit::repo::TestRepo;
 use agentos_testkit::server::{FakeServer, Reply};
@@ -190,4 +191,28 @@ pub fn openai_at(url: &str) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec()
+}
+
+/// Makes the call of a shell's line on a terminal of its own, as `script` (util-linux) makes one. `None`, with a word on screen,
+/// if there is no `script`.
+pub fn call_on_terminal(
+    cli: &Cli,
+    dir: &Path,
+    (columns, rows): (usize, usize),
+    line: &str,
+) -> Option<Command> {
+    if !Path::new("/usr/bin/script").exists() {
+        eprintln!("skipped: no `script` here to make a terminal with");
+        return None;
+    }
+    let line = format!("stty cols {columns} rows {rows}; {line}");
+    let mut command = program("script");
+    command
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .current_dir(dir)
+        .env_clear()
+        .envs(cli.world())
+        .env("SHELL", "/bin/sh")
+        .env("TERM", "xterm");
+    Some(command)
 }

@@ -5,28 +5,16 @@ use std::path::Path;
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, set_mode, write_file};
 
-use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, call_on_terminal, pipe_in, run_in, small_repo};
 
 const ESCAPE: char = '\u{1b}';
 
-/// The program on a terminal of its own of this many columns and 24 lines, as `script` (util-linux) makes one. None, said on
-/// screen, where there is no `script`.
+/// Calls the program on a terminal of this many columns and 24 lines, and returns the screen. `None`, with a word on screen, if
+/// no terminal can be made.
 fn on_terminal(cli: &Cli, dir: &Path, columns: usize, variables: &str, call: &str) -> Option<String> {
-    if !Path::new("/usr/bin/script").exists() {
-        eprintln!("skipped: no `script` here to make a terminal with");
-        return None;
-    }
-    let program = env!("CARGO_BIN_EXE_agentos");
-    let line = format!("stty cols {columns} rows 24; {variables} {program} {call}");
-    let output = agentos_testkit::cli::program("script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(dir)
-        .env_clear()
-        .envs(cli.world())
-        .env_remove("NO_COLOR")
-        .env("TERM", "xterm")
-        .output()
-        .unwrap();
+    let line = format!("{variables} {} {call}", env!("CARGO_BIN_EXE_agentos"));
+    let mut script = call_on_terminal(cli, dir, (columns, 24), &line)?;
+    let output = script.env_remove("NO_COLOR").output().unwrap();
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
