@@ -33,7 +33,7 @@ impl ProgramSearch {
         }
     }
 
-    /// Sets the folder that `~/` at the start of a path stands for.
+    /// Sets the folder that `~/` at the start of a path means.
     #[must_use]
     pub fn with_home(self, home: Option<&Path>) -> Self {
         Self {

@@ -39,9 +39,9 @@ pub struct MovedCommit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveKind {
-    /// The other commit stands in its place: same parents, as after `git commit --amend`.
+    /// The other commit replaces it: same parents, as after `git commit --amend`.
     Reworded,
-    /// The other commit stands in its place on another base, as after `git rebase`, or its base is not known.
+    /// The other commit replaces it on another base, as after `git rebase`, or its base is not known.
     Rebased,
     /// The other commit repeats the change, and the recorded commit is still in the history, as after `git cherry-pick`.
     Picked,
