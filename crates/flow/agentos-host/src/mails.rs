@@ -30,10 +30,8 @@ pub fn split_answer(
     if !commits {
         return Ok(vec![whole]);
     }
-    let mails = read_mails(&whole.answer).map_err(|error| {
-        EffectError::from_error(Cause::Landing, "bad-mail", &error)
-            .hint("correct the mail's headers, or remove them and land the diff alone")
-    })?;
+    let mails = read_mails(&whole.answer)
+        .map_err(|error| EffectError::from_error(Cause::Landing, "bad-mail", &error))?;
     let Some(mails) = mails else {
         return Ok(vec![whole]);
     };
@@ -95,12 +93,17 @@ pub(crate) fn name_author(by: Authorship, author: &CommitAuthor) -> Authorship {
 }
 
 /// Adds to the message of an outcome which mail of a series it is about. Returns true if the next mail is to be landed: each
-/// builds on those before.
-pub fn continue_series(outcome: &mut Outcome, subject: &str, number: usize, of: usize) -> bool {
+/// builds on those before. With `allow_empty`, a mail that the repository has already is passed over.
+pub fn continue_series(
+    outcome: &mut Outcome,
+    subject: &str,
+    (number, of): (usize, usize),
+    allow_empty: bool,
+) -> bool {
     if of > 1 {
         outcome.message = format!("mail {number} of {of}, `{subject}`: {}", outcome.message);
     }
-    let goes_on = outcome.is_done();
+    let goes_on = outcome.is_done() || (allow_empty && outcome.code.as_deref() == Some("empty"));
     if !goes_on && number < of {
         outcome
             .message

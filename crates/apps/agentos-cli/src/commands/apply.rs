@@ -52,14 +52,15 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
             .hint
             .as_deref()
             .map(|hint| word_for_person(outcome.code.as_deref(), hint));
-        let goes_on = continue_series(&mut outcome, &subject, at + 1, of);
+        // Nothing on standard input is most likely a failure of the program before the pipe.
+        let may_be_empty = args.target.allow_empty && !is_empty_pipe;
+        let goes_on = continue_series(&mut outcome, &subject, (at + 1, of), may_be_empty);
         ended = if args.explain {
             app.show_report(&outcome, diff.as_deref())?
         } else {
             app.show_outcome(&outcome)?
         };
-        // Nothing on standard input is most likely a failure of the program before the pipe.
-        ended = allow_empty(ended, &outcome, args.target.allow_empty && !is_empty_pipe);
+        ended = allow_empty(ended, &outcome, may_be_empty);
         if !goes_on {
             break;
         }

@@ -123,6 +123,26 @@ fn a_series_stops_at_the_mail_that_does_not_land() {
 }
 
 #[test]
+fn a_series_goes_on_where_it_was_left() {
+    let (repo, mailbox, expected) = mailed();
+    let landed = pipe_in(&repo, &["apply", "-", "--yes"], &mailbox);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // Without leave, a mail that is there already ends the series like any other that does not land.
+    let stopped = pipe_in(&repo, &["apply", "-", "--yes"], &mailbox);
+    assert_eq!(stopped.code, Some(6), "{stopped}");
+    assert!(
+        stopped.to_string().contains("; the mail after it was not tried"),
+        "{stopped}"
+    );
+    let resumed = pipe_in(&repo, &["apply", "-", "--yes", "--allow-empty"], &mailbox);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert!(!resumed.to_string().contains("not tried"), "{resumed}");
+    let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(format!("{}\n{tree}", history(&repo, 2)), expected);
+}
+
+#[test]
 fn consent_and_a_later_approval_keep_the_author() {
     let repo = small_repo();
     let mail = "From: Anna <anna@example.com>\nDate: Fri, 20 Nov 2026 10:11:12 +0100\nSubject: [PATCH] ci\n\n---\ndiff --git a/.github/workflows/ci.yml b/.github/workflows/ci.yml\nnew file mode 100644\n--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
