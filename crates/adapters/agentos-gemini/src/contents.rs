@@ -36,7 +36,10 @@ fn write_part<'a>(part: &'a MessagePart, names: &mut BTreeMap<&'a str, &'a str>)
         MessagePart::ToolCall(call) => {
             names.insert(&call.id, &call.name);
             let part = json!({"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}});
-            with_signature(part, call.signature.as_ref().map(|(_, mark)| mark.as_str()))
+            with_signature(
+                part,
+                call.signature.as_ref().map(|signature| signature.mark.as_str()),
+            )
         }
         MessagePart::ToolResult(result) => {
             let name = names

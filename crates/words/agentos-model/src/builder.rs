@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{MessagePart, ThinkingPart, ToolCall};
+use crate::{CallSignature, MessagePart, ThinkingPart, ToolCall};
 
 /// Piece of an answer, besides its end and its tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -171,7 +171,10 @@ fn finish_call(call: CallPiece, at: usize, provider: &str) -> ToolCall {
             .unwrap_or_else(|| format!("call_{at}")),
         name: call.name.unwrap_or_default(),
         arguments,
-        signature: call.signature.map(|mark| (provider.to_owned(), mark)),
+        signature: call.signature.map(|mark| CallSignature {
+            provider: provider.to_owned(),
+            mark,
+        }),
     }
 }
 

@@ -22,6 +22,8 @@ mod request;
 
 pub use builder::{CallPiece, ChatPiece, PartBuilder, ThoughtPiece};
 pub use flatten::flatten_messages;
-pub use message::{ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult};
+pub use message::{
+    CallSignature, ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult,
+};
 pub use prepare::{PreparedChat, WireAbilities, prepare_messages};
 pub use request::{ChatRequest, ToolChoice, ToolSpec, edit_request};

@@ -92,9 +92,18 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments as a JSON object. A string if the model wrote something that is not JSON.
     pub arguments: Value,
-    /// Opaque mark of the provider that must be sent back with the call, and the provider. `None` if there is none.
+    /// Mark that must be sent back with the call. `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<(String, String)>,
+    pub signature: Option<CallSignature>,
+}
+
+/// Opaque mark of a provider on a tool call of its model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallSignature {
+    /// Provider that made the mark. Another one does not accept it.
+    pub provider: String,
+    /// The mark, unchanged.
+    pub mark: String,
 }
 
 /// Result of a tool call.

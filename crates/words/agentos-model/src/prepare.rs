@@ -128,7 +128,7 @@ impl Preparer<'_> {
                         signature: call
                             .signature
                             .clone()
-                            .filter(|(provider, _)| provider == self.wire.provider),
+                            .filter(|signature| signature.provider == self.wire.provider),
                     };
                     open.push(call.clone());
                     parts.push(MessagePart::ToolCall(call));
