@@ -302,6 +302,7 @@ pub(crate) fn record_with_next<T: Serialize>(
     record: &T,
 ) -> Result<(), EffectError> {
     let body = tape_body(evidence, record)?;
+    log_record(kind, &body);
     evidence.record(kind, body, Durability::WithNext).map(drop)
 }
 
@@ -312,10 +313,23 @@ fn place_record<T: Serialize>(
     durability: Durability,
 ) -> Result<String, EffectError> {
     let body = tape_body(evidence, record)?;
+    log_record(kind, &body);
     let hash = evidence.record(kind, body, durability)?;
     let missing = || EffectError::new(Cause::Internal, "record", "a record was placed without a hash");
     // Only `WithNext` has no hash yet, and this function is not called with it.
     hash.ok_or_else(missing)
+}
+
+/// Logs a step, so that `-vv` shows what was asked and answered as it happens. The body contains no secrets any more, and as JSON
+/// no control characters.
+fn log_record(kind: RecordKind, body: &Value) {
+    // Longer ones hold diffs and file lists, which the evidence shows better.
+    const LONGEST_LINE: usize = 2_000;
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let text = body.to_string();
+        let shown: String = text.chars().take(LONGEST_LINE).collect();
+        tracing::debug!(?kind, bytes = text.len(), body = %shown, "record");
+    }
 }
 
 /// Returns a record's body as the tape keeps it.
