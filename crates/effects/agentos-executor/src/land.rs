@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::base::find_entry;
 use crate::disk;
-use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
 use crate::measure::lower_hex;
+use crate::message::commit_message;
 use crate::preflight::ancestor_folders;
 use crate::prepare::{PreparedChange, prepare_change};
 use crate::repository::LandingQueue;
@@ -31,7 +31,7 @@ pub struct LandPlan {
     pub target: Target,
     /// SHA-256 of the active policy set.
     pub policy_sha256: String,
-    /// Subject and body of the commit, without trailers.
+    /// Subject and body of the commit, without trailers. An empty one becomes a subject that names the changed files.
     pub message: String,
     /// Trailers to add before our own, in order.
     pub trailers: Vec<(String, String)>,
@@ -141,7 +141,7 @@ impl Repository {
             durable.map_err(ExecError::EvidenceNotDurable)?;
         }
         let commit = match &signatures {
-            Some(by) => Some(self.write_commit(plan, by, prepared.tree, &pin, signer)?),
+            Some(by) => Some(self.write_commit(plan, by, &prepared, &pin, signer)?),
             None => None,
         };
         self.reach("commit written");
@@ -267,7 +267,7 @@ impl Repository {
         &self,
         plan: &LandPlan,
         (author, committer): &(Signature<'_>, Signature<'_>),
-        tree: Oid,
+        prepared: &PreparedChange,
         pin: &str,
         signer: Option<&dyn CommitSigner>,
     ) -> Result<Oid, ExecError> {
@@ -281,9 +281,9 @@ impl Repository {
         let parents: Vec<_> = parent.iter().collect();
         let tree = self
             .git
-            .find_tree(tree)
+            .find_tree(prepared.tree)
             .map_err(ExecError::git("read the new tree"))?;
-        let message = commit_message(plan, pin);
+        let message = commit_message(plan, &prepared.files, pin);
         let failed = || ExecError::git("write the commit");
         let id = match signer {
             None => self
@@ -452,37 +452,6 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: &PreparedChange) -> Re
         merged: Vec::new(),
         recovered: None,
     }
-}
-
-/// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
-/// lines of the text that look like trailers count as text.
-fn commit_message(plan: &LandPlan, pin: &str) -> String {
-    let body: String = plan
-        .message
-        .chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect();
-    let body = body.trim();
-    let mut text = if body.is_empty() {
-        "Apply a change".to_owned()
-    } else {
-        body.to_owned()
-    };
-    text.push_str("\n\n");
-    let own = [(RUN_TRAILER, plan.run.as_str()), (EVIDENCE_TRAILER, pin)];
-    let given = plan
-        .trailers
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in given.chain(own) {
-        // A line feed in a value would begin another trailer.
-        let value: String = value
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
-        text.push_str(&format!("{name}: {}\n", value.trim()));
-    }
-    text
 }
 
 pub(crate) fn base_moved(refname: &str, expected: &str, found: String) -> ExecError {

@@ -35,6 +35,7 @@ mod leftovers;
 mod line_ends;
 mod measure;
 mod mentions;
+mod message;
 mod opinion;
 mod overlap;
 mod own_work;

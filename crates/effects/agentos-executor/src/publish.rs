@@ -261,7 +261,14 @@ impl Repository {
     /// [`ExecError::BaseMoved`] or [`ExecError::RefLocked`]; other errors as libgit2 reports them.
     fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
         let target = &plan.target;
-        let log = format!("agentos: {}", subject_line(&plan.message));
+        let written = self
+            .git
+            .find_commit(commit)
+            .map_err(ExecError::git("read the commit"))?;
+        let log = format!(
+            "agentos: {}",
+            written.summary().ok().flatten().unwrap_or_default()
+        );
         let result = if target.creates_branch {
             self.git.reference(&target.refname, commit, false, &log)
         } else {
@@ -304,9 +311,4 @@ impl Repository {
             let _ = fs::remove_file(&path);
         }
     }
-}
-
-fn subject_line(message: &str) -> String {
-    let line = message.trim().lines().next().unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).collect()
 }

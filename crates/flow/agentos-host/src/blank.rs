@@ -15,7 +15,7 @@ use crate::run::RunWork;
 pub(crate) fn refuse_blank_text(work: &RunWork) -> Result<(), EffectError> {
     let (task, message) = match work {
         RunWork::Task(spec) | RunWork::Question(spec) => (spec.task.as_deref(), spec.message.as_deref()),
-        RunWork::Answer(spec) => (None, Some(spec.message.as_str())),
+        RunWork::Answer(spec) => (None, spec.message.as_deref()),
         RunWork::Recorded(spec) => (None, spec.message.as_deref()),
         RunWork::Approval { .. } | RunWork::Undo { .. } => (None, None),
     };
@@ -66,7 +66,7 @@ mod tests {
                 verb: "apply".to_owned(),
                 answer: Vec::new(),
                 instruction: String::new(),
-                message: text.to_owned(),
+                message: Some(text.to_owned()),
                 partial: false,
                 author: None,
                 trailers: Vec::new(),

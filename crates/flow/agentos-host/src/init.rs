@@ -84,7 +84,7 @@ pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
     let answer = AnswerSpec {
         verb: "init".to_owned(),
         answer: files.iter().map(new_file).collect::<String>().into_bytes(),
-        message: instruction.clone(),
+        message: Some(instruction.clone()),
         instruction,
         partial: false,
         author: None,

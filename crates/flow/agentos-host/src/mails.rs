@@ -48,7 +48,7 @@ pub fn split_answer(
 /// Makes the answer of one mail.
 fn mail_answer(mail: PatchMail, whole: &AnswerSpec, message: Option<&str>) -> AnswerSpec {
     AnswerSpec {
-        message: message.map_or_else(|| mail.message(), str::to_owned),
+        message: Some(message.map_or_else(|| mail.message(), str::to_owned)),
         author: Some(CommitAuthor {
             name: mail.author_name,
             email: mail.author_email,

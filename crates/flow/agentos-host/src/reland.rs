@@ -16,7 +16,7 @@ use crate::run_end::RunEnd;
 use crate::run_log::{ResultKind, log_run};
 use crate::run_ref::find_summary;
 use crate::session::Session;
-use crate::tasks::commit_message;
+use crate::tasks::{FROM_STANDARD_INPUT, commit_message};
 
 /// The order to land a recorded answer.
 #[derive(Debug, Clone)]
@@ -65,6 +65,7 @@ pub(crate) async fn land_recorded(
 /// Makes the commit message of a run whose tape does not state one.
 fn default_message(found: &RecordedAnswer, summary: &RunSummary) -> String {
     match summary.verb.as_deref() {
+        Some("apply") if found.instruction == FROM_STANDARD_INPUT => String::new(),
         Some("apply") => format!("Apply {}", found.instruction),
         Some(_) | None => commit_message(&found.instruction),
     }

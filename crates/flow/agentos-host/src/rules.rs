@@ -232,7 +232,7 @@ pub fn preset_run(preset: Preset, who: String) -> RunSpec {
     let answer = AnswerSpec {
         verb: "policy init".to_owned(),
         answer: new_file(&preset_file(preset)).into_bytes(),
-        message: instruction.clone(),
+        message: Some(instruction.clone()),
         instruction,
         partial: false,
         author: None,

@@ -88,8 +88,8 @@ pub struct AnswerSpec {
     pub answer: Vec<u8>,
     /// Description of the answer for the record: never more than a file name.
     pub instruction: String,
-    /// The commit message.
-    pub message: String,
+    /// The commit message. `None` if the names of the changed files are to be the subject.
+    pub message: Option<String>,
     /// Land the edits that have one place, although others have none.
     pub partial: bool,
     /// The author whom the answer names, as a mail does. `None` if the person who lands it is the author.
@@ -203,7 +203,7 @@ pub(crate) async fn land_answer(
         seen: Vec::new(),
         tool: patch_facts(),
         reported_model: None,
-        message: spec.message.clone(),
+        message: spec.message.clone().unwrap_or_default(),
         // No model is known, so there is none for an `Assisted-by` trailer.
         trailers: spec.trailers.clone(),
         author: spec.author.clone(),
@@ -411,6 +411,9 @@ pub(crate) fn commit_message(task: &str) -> String {
     format!("{subject}…\n\n{task}")
 }
 
+/// Description of an answer that came over standard input.
+pub(crate) const FROM_STANDARD_INPUT: &str = "a change from standard input";
+
 /// Describes an answer from a file, for the commit message and the record. Only the file name is used: the folder would reveal
 /// more of the machine than the commit needs.
 #[must_use]
@@ -422,7 +425,7 @@ pub fn describe_answer(file: &Path) -> String {
             .filter(|c| !c.is_control())
             .take(60)
             .collect(),
-        Some(_) | None => "a change from standard input".to_owned(),
+        Some(_) | None => FROM_STANDARD_INPUT.to_owned(),
     }
 }
 

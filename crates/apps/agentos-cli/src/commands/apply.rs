@@ -30,7 +30,9 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     let whole = AnswerSpec {
         verb: "apply".to_owned(),
         answer,
-        message: message.map_or_else(|| format!("Apply {what}"), str::to_owned),
+        message: message
+            .map(str::to_owned)
+            .or_else(|| default_message(&args.file, &what)),
         instruction: what,
         partial: args.target.partial,
         author: None,
@@ -66,6 +68,12 @@ pub fn land_answer(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         }
     }
     Ok(ended)
+}
+
+/// Returns the message of a commit for which the call states none: the file's name. `None` for standard input, whose commit then
+/// names the changed files.
+fn default_message(file: &Path, what: &str) -> Option<String> {
+    (file != Path::new("-")).then(|| format!("Apply {what}"))
 }
 
 /// Returns a hint about an answer in words for the person who brings it. Landing words it for the model that writes the answer.

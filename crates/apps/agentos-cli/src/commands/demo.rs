@@ -94,7 +94,7 @@ impl Demo<'_> {
             verb: "apply".to_owned(),
             answer: answer.as_bytes().to_vec(),
             instruction: what.to_owned(),
-            message: what.to_owned(),
+            message: Some(what.to_owned()),
             partial: false,
             author: None,
             trailers: Vec::new(),

@@ -15,10 +15,7 @@ fn a_sloppy_reply_becomes_a_commit_with_exactly_the_intended_tree() {
     assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "2");
     assert!(repo.git_ok(&["fsck", "--strict"]));
     let message = repo.git(&["log", "-1", "--format=%B"]);
-    assert!(
-        message.starts_with("Apply a change from standard input\n"),
-        "{message}"
-    );
+    assert!(message.starts_with("Change src/lib.rs\n"), "{message}");
     assert!(message.contains("AgentOS-Run: "), "{message}");
     assert!(message.contains("AgentOS-Evidence: sha256:"), "{message}");
 }

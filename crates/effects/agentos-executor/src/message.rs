@@ -1,0 +1,112 @@
+//! The message of a commit: what the caller states, or else the names of the changed files, and the trailers.
+//!
+//! Owns: the last paragraph, which leads from a commit to its evidence. Never: takes a trailer from the text of a message.
+
+use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
+use crate::{LandPlan, ReceiptFile};
+
+/// Columns of a subject, by the common convention for git.
+const SUBJECT_COLUMNS: usize = 72;
+
+/// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
+/// lines of the text that look like trailers count as text.
+pub fn commit_message(plan: &LandPlan, files: &[ReceiptFile], pin: &str) -> String {
+    let body: String = plan
+        .message
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect();
+    let body = body.trim();
+    let mut text = if body.is_empty() {
+        describe_files(files)
+    } else {
+        body.to_owned()
+    };
+    text.push_str("\n\n");
+    let own = [(RUN_TRAILER, plan.run.as_str()), (EVIDENCE_TRAILER, pin)];
+    let given = plan
+        .trailers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in given.chain(own) {
+        // A line feed in a value would begin another trailer.
+        let value: String = value
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        text.push_str(&format!("{name}: {}\n", value.trim()));
+    }
+    text
+}
+
+/// Makes a subject from the changed files, for a change about which nobody said more.
+fn describe_files(files: &[ReceiptFile]) -> String {
+    let count = files.len();
+    let verb = |file: &ReceiptFile| match (&file.old, &file.new) {
+        (None, _) => "Add",
+        (Some(_), None) => "Delete",
+        (Some(_), Some(_)) => "Change",
+    };
+    let Some(first) = files.first() else {
+        return "Apply a change".to_owned();
+    };
+    let shared = match files.iter().all(|file| verb(file) == verb(first)) {
+        true => verb(first),
+        false => "Change",
+    };
+    let all = match files {
+        [one] => format!("{shared} {}", one.path.as_str()),
+        [one, two] => format!("{shared} {} and {}", one.path.as_str(), two.path.as_str()),
+        _ => format!("{shared} {} and {} other files", first.path.as_str(), count - 1),
+    };
+    // A control character of a path would begin another line of the message.
+    let is_line = all.chars().count() <= SUBJECT_COLUMNS && !all.chars().any(char::is_control);
+    match (is_line, count) {
+        (true, _) => all,
+        (false, 1) => format!("{shared} a file"),
+        (false, _) => format!("{shared} {count} files"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_landing::{FileMode, RepoPath};
+
+    use super::*;
+    use crate::FileId;
+
+    fn file(mark: char, path: &str) -> ReceiptFile {
+        let id = || FileId {
+            oid: "0".repeat(40),
+            mode: FileMode::Regular,
+        };
+        ReceiptFile {
+            path: RepoPath::new(path).unwrap(),
+            old: (mark != '+').then(id),
+            new: (mark != '-').then(id),
+        }
+    }
+
+    #[test]
+    fn a_subject_names_the_files_as_far_as_they_fit() {
+        let long = format!("~src/{}.rs", "a".repeat(80));
+        for (files, expected) in [
+            (&["~src/lib.rs"][..], "Change src/lib.rs"),
+            (&["+new.txt"], "Add new.txt"),
+            (&["-old.txt"], "Delete old.txt"),
+            (&["+a", "+b"], "Add a and b"),
+            (&["+a", "-b"], "Change a and b"),
+            (&["~a", "~b", "~c"], "Change a and 2 other files"),
+            (&[long.as_str()], "Change a file"),
+            (&[long.as_str(), "~b", "~c"], "Change 3 files"),
+            (&[], "Apply a change"),
+        ] {
+            let mut marks = files.iter().map(|text| text.split_at(1));
+            let list: Vec<ReceiptFile> = marks
+                .by_ref()
+                .map(|(mark, path)| file(mark.chars().next().unwrap(), path))
+                .collect();
+            assert_eq!(describe_files(&list), expected, "{files:?}");
+        }
+    }
+}
