@@ -14,8 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::SystemClock;
+use crate::error::usage_error;
 use crate::host::Host;
 use crate::keys;
+use crate::model_name::ModelName;
 use crate::options::ProviderOverrides;
 use crate::probe::{self, Probe};
 use crate::profile_file::save_edit_format;
@@ -86,10 +88,11 @@ impl Host {
     /// Finds the providers of a check, without contacting any.
     ///
     /// # Errors
-    /// If there is no such provider, or a profile folder cannot be read.
-    pub fn watch_health(&self, spec: HealthSpec) -> Result<HealthWatch, EffectError> {
+    /// If there is no such provider, several are named with a model, or a profile folder cannot be read.
+    pub fn watch_health(&self, mut spec: HealthSpec) -> Result<HealthWatch, EffectError> {
         let tools = read_tools(self)?;
-        let kinds = select_providers(&tools, &spec.providers)?;
+        let (kinds, model) = select_providers(&tools, &spec)?;
+        spec.overrides.model = model;
         Ok(HealthWatch {
             host: self.clone(),
             tools,
@@ -110,20 +113,31 @@ impl HealthWatch {
     }
 }
 
-/// Returns the providers of a check, each once.
-fn select_providers(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectError> {
+/// Returns the providers of a check, each once, and the model that the call names. `None` if it names none.
+fn select_providers(
+    tools: &Tools,
+    spec: &HealthSpec,
+) -> Result<(Vec<ProviderKind>, Option<String>), EffectError> {
+    let given: Vec<ModelName> = spec.providers.iter().map(|name| ModelName::parse(name)).collect();
     let mut kinds: Vec<ProviderKind> = Vec::new();
-    for name in given {
-        tools.require_known(name)?;
-        let kind = ProviderKind::from(name.as_str());
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
+    for name in &given {
+        tools.require_known(name.provider.name())?;
+        if !kinds.contains(&name.provider) {
+            kinds.push(name.provider.clone());
         }
     }
+    let option = spec.overrides.model.as_deref();
+    let model = match given.as_slice() {
+        [name] => name.model_with(option)?,
+        names if names.iter().any(|name| name.model.is_some()) => {
+            return Err(usage_error("a check of a model needs exactly one provider"));
+        }
+        _ => option.map(str::to_owned),
+    };
     if kinds.is_empty() {
         kinds = tools.profiled_names().map(ProviderKind::from).collect();
     }
-    Ok(kinds)
+    Ok((kinds, model))
 }
 
 /// Checks the providers once, with the probes that the order names.
@@ -133,7 +147,7 @@ async fn check_with_probes(
     tools: &Tools,
     kinds: &[ProviderKind],
 ) -> Result<HealthReport, EffectError> {
-    let ready = make_tools(host, tools, kinds, &spec.overrides);
+    let ready = make_tools(host, tools, kinds, &spec.overrides)?;
     let found: Vec<ToolHealth> = probe_all(kinds, &ready)
         .await
         .into_iter()
@@ -195,7 +209,7 @@ pub(crate) fn check_providers(
     kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Result<Vec<ToolHealth>, EffectError> {
-    let ready = make_tools(host, tools, kinds, over);
+    let ready = make_tools(host, tools, kinds, over)?;
     let found = runtime::block_on(probe_all(kinds, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
@@ -218,11 +232,23 @@ fn make_tools(
     tools: &Tools,
     kinds: &[ProviderKind],
     over: &ProviderOverrides,
-) -> Vec<Result<Tool, EffectError>> {
-    std::thread::scope(|scope| {
+) -> Result<Vec<Result<Tool, EffectError>>, EffectError> {
+    let settings = host.read_settings()?;
+    let with_model = |kind: &ProviderKind| ProviderOverrides {
+        // The model that a task would use: a server that is connected but lacks it refuses the task.
+        model: over
+            .model
+            .clone()
+            .or_else(|| settings.usual_model(host.environment(), kind)),
+        ..over.clone()
+    };
+    Ok(std::thread::scope(|scope| {
         let lookups: Vec<_> = kinds
             .iter()
-            .map(|kind| scope.spawn(move || tools.make_probed(host, kind, over)))
+            .map(|kind| {
+                let over = with_model(kind);
+                scope.spawn(move || tools.make_probed(host, kind, &over))
+            })
             .collect();
         let lost = || {
             EffectError::new(
@@ -236,7 +262,7 @@ fn make_tools(
             // A lookup that panics costs its own provider's result, not the others'.
             .map(|lookup| lookup.join().unwrap_or_else(|_| Err(lost())))
             .collect()
-    })
+    }))
 }
 
 async fn probe_all(kinds: &[ProviderKind], ready: &[Result<Tool, EffectError>]) -> Vec<ToolHealth> {

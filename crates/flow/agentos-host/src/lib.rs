@@ -34,6 +34,7 @@ mod init;
 mod key_checks;
 mod keys;
 mod mails;
+mod model_name;
 mod models;
 mod normalize;
 mod notice;
@@ -121,6 +122,7 @@ pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
 pub use init::{InitReport, InitSpec, init_run};
 pub use mails::{continue_series, split_answer};
+pub use model_name::ModelName;
 pub use models::ModelList;
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{

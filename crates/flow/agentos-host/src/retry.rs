@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::error::usage_error;
 use crate::evidence::open_store;
 use crate::host::Host;
+use crate::model_name::ModelName;
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::{restore_session, restore_task};
@@ -30,8 +31,8 @@ pub struct RetrySpec {
     pub run: String,
     /// Remark on its answer. `None` if there is none.
     pub remark: Option<String>,
-    /// Another provider. `None` means that of the earlier run.
-    pub provider: Option<ProviderKind>,
+    /// Another provider, perhaps with a model. `None` means that of the earlier run.
+    pub provider: Option<ModelName>,
     /// Settings that override the profile.
     pub overrides: ProviderOverrides,
     /// Another target, and further limits.
@@ -163,7 +164,8 @@ fn change_provider(
     spec: &RetrySpec,
 ) -> Result<(), EffectError> {
     let choice = &mut task.provider;
-    if let Some(provider) = spec.provider.as_ref().filter(|other| **other != choice.provider) {
+    let other = spec.provider.as_ref().map(|name| &name.provider);
+    if let Some(provider) = other.filter(|other| **other != choice.provider) {
         choice.provider = provider.clone();
         // These belong to the other provider: its model, its address, its key.
         choice.overrides.model = None;
@@ -193,7 +195,11 @@ fn change_provider(
         return Err(usage_error(message).suggest_steps([NextStep::LandRecorded { run: run.to_owned() }]));
     }
     let (mine, over) = (&spec.overrides, &mut choice.overrides);
-    over.model = mine.model.clone().or(over.model.take());
+    let named = spec.provider.clone().unwrap_or_else(|| ModelName {
+        provider: choice.provider.clone(),
+        model: None,
+    });
+    over.model = named.model_with(mine.model.as_deref())?.or(over.model.take());
     over.base_url = mine.base_url.clone().or(over.base_url.take());
     over.send_key |= mine.send_key;
     over.timeout_seconds = mine.timeout_seconds.or(over.timeout_seconds);

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::host::Host;
+use crate::model_name::ModelName;
 use crate::options::ProviderChoice;
 use crate::provider_kind::ProviderKind;
 use crate::tasks::ContextMode;
@@ -299,7 +300,27 @@ fn read_variables(environment: &Environment) -> Result<SetValues, EffectError> {
         let origin = SettingOrigin::Variable(variable);
         values.insert(known.key, SetValue { value, origin });
     }
+    split_provider(&mut values)?;
     Ok(values)
+}
+
+/// Splits a provider that is set with a model, as `openai/gpt-4o`, into the two settings.
+fn split_provider(values: &mut SetValues) -> Result<(), EffectError> {
+    let Some(set) = values.get_mut("provider") else {
+        return Ok(());
+    };
+    let named = ModelName::parse(text_of(set).unwrap_or_default());
+    set.value = SettingValue::Text(named.provider.name().to_owned());
+    let origin = set.origin.clone();
+    let other = values.get("model").and_then(text_of);
+    let model = named
+        .model_with(other)
+        .map_err(|error| bad_settings(format!("{origin}: {}", error.message)))?;
+    if let (Some(model), None) = (model, other) {
+        let value = SettingValue::Text(model);
+        values.insert("model", SetValue { value, origin });
+    }
+    Ok(())
 }
 
 impl Settings {
@@ -378,31 +399,39 @@ impl Settings {
         from_variable.or(from_file).and_then(text_of)
     }
 
+    /// Returns the model that the settings name for a provider, unless its own variable names one. `None` if its profile decides.
+    pub(crate) fn usual_model(&self, environment: &Environment, provider: &ProviderKind) -> Option<String> {
+        let ProviderKind::Profile(name) = provider else {
+            return None;
+        };
+        // The provider's own variable says more than a file that it is meant to override.
+        let own = env_names(name).model;
+        let is_own_set = own.iter().any(|name| environment.get(name).is_some());
+        let is_from_variable = self.variables.contains_key("model");
+        self.model_of(name)
+            .filter(|_| is_from_variable || !is_own_set)
+            .map(str::to_owned)
+    }
+
     /// Completes a choice: the provider and the model that the call leaves out, and time limits.
     ///
     /// # Errors
-    /// If the call names no provider and the user has chosen none. Nothing else chooses one.
+    /// If the call names no provider and the user has chosen none, or the call names two models. Nothing else chooses a provider.
     pub fn complete_choice(
         &self,
         environment: &Environment,
         named: Option<&str>,
         mut choice: ProviderChoice,
     ) -> Result<ProviderChoice, EffectError> {
-        let provider = named
+        let named = named
             .or_else(|| self.text("provider"))
             .ok_or_else(missing_provider)?;
-        choice.provider = ProviderKind::from(provider);
+        let named = ModelName::parse(named);
         let over = &mut choice.overrides;
-        if over.model.is_none() && matches!(choice.provider, ProviderKind::Profile(_)) {
-            // The provider's own variable says more than a file that it is meant to override.
-            let own = env_names(provider).model;
-            let is_own_set = own.iter().any(|name| environment.get(name).is_some());
-            let is_from_variable = self.variables.contains_key("model");
-            over.model = self
-                .model_of(provider)
-                .filter(|_| is_from_variable || !is_own_set)
-                .map(str::to_owned);
-        }
+        over.model = named
+            .model_with(over.model.as_deref())?
+            .or_else(|| self.usual_model(environment, &named.provider));
+        choice.provider = named.provider;
         over.timeout_seconds = over.timeout_seconds.or(self.number("timeout"));
         let timeouts = &mut over.timeouts;
         timeouts.connect_seconds = timeouts.connect_seconds.or(self.number("connect_timeout"));

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
                         `AGENTOS_PROVIDER` take\nprecedence over it. `agentos config unset provider` removes it."
 )]
 pub struct UseArgs {
-    /// Provider for every task that names none; without it, show the present one
+    /// Provider for every task that names none, or provider and model as `openai/gpt-4o`; without it, show the present one
     #[arg(value_name = "NAME")]
     pub provider: Option<String>,
     /// Model of this provider [default: the model in its profile]

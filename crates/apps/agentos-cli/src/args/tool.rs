@@ -16,7 +16,8 @@ use super::land::{EditFormatArg, ProgramFlags};
 /// Provider, and the settings that override its profile.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderFlags {
-    /// Provider to use; `agentos tool list` shows them all [default: the one that `agentos use` chose]
+    /// Provider to use, or provider and model as `openai/gpt-4o`; `agentos tool list` shows them all [default: the one that
+    /// `agentos use` chose]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
     /// Use the text of this file as the answer (provider `replay`)
@@ -42,7 +43,7 @@ pub struct OverrideFlags {
     /// Send the provider's key even if it was stored for another address
     #[arg(long)]
     pub send_key: bool,
-    /// Model to use
+    /// Model to use, as its server names it
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     /// End the call after so many seconds of silence; for a program, so many seconds in all. A health check takes at most 5

@@ -2,7 +2,7 @@
 //!
 //! Owns: the meaning of the flags. Never: reads the earlier run; `agentos-host` does.
 
-use agentos_host::{ProviderKind, RetrySpec, RunSpec, RunWork};
+use agentos_host::{ModelName, RetrySpec, RunSpec, RunWork};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done};
@@ -14,7 +14,7 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
     let (task, session) = app.host.plan_retry(&RetrySpec {
         run: args.run.clone(),
         remark: args.remark.clone(),
-        provider: args.provider.as_deref().map(ProviderKind::from),
+        provider: args.provider.as_deref().map(ModelName::parse),
         overrides: (&args.over).into(),
         session: (&args.target).into(),
         message: args.target.message.clone(),

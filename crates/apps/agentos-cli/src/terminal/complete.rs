@@ -60,7 +60,7 @@ fn add_candidates(command: Command, path: &str) -> Command {
 fn complete_argument(argument: Arg, verb: &str) -> Arg {
     let name = argument.get_id().as_str().to_owned();
     match (verb, name.as_str()) {
-        (_, "provider" | "providers") => argument.add(ArgValueCandidates::new(list_providers)),
+        (_, "provider" | "providers") => argument.add(ArgValueCompleter::new(list_providers)),
         ("approve" | "deny", "run") => argument.add(ArgValueCompleter::new(list_waiting)),
         ("undo", "run") => argument.add(ArgValueCompleter::new(list_landed)),
         (_, "run") => argument.add(ArgValueCompleter::new(list_runs)),
@@ -161,11 +161,20 @@ fn list_commits(typed: &OsStr) -> Vec<CompletionCandidate> {
     newest_runs().into_iter().filter_map(candidate).collect()
 }
 
-fn list_providers() -> Vec<CompletionCandidate> {
-    let names = open_host()
-        .and_then(|host| host.provider_names().ok())
-        .unwrap_or_default();
-    names.into_iter().map(CompletionCandidate::new).collect()
+/// Returns the providers, or the known models of one whose name and `/` are typed.
+fn list_providers(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let names = match typed.contains('/') {
+        true => known_models().iter().map(|model| model.id.to_owned()).collect(),
+        false => open_host()
+            .and_then(|host| host.provider_names().ok())
+            .unwrap_or_default(),
+    };
+    names
+        .into_iter()
+        .filter(|name: &String| name.starts_with(typed.as_ref()))
+        .map(CompletionCandidate::new)
+        .collect()
 }
 
 /// Returns policy files: those of the repository and the user by name, and the files below the typed folder.

@@ -69,6 +69,12 @@ fn settings_are_listed_got_set_and_removed_with_their_origin() {
         &["config", "get", "timeout"],
         &["use", "openai"],
         &["config", "get", "model"],
+        &["use", "openai/gpt-4o"],
+        &["config", "get", "model"],
+        &["use", "openai/gpt-4o", "--model", "o3"],
+        &["config", "set", "provider", "ollama/qwen"],
+        &["config", "get", "model"],
+        &["use", "openai"],
         &["config", "unset", "check"],
         &["config", "unset", "check"],
         &["config", "path"],
@@ -124,6 +130,25 @@ fn settings_are_listed_got_set_and_removed_with_their_origin() {
     $ agentos config get model
     `model` is not set
     =2
+    $ agentos use openai/gpt-4o
+    tasks that name no provider now use openai, model gpt-4o (~/.config/agentos/config.toml:4)
+    =0
+    $ agentos config get model
+    gpt-4o
+    =0
+    $ agentos use openai/gpt-4o --model o3
+    error [usage] the call names two models of `openai`: `gpt-4o` and `o3`
+      next: leave one of them out
+    =2
+    $ agentos config set provider ollama/qwen
+    set `provider` (~/.config/agentos/config.toml:4)
+    =0
+    $ agentos config get model
+    qwen
+    =0
+    $ agentos use openai
+    tasks that name no provider now use openai (~/.config/agentos/config.toml:4)
+    =0
     $ agentos config unset check
     removed `check` from your settings
     =0

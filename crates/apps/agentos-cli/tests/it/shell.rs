@@ -106,6 +106,7 @@ fn paths_branches_names_and_answerable_runs_are_offered() {
         (&["man", "norm"], "normalize"),
         (&["config", "get", "att"], "attempts"),
         (&["use", "lla"], "llamacpp"),
+        (&["run", "x", "-p", "openai/gpt-4o-m"], "openai/gpt-4o-mini"),
         (&["models", "show", "openai/gpt-4o-m"], "openai/gpt-4o-mini"),
         (&["approve", ""], waiting.as_str()),
         (&["deny", ""], waiting.as_str()),

@@ -14,6 +14,7 @@ use toml::de::DeTable;
 
 use super::{DefaultProvider, SettingValue, Settings, bad_settings, file, known_setting};
 use crate::host::Host;
+use crate::model_name::ModelName;
 use crate::repository;
 use crate::tools::Tools;
 
@@ -28,6 +29,9 @@ impl Host {
             .check_text(text)
             .map_err(|fault| bad_settings(fault).suggest_steps([NextStep::ListSettings]))?;
         if known.key == "provider" {
+            if ModelName::parse(text).model.is_some() {
+                return self.use_provider(text, None).map(|_| ());
+            }
             self.require_provider(text)?;
         }
         self.edit_settings(|written| set_value(written, key, &value))
@@ -46,15 +50,18 @@ impl Host {
         Ok(is_set)
     }
 
-    /// Makes a provider the default of tasks that name none. Without a model, the model of another default provider is
+    /// Makes a provider the default of tasks that name none: `openai`, or with a model `openai/gpt-4o`. Without a model, the model of another default provider is
     /// removed, because this one does not have it.
     ///
     /// # Errors
     /// As [`Host::set_setting`].
-    pub fn use_provider(&self, provider: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
+    pub fn use_provider(&self, name: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
+        let named = ModelName::parse(name);
+        let provider = named.provider.name();
         self.require_provider(provider)?;
-        let model = model
-            .map(|model| known_setting("model")?.check_text(model).map_err(bad_settings))
+        let model = named
+            .model_with(model)?
+            .map(|model| known_setting("model")?.check_text(&model).map_err(bad_settings))
             .transpose()?;
         let before = file::read_values(self.environment())?;
         let name = SettingValue::Text(provider.to_owned());

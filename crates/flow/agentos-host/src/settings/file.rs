@@ -11,7 +11,8 @@ use agentos_engine::ports::EffectError;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    KnownSetting, SETTINGS, SetValue, SetValues, SettingKind, SettingOrigin, bad_settings, unknown_setting,
+    KnownSetting, SETTINGS, SetValue, SetValues, SettingKind, SettingOrigin, bad_settings, split_provider,
+    unknown_setting,
 };
 use crate::environment::Environment;
 use crate::files::{read_bounded, unreadable_file};
@@ -131,6 +132,7 @@ pub(super) fn parse_values(name: &str, text: &str) -> Result<SetValues, EffectEr
         };
         values.insert(known.key, SetValue { value, origin });
     }
+    split_provider(&mut values)?;
     Ok(values)
 }
 

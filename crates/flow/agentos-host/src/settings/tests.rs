@@ -109,6 +109,21 @@ fn the_call_comes_first_then_a_variable_then_the_file() {
         ),
         (&[("AGENTOS_OLLAMA_MODEL", "own")], None, None, "ollama -"),
         (&[("AGENTOS_PROVIDER", "")], None, None, "ollama qwen"),
+        (
+            &[("AGENTOS_PROVIDER", "openai/gpt-4o")],
+            None,
+            None,
+            "openai gpt-4o",
+        ),
+        (&[], Some("openai/gpt-4o"), None, "openai gpt-4o"),
+        (&[], Some("openai"), Some("openai/gpt-4o"), "openai gpt-4o"),
+        (&[], Some("ollama/phi"), None, "ollama phi"),
+        (
+            &[("AGENTOS_MODEL", "phi")],
+            Some("ollama/llama"),
+            None,
+            "ollama llama",
+        ),
         (&[], Some("command"), None, "command -"),
     ];
     for (vars, provider, model, expected) in cases {
