@@ -165,6 +165,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("approval-void", "run it again"),
     ("base-moved", "run it again; it then uses the new base commit"),
     ("check-not-run", "`agentos show --output` prints what it lacks; `--read` and `--share` give it access to more files"),
+    ("check-base-failed", "make it pass first; `--check-base skip` if that is the task"),
     ("dirty-overlap", "commit or stash the work, or use `--branch NAME`"),
     ("filtered-path", "change this file with git"),
     ("line-ends", "land with `--branch NAME`, then merge with git"),

@@ -58,8 +58,7 @@ pub(crate) async fn check_candidate(
     let tried = run_check(check, target, Some(change), attempt, progress, cancel).await?;
     record_check(effects, target, Some(change), attempt, &tried)?;
     let base = match (tried.code, check.recall_base(&target.base_commit)) {
-        // A failure that the base has too is none of the change's. Most checks pass on the base, so it is not tried before it is
-        // needed: it may take as long as a whole test suite.
+        // A failure that the base has too is none of the change's. The base is known already if the run began with it.
         (Some(1..), None | Some(BaseCheck::FailedBefore)) => {
             let base = run_check(check, target, None, attempt, progress, cancel).await?;
             record_check(effects, target, None, attempt, &base)?;
@@ -78,6 +77,78 @@ pub(crate) async fn check_candidate(
         tried,
         base,
     }))
+}
+
+/// Runs the check on the base before a tool is called. Returns the outcome of a run whose check fails there; `None` if the check
+/// passes, is known to pass, or the request does not demand it.
+///
+/// # Errors
+/// If the check could not run, or the user stopped it.
+pub(crate) async fn refuse_red_base(
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
+    target: &TargetInfo,
+    progress: &dyn ProgressSink,
+    cancel: &mut CancelSignal<'_>,
+) -> Result<Option<Outcome>, EffectError> {
+    let Some(check) = request.check.filter(|_| request.base_must_pass) else {
+        return Ok(None);
+    };
+    // A failure of an earlier run is no answer: the machine may have changed since, and a tool that was missing may be there.
+    if check.recall_base(&target.base_commit) == Some(BaseCheck::Passed) {
+        return Ok(None);
+    }
+    let tried = run_check(check, target, None, 1, progress, cancel).await?;
+    record_check(effects, target, None, 1, &tried)?;
+    Ok((!tried.passed).then(|| refuse_base(request, target, tried)))
+}
+
+/// Makes the outcome of a run whose check fails on the base.
+fn refuse_base(request: &TaskRequest<'_>, target: &TargetInfo, tried: Tried) -> Outcome {
+    let short = target.base_commit.get(..10).unwrap_or(&target.base_commit);
+    let is_runnable = !tried.code.is_some_and(|code| NOT_RUN.contains(&code));
+    let fault = if is_runnable { "fails" } else { "cannot be run" };
+    let message = format!(
+        "`{}` {fault} on {short}, without a change: {}; no tool was called",
+        tried.command,
+        describe_end(&tried)
+    );
+    // A timeout has the exit code of a limit, as it has with a change.
+    let cause = match tried.code {
+        Some(_) => Cause::Repository,
+        None => Cause::Limit,
+    };
+    let mut outcome = Outcome::new(request.run, OutcomeKind::Refused, cause, message);
+    let show = NextStep::ShowRun {
+        run: request.run.to_string(),
+    };
+    outcome.target = Some(target.clone());
+    (outcome.code, outcome.hint, outcome.next) = match (is_runnable, tried.code) {
+        (false, _) => (
+            Some(CHECK_UNRUNNABLE.to_owned()),
+            Some("the command lacks something in the sandbox".to_owned()),
+            vec![show],
+        ),
+        (true, None) => (
+            Some(BASE_FAILED.to_owned()),
+            None,
+            vec![
+                NextStep::RaiseLimit {
+                    limit: RunLimit::CheckTime,
+                },
+                NextStep::GiveLess {
+                    part: TaskPart::Check,
+                },
+            ],
+        ),
+        (true, Some(_)) => (
+            Some(BASE_FAILED.to_owned()),
+            Some("make the check pass on the base first".to_owned()),
+            vec![NextStep::SkipBaseCheck, show],
+        ),
+    };
+    outcome.check = Some(tried);
+    outcome
 }
 
 /// A candidate that was tried.
@@ -137,6 +208,8 @@ async fn run_check(
 
 /// The code of a change that fails its check.
 const CHECK_FAILED: &str = "check-failed";
+/// The code of a check that fails on the base, before a tool is called.
+const BASE_FAILED: &str = "check-base-failed";
 /// The code of a check that cannot be run, with or without the change.
 pub(crate) const CHECK_UNRUNNABLE: &str = "check-not-run";
 /// Exit codes by which a shell says that a command was found but not run, or not found.

@@ -55,6 +55,8 @@ pub struct TaskRequest<'a> {
     pub answers_once: bool,
     /// The check that a candidate must pass before consent is requested. `None` if there is no check.
     pub check: Option<&'a dyn Check>,
+    /// The check must pass on the base before the tool is called.
+    pub base_must_pass: bool,
 }
 
 impl TaskRequest<'_> {

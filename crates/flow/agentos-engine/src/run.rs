@@ -8,6 +8,7 @@
 //! | step | record | without it |
 //! |---|---|---|
 //! | [preflight](crate::preflight): what would refuse every answer | `refusal`, and the run ends | a tool would be paid for an answer that cannot land |
+//! | run the user's check on the base, unless it is known to pass there or the user skips this | `check`; `refusal` if it fails, and the run ends | a tool would be paid for an answer that a broken base refuses |
 //! | gather the named files from the base, if policy lets the tool read them | `attempt` | the tool would see uncommitted text or secrets, and nobody could say afterwards what it saw |
 //! | measure the repository | none | a write by the tool could not be recognised |
 //! | call the tool; the user can stop it | `answer` | – |
@@ -20,7 +21,6 @@
 //! land, or whose check fails, starts the next attempt, which is shown why. If the branch moved while the check ran, the
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
-use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
@@ -36,12 +36,10 @@ use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
 use crate::records::{self, Called, Prompted, ShownPart};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
-use crate::settle::{
-    CHECK_STALE, Proposal, RunBegin, RunEffects, assisted_by, begin_run, close, record_answer, settle,
-};
+use crate::settle::{RunBegin, RunEffects, begin_run, close, record_answer};
 use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
-use crate::{Cause, FailedAttempt, Outcome, OutcomeKind, Tried};
+use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 
 pub use crate::request::{TaskRequest, was_interrupted};
 
@@ -214,14 +212,18 @@ pub async fn ask_once(
     asked.map_err(|error| Box::new(close(effects, Outcome::from_effect(request.run, &error))))
 }
 
-/// Takes a task to its end: a commit, or one clear reason why not.
-pub async fn run(
+/// Records the beginning of a task, and returns its target if nothing refuses every answer.
+///
+/// # Errors
+/// With the outcome of the run, which is not recorded yet.
+async fn begin_task(
     effects: &mut RunEffects<'_>,
     request: &TaskRequest<'_>,
     message: &str,
     progress: &dyn ProgressSink,
     cancel: &mut CancelSignal<'_>,
-) -> Outcome {
+) -> Result<TargetInfo, Box<Outcome>> {
+    let failed = |error: EffectError| Box::new(Outcome::from_effect(request.run, &error));
     let first = attempt_facts(request, 1, effects.clock.now());
     let begin = RunBegin {
         verb: request.verb(),
@@ -234,19 +236,34 @@ pub async fn run(
         follows: request.follows,
         source: None,
     };
-    let begun = match begin_run(effects, begin) {
+    let begun = begin_run(effects, begin).map_err(failed)?;
+    if let Some(outcome) = refuse_ahead(effects, request, &begun, first).map_err(failed)? {
+        return Err(Box::new(outcome));
+    }
+    // Last: it may take as long as a whole test suite.
+    match checking::refuse_red_base(effects, request, &begun, progress, cancel).await {
+        Ok(None) => Ok(begun),
+        Ok(Some(outcome)) => Err(Box::new(outcome)),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Takes a task to its end: a commit, or one clear reason why not.
+pub async fn run(
+    effects: &mut RunEffects<'_>,
+    request: &TaskRequest<'_>,
+    message: &str,
+    progress: &dyn ProgressSink,
+    cancel: &mut CancelSignal<'_>,
+) -> Outcome {
+    let begun = match begin_task(effects, request, message, progress, cancel).await {
         Ok(begun) => begun,
-        Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+        Err(outcome) => return close(effects, *outcome),
     };
     let mut feedback = None;
     let mut attempt = 1;
     let mut cost = Some(0_u64);
     let mut earlier: Vec<FailedAttempt> = Vec::new();
-    match refuse_ahead(effects, request, &begun, first) {
-        Ok(None) => {}
-        Ok(Some(outcome)) => return close(effects, outcome),
-        Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
-    }
     loop {
         let proposed =
             match propose_change(effects, request, attempt, feedback.take(), progress, cancel).await {
@@ -298,81 +315,6 @@ pub async fn run(
         });
         attempt += 1;
     }
-}
-
-/// Adds to an outcome what the call of its attempt showed.
-fn add_call(outcome: &mut Outcome, proposed: &JudgedCall) {
-    outcome.withheld.clone_from(&proposed.context.withheld);
-    if !outcome.is_done() {
-        outcome.output.clone_from(&proposed.output);
-    }
-    // The repository is at fault and not the answer, which was paid for.
-    if outcome.cause == Cause::Repository && proposed.candidate.is_some() {
-        let run = outcome.run.to_string();
-        outcome.next.push(NextStep::LandRecorded { run });
-    }
-}
-
-/// Takes one answer to its end: runs the user's check if the run has one, then lands it. Returns the
-/// failure on the base too, if the check fails there as well.
-async fn conclude_answer(
-    effects: &mut RunEffects<'_>,
-    request: &TaskRequest<'_>,
-    proposed: &JudgedCall,
-    (message, begun): (&str, &TargetInfo),
-    attempt: u32,
-    progress: &dyn ProgressSink,
-    cancel: &mut CancelSignal<'_>,
-) -> (Outcome, Option<Tried>) {
-    if let Some(outcome) = find_unusable(request, proposed) {
-        return (close(effects, outcome), None);
-    }
-    let mut moved = None;
-    let mut trial = 1;
-    loop {
-        let candidate = moved.as_ref().or(proposed.candidate.as_ref());
-        let candidate = candidate.map(|(target, change)| (target, change));
-        let proof =
-            match checking::check_candidate(effects, request, candidate, attempt, progress, cancel).await {
-                Ok(proof) => proof,
-                Err(error) => return (close(effects, Outcome::from_effect(request.run, &error)), None),
-            };
-        if let Some(failed) = proof.as_ref().filter(|proof| !proof.tried.passed) {
-            let refused = checking::refuse_failed(request, &failed.tried, failed.base.as_ref());
-            let outcome = close(effects, refused);
-            let (tried, base) = proof.map_or((None, None), |proof| (Some(proof.tried), proof.base));
-            return (with_check(outcome, tried), base);
-        }
-        let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
-        let tool = ToolFacts {
-            context_bytes: proposed.context.count_bytes(),
-            checked: tried.is_some(),
-            ..attempt_facts(request, attempt, effects.clock.now())
-        };
-        let proposal = Proposal {
-            proved: of,
-            ..make_proposal(request, proposed, tool, message)
-        };
-        let outcome = settle(effects, &proposal, begun, cancel).await;
-        let is_stale = outcome.code.as_deref() == Some(CHECK_STALE);
-        if !is_stale || trial == checking::MAX_TRIALS {
-            return (with_check(outcome, tried), None);
-        }
-        // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
-        // Asking the tool again would cost a call for an answer that is probably still right.
-        moved = match checking::place_again(effects, &proposal) {
-            Ok(Some(candidate)) => Some(candidate),
-            Ok(None) => {
-                return (with_check(outcome, tried), None);
-            }
-            Err(error) => return (close(effects, Outcome::from_effect(request.run, &error)), None),
-        };
-        trial += 1;
-    }
-}
-
-fn with_check(outcome: Outcome, check: Option<Tried>) -> Outcome {
-    Outcome { check, ..outcome }
 }
 
 /// Returns the facts for policy about this attempt.
@@ -462,37 +404,10 @@ fn judge_answer(
     }
 }
 
-fn make_proposal<'a>(
-    request: &'a TaskRequest<'_>,
-    proposed: &'a JudgedCall,
-    tool: ToolFacts,
-    message: &str,
-) -> Proposal<'a> {
-    let model = proposed.result.model_id.as_deref().or(request.model.as_deref());
-    Proposal {
-        run: request.run,
-        answer: proposed
-            .answer
-            .as_ref()
-            .map_or(b"", |answer| answer.text.as_bytes()),
-        seen: proposed.context.seen.clone(),
-        attempt: tool.attempt,
-        tool,
-        reported_model: proposed.result.model_id.clone(),
-        message: message.to_owned(),
-        trailers: vec![assisted_by(request.adapter.provider(), model)],
-        // An answer is untrusted: a model that writes a mail must not choose who wrote the commit.
-        author: None,
-        partial: request.partial,
-        answers: None,
-        source: None,
-        proved: None,
-    }
-}
-
+mod concluding;
 mod unusable;
 
-use unusable::find_unusable;
+use concluding::{add_call, conclude_answer};
 
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,9 @@ pub struct TaskOptions {
     /// Command of the check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// Call the tool although the check may fail without a change.
+    #[serde(skip_serializing_if = "is_false")]
+    pub skip_base_check: bool,
     /// Most calls of the tool; 0 if nobody has decided.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: u32,

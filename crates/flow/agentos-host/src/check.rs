@@ -3,7 +3,7 @@
 //! Owns: the files that the command may see, and the change as files. Never: lands anything, or runs the command where the
 //! kernel does not confine it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -158,8 +158,8 @@ impl Check for Checker {
             if change.is_none() {
                 self.remember_base(target, &tried);
             }
-            if !tried.passed {
-                // The next attempt, if there is one, begins at once.
+            if change.is_none() || !tried.passed {
+                // The first call, or the next attempt if there is one, begins at once.
                 self.host.observer().on_activity(self.tool_activity);
             }
             Ok(tried)
@@ -219,28 +219,48 @@ struct RecordedCheck {
     passed: bool,
 }
 
-/// Reads from the tape how earlier runs of a command ended on commits without a change; the last result of a commit counts.
+/// Parts of a receipt that say which change became which commit.
+#[derive(Deserialize)]
+struct RecordedCommit {
+    commit: String,
+    parent: String,
+    diff_sha256: String,
+}
+
+/// Reads from the tape how earlier runs of a command ended on commits without a change; the last result of a commit counts. A
+/// change that passed and landed makes a commit on which the command passes: it has the same files.
 ///
 /// # Errors
 /// If the tape cannot be read.
 fn recall_base_checks(session: &Session, command: &str) -> Result<BTreeMap<String, BaseCheck>, EffectError> {
     let mut known = BTreeMap::new();
+    let mut passed = BTreeSet::new();
     for record in session.reader().records()? {
         let record = record?;
-        if record.kind != RecordKind::Check {
-            continue;
-        }
-        // A longer body is a blob. One with the result of a check is short, so nothing is lost.
-        let Ok(check) = serde_json::from_value::<RecordedCheck>(record.body) else {
-            continue;
-        };
-        if check.command == command && check.diff_sha256.is_none() {
-            let result = if check.passed {
-                BaseCheck::Passed
-            } else {
-                BaseCheck::FailedBefore
-            };
-            known.insert(check.base_commit, result);
+        // A longer body is a blob, and then the command runs once more. One with the result of a check is short.
+        match record.kind {
+            RecordKind::Check => {
+                let Ok(check) = serde_json::from_value::<RecordedCheck>(record.body) else {
+                    continue;
+                };
+                if check.command != command {
+                    continue;
+                }
+                match (check.diff_sha256, check.passed) {
+                    (Some(diff), true) => drop(passed.insert((check.base_commit, diff))),
+                    (Some(_), false) => {}
+                    (None, true) => drop(known.insert(check.base_commit, BaseCheck::Passed)),
+                    (None, false) => drop(known.insert(check.base_commit, BaseCheck::FailedBefore)),
+                }
+            }
+            RecordKind::Receipt => {
+                if let Ok(landed) = serde_json::from_value::<RecordedCommit>(record.body)
+                    && passed.contains(&(landed.parent, landed.diff_sha256))
+                {
+                    known.insert(landed.commit, BaseCheck::Passed);
+                }
+            }
+            _ => {}
         }
     }
     Ok(known)

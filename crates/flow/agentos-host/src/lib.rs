@@ -126,7 +126,8 @@ pub use model_name::ModelName;
 pub use models::ModelList;
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{
-    CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording, SessionOptions,
+    BaseRule, CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,
+    SessionOptions,
 };
 pub use policy::POLICY_DIR;
 pub use probe::{FormatProbe, Probe};

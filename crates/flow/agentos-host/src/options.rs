@@ -128,6 +128,18 @@ pub struct CheckOptions {
     pub command: String,
     /// Time limit in seconds.
     pub timeout_seconds: u64,
+    /// The check on the base, before a tool is called.
+    pub base: BaseRule,
+}
+
+/// The rule about a check that fails on the base, without any change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BaseRule {
+    /// The check must pass there before a tool is called. A result on the tape counts.
+    #[default]
+    Require,
+    /// The tool is called in any case: making the check pass may be its task.
+    Skip,
 }
 
 /// A store for secrets.

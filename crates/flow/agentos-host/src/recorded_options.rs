@@ -10,7 +10,9 @@ use agentos_profile::TimeoutsFile;
 use agentos_tool::BaseUrl;
 
 use crate::host::Host;
-use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions};
+use crate::options::{
+    BaseRule, CheckOptions, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions,
+};
 use crate::paths;
 use crate::provider_kind::ProviderKind;
 use crate::retry::BegunTask;
@@ -50,6 +52,10 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
         shared: spec.program.shared.iter().map(name_path).collect(),
         require_sandbox: spec.program.require_sandbox,
         check: spec.check.as_ref().map(|check| check.command.clone()),
+        skip_base_check: spec
+            .check
+            .as_ref()
+            .is_some_and(|check| check.base == BaseRule::Skip),
         attempts: spec.attempts,
         own_message: spec.message.is_some(),
         partial: spec.partial,
@@ -135,6 +141,10 @@ pub(crate) fn restore_task(
         check: options.check.as_ref().map(|command| CheckOptions {
             command: command.clone(),
             timeout_seconds: seconds("check").unwrap_or(CHECK_SECONDS),
+            base: match options.skip_base_check {
+                true => BaseRule::Skip,
+                false => BaseRule::Require,
+            },
         }),
         attempts: options.attempts.max(1),
         message: None,

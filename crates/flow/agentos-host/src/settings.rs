@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::model_name::ModelName;
-use crate::options::ProviderChoice;
+use crate::options::{BaseRule, ProviderChoice};
 use crate::provider_kind::ProviderKind;
 use crate::tasks::ContextMode;
 
@@ -96,6 +96,14 @@ pub const SETTINGS: &[KnownSetting] = &[
             "check_timeout",
             SettingKind::Number(1, DAY),
             "time limit of the check in seconds",
+        )
+    },
+    KnownSetting {
+        usual: Some("require"),
+        ..setting(
+            "check_base",
+            SettingKind::Word(&["require", "skip"]),
+            "whether the check must pass without a change before a tool is called",
         )
     },
     setting(
@@ -361,6 +369,15 @@ impl Settings {
         match self.text("context")? {
             "auto" => Some(ContextMode::Auto),
             _ => Some(ContextMode::Named),
+        }
+    }
+
+    /// Returns the usual rule about a check that fails without a change.
+    #[must_use]
+    pub fn base_rule(&self) -> BaseRule {
+        match self.text("check_base") {
+            Some("skip") => BaseRule::Skip,
+            Some(_) | None => BaseRule::Require,
         }
     }
 

@@ -24,7 +24,7 @@ use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
-use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
+use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
@@ -120,7 +120,9 @@ pub(crate) async fn run_task(
         run.as_str(),
     )?;
     // A target that cannot be resolved ends the run below, on the record.
-    if let (Some(checker), Ok(target)) = (&checker, session.port().target()) {
+    if let (Some(checker), Ok(target)) = (&checker, session.port().target())
+        && !must_base_pass(spec)
+    {
         checker.announce_red_base(&target.base_commit);
     }
     let followed = follow_run(session, run, spec)?;
@@ -156,6 +158,7 @@ pub(crate) async fn run_task(
         attempts: spec.attempts.max(1),
         answers_once: answers_once(spec),
         check: checker.as_ref().map(|checker| checker as &dyn Check),
+        base_must_pass: must_base_pass(spec),
         ..make_request(run, spec, &tool, &task, &files)?
     };
     events.send_event(RunEvent::Began(tool.activity()));
@@ -333,6 +336,7 @@ fn make_request<'a>(
         mock: spec.provider.describe_mock(),
         answers_once: false,
         check: None,
+        base_must_pass: false,
     })
 }
 
@@ -344,6 +348,13 @@ fn answers_once(spec: &TaskSpec) -> bool {
         ProviderKind::AnyProgram => spec.task.is_none(),
         ProviderKind::ToolProgram | ProviderKind::Profile(_) => false,
     }
+}
+
+/// Returns true if the check must pass on the base before the tool is called.
+fn must_base_pass(spec: &TaskSpec) -> bool {
+    let requires = |check: &CheckOptions| check.base == BaseRule::Require;
+    // A call that gives the same answer every time costs nothing, and a formatter is run because its check fails.
+    spec.check.as_ref().is_some_and(requires) && !answers_once(spec)
 }
 
 /// Rewords the outcome of a program that changed nothing: "no diff" would not make sense for it.

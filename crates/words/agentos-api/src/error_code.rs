@@ -201,6 +201,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("approval-void", &[8], "the change to be landed is no longer the one that was approved"),
     code("base-moved", &[8], "the branch moved after the change was judged"),
     code("check-not-run", &[8], "the check command is not found or cannot be executed in the sandbox, also without the change"),
+    code("check-base-failed", &[8, 9], "the check command fails on the base, without a change; no tool was called"),
     code("dirty-overlap", &[8], "files that the change touches contain uncommitted work; the message names them"),
     code("filtered-path", &[8], "a git filter converts the file between commit and working tree; the message names the file"),
     code("line-ends", &[8], "a file's line endings in the working tree differ from what git would write"),

@@ -137,6 +137,8 @@ pub enum NextStep {
     },
     /// Check which providers can be used now, and what the others need.
     CheckHealth,
+    /// Call the tool although the check fails without a change, because making it pass is the task.
+    SkipBaseCheck,
     /// Let a program read more files of this machine. By default it runs in a copy, without the home folder.
     AllowReading,
     /// Let a program reach more hosts. By default it reaches only those that its profile lists.

@@ -66,7 +66,10 @@ const OPTION_GROUPS: &[(&str, &[&str])] = &[
             "allow_empty",
         ],
     ),
-    ("Check", &["check", "no_check", "check_timeout", "attempts"]),
+    (
+        "Check",
+        &["check", "no_check", "check_base", "check_timeout", "attempts"],
+    ),
     (
         "Provider",
         &[
@@ -91,6 +94,7 @@ const RARE_OPTIONS: &[&str] = &[
     "policy",
     "allow_empty",
     "no_check",
+    "check_base",
     "check_timeout",
     "replay",
     "send_key",

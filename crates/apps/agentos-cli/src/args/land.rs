@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use agentos_host::{ProgramOptions, SessionOptions};
+use agentos_host::{BaseRule, ProgramOptions, SessionOptions};
 use agentos_tool::EditFormat;
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -95,6 +95,9 @@ pub struct RetryArgs {
     /// Ask this provider instead
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
+    /// Require the check to pass without a change before the tool is called, or skip that
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub check_base: Option<CheckBaseArg>,
     /// Settings that override the profile.
     #[command(flatten)]
     pub over: OverrideFlags,
@@ -125,6 +128,15 @@ pub enum ContextArg {
     Auto,
     /// Send no other files
     None,
+}
+
+/// Rule about a check that fails without any change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckBaseArg {
+    /// The check must pass before the tool is called
+    Require,
+    /// Call the tool in any case: making the check pass is the task
+    Skip,
 }
 
 /// Arguments of `run`.
@@ -159,6 +171,11 @@ pub struct RunArgs {
     /// Run no check, not even the one in your settings
     #[arg(long, conflicts_with = "check")]
     pub no_check: bool,
+    /// Require the check to pass without a change before the tool is called, or skip that [default: require]
+    ///
+    /// It runs on the base once for each commit. A commit whose change passed the check is not tried again
+    #[arg(long, value_enum, value_name = "RULE", conflicts_with = "no_check")]
+    pub check_base: Option<CheckBaseArg>,
     /// Time limit of the check in seconds [default: 600]
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub check_timeout: Option<u64>,
@@ -287,6 +304,15 @@ impl From<&ProgramFlags> for ProgramOptions {
             shared: flags.shared.clone(),
             require_sandbox: flags.require_sandbox,
             for_check: false,
+        }
+    }
+}
+
+impl From<CheckBaseArg> for BaseRule {
+    fn from(arg: CheckBaseArg) -> Self {
+        match arg {
+            CheckBaseArg::Require => Self::Require,
+            CheckBaseArg::Skip => Self::Skip,
         }
     }
 }

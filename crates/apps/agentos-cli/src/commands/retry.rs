@@ -2,7 +2,7 @@
 //!
 //! Owns: the meaning of the flags. Never: reads the earlier run; `agentos-host` does.
 
-use agentos_host::{ModelName, RetrySpec, RunSpec, RunWork};
+use agentos_host::{BaseRule, ModelName, RetrySpec, RunSpec, RunWork};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done};
@@ -19,6 +19,7 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
         session: (&args.target).into(),
         message: args.target.message.clone(),
         partial: args.target.partial,
+        base: args.check_base.map(BaseRule::from),
     })?;
     let spec = RunSpec {
         id: Some(run.clone()),

@@ -3,8 +3,8 @@
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
 use agentos_host::{
-    CheckOptions, ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, Settings, TaskSpec,
-    usage_error,
+    BaseRule, CheckOptions, ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, Settings,
+    TaskSpec, usage_error,
 };
 use agentos_tool::RunId;
 
@@ -70,10 +70,12 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
 fn choose_check(args: &RunArgs, settings: &Settings) -> Result<Option<CheckOptions>, EffectError> {
     let usual = settings.check_command().filter(|_| !args.no_check);
     let Some(command) = args.check.as_deref().or(usual) else {
-        return match args.check_timeout {
-            Some(_) => Err(usage_error("`--check-timeout` limits a check, and there is none")
+        return match (args.check_timeout, args.check_base) {
+            (Some(_), _) => Err(usage_error("`--check-timeout` limits a check, and there is none")
                 .hint("name one with `--check COMMAND`, or leave `--check-timeout` out")),
-            None => Ok(None),
+            (None, Some(_)) => Err(usage_error("`--check-base` is about a check, and there is none")
+                .hint("name one with `--check COMMAND`, or leave `--check-base` out")),
+            (None, None) => Ok(None),
         };
     };
     Ok(Some(CheckOptions {
@@ -81,6 +83,9 @@ fn choose_check(args: &RunArgs, settings: &Settings) -> Result<Option<CheckOptio
         timeout_seconds: args
             .check_timeout
             .unwrap_or_else(|| settings.number_or_usual("check_timeout")),
+        base: args
+            .check_base
+            .map_or_else(|| settings.base_rule(), BaseRule::from),
     }))
 }
 

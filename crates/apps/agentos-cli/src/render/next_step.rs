@@ -156,6 +156,9 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::NameRecording => "name a recording with `--replay FILE`".into(),
         NextStep::NameProgram { provider } => word_program(provider).into(),
         NextStep::CheckHealth => "`agentos tool health` shows what each provider needs".into(),
+        NextStep::SkipBaseCheck => {
+            "call the tool in any case with `--check-base skip`, if making the check pass is its task".into()
+        }
         NextStep::AllowReading => {
             "let it read the files that it needs with `--read PATH`: it runs in a copy, without your home folder".into()
         }

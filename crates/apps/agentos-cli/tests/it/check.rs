@@ -20,6 +20,9 @@ const MOVES: &str = "```diff\ndiff --git a/README.md b/README.md\ndeleted file m
 /// What the sum must look like.
 const CHECK: &str = "grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }";
 
+/// What a task needs whose check fails without the change.
+const ANY_BASE: [&str; 2] = ["--check-base", "skip"];
+
 /// A server that gives these answers one after the other, and then the last one for ever.
 fn server(answers: &'static [&'static str]) -> FakeServer {
     let asked = AtomicUsize::new(0);
@@ -59,7 +62,11 @@ fn a_change_that_fails_is_told_to_the_tool_and_the_next_one_lands() {
         return;
     }
     let (repo, server) = (small_repo(), server(&[WRONG, RIGHT]));
-    let output = run(&repo, &server, &["--check", CHECK, "--json"]);
+    let output = run(
+        &repo,
+        &server,
+        &[&["--check", CHECK, "--json"], &ANY_BASE[..]].concat(),
+    );
     assert_eq!(output.code, Some(0), "{output}");
     let report = output.json().unwrap();
     assert!(validate_value(SchemaName::Outcome, &report).is_ok(), "{report:#}");
@@ -103,7 +110,11 @@ fn a_change_that_never_passes_does_not_land() {
     }
     let (repo, server) = (small_repo(), server(&[WRONG]));
     let before = state(&repo);
-    let output = run(&repo, &server, &["--check", CHECK, "--yes"]);
+    let output = run(
+        &repo,
+        &server,
+        &[&["--check", CHECK, "--yes"], &ANY_BASE[..]].concat(),
+    );
     assert_eq!(state(&repo), before);
     let text = seen(&output, &repo);
     let lines: Vec<&str> = text
@@ -146,7 +157,7 @@ fn policy_can_demand_that_a_change_was_checked() {
     repo.commit_all("rules");
     let unchecked = run(&repo, &server, &[]);
     assert_eq!(unchecked.code, Some(3), "{unchecked}");
-    let checked = run(&repo, &server, &["--check", CHECK]);
+    let checked = run(&repo, &server, &[&["--check", CHECK], &ANY_BASE[..]].concat());
     assert_eq!(checked.code, Some(0), "{checked}");
     let replayed = run_in(&repo, &["evidence", "replay"]);
     assert!(replayed.stdout.contains("identical"), "{replayed}");
@@ -160,7 +171,11 @@ fn the_check_sees_the_whole_change_and_changes_nothing_itself() {
     let (repo, server) = (small_repo(), server(&[MOVES]));
     let check = "test ! -e README.md && test -f src/new/a.rs && test -f src/lib.rs && touch left-behind && \
                  test -z \"$OPENAI_API_KEY$AGENTOS_OPENAI_API_KEY\" && test $# -eq 0";
-    let output = run(&repo, &server, &["--check", check, "--yes", "--json"]);
+    let output = run(
+        &repo,
+        &server,
+        &[&["--check", check, "--yes", "--json"], &ANY_BASE[..]].concat(),
+    );
     assert_eq!(output.code, Some(0), "{output}");
     assert!(!repo.path().join("left-behind").exists());
     assert_eq!(
@@ -184,7 +199,7 @@ fn a_check_that_does_not_end_is_a_failure_that_says_so() {
         "1",
         "--json",
     ];
-    let output = run(&repo, &server, &flags);
+    let output = run(&repo, &server, &[&flags[..], &ANY_BASE].concat());
     assert_eq!(output.code, Some(9), "{output}");
     let report = output.json().unwrap();
     assert_eq!(report["code"], "check-failed");
@@ -208,14 +223,20 @@ fn a_check_that_cannot_run_is_not_blamed_on_the_model() {
         return;
     }
     let (repo, server) = (small_repo(), server(&[WRONG, RIGHT]));
-    let output = run(&repo, &server, &["--check", "no-such-program", "--json"]);
-    assert_eq!(output.code, Some(8), "{output}");
-    let report = output.json().unwrap();
-    assert_eq!(
-        (&report["code"], &report["attempts"]),
-        (&json!("check-not-run"), &json!(1))
-    );
-    assert_eq!(server.requests().len(), 1);
+    for (flags, calls) in [(&[][..], 0), (&ANY_BASE[..], 1)] {
+        let output = run(
+            &repo,
+            &server,
+            &[&["--check", "no-such-program", "--json"], flags].concat(),
+        );
+        assert_eq!(output.code, Some(8), "{output}");
+        let report = output.json().unwrap();
+        assert_eq!(
+            (&report["code"], &report["attempts"]),
+            (&json!("check-not-run"), &json!(calls))
+        );
+        assert_eq!(server.requests().len(), calls, "{flags:?}");
+    }
 }
 
 #[test]
@@ -225,7 +246,8 @@ fn a_result_on_the_base_is_remembered() {
     }
     let (repo, server) = (small_repo(), server(&[WRONG]));
     let checks = |check: &str| {
-        let output = run(&repo, &server, &["--check", check, "--attempts", "1"]);
+        let flags = ["--check", check, "--attempts", "1"];
+        let output = run(&repo, &server, &[&flags[..], &ANY_BASE].concat());
         assert_eq!(output.code, Some(6), "{output}");
         let shown = run_in(&repo, &["evidence", "show"]).stdout;
         let on_base = shown.contains("without the change\n") || shown.contains("passes without");
@@ -240,4 +262,98 @@ fn a_result_on_the_base_is_remembered() {
     let passes_on_base = "! grep -q 'a [*] b.*' src/lib.rs || ! sed -n 5p src/lib.rs | grep -q '[*]'";
     assert_eq!(checks(passes_on_base), (false, true));
     assert_eq!(checks(passes_on_base), (false, false));
+}
+
+#[test]
+fn a_check_that_fails_without_a_change_ends_the_run_before_the_call() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[RIGHT]));
+    let before = state(&repo);
+    let output = run(&repo, &server, &["--check", CHECK]);
+    assert_eq!((server.requests().len(), state(&repo)), (0, before));
+    let text = seen(&output, &repo);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("run [RUN]") && !line.contains("keyring"))
+        .map(|line| line.split_once("` 0.").map_or(line, |(line, _)| line))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    exit: 8
+    --- stdout
+    --- stderr
+    refused [check-base-failed] `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` fails on [ID], without a change: it ended with exit code 3; no tool was called
+      failed `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` [DURATION]
+        | the sum is wrong
+      next: make the check pass on the base first; or call the tool in any case with `--check-base skip`, if making the check pass is its task; `agentos show` shows the run
+    ");
+    let shown = run_in(&repo, &["evidence", "show"]).stdout;
+    assert!(
+        shown.contains("ended with exit code 3 without the change"),
+        "{shown}"
+    );
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+    let replayed = run_in(&repo, &["evidence", "replay"]);
+    assert!(replayed.stdout.contains("no answer was recorded"), "{replayed}");
+
+    // A retry has the rule of its own call, and then that of the run.
+    let retried = |flags: &[&str]| {
+        let args = [&["retry", "@", "--json"], flags].concat();
+        let cli = agentos().in_dir(repo.path());
+        let cli = cli.env("AGENTOS_OPENAI_API_KEY", "sk-for-tests");
+        cli.run(&args).unwrap().json().unwrap()["code"].clone()
+    };
+    assert_eq!(retried(&[]), json!("check-base-failed"));
+    assert_eq!(retried(&ANY_BASE), json!(null));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_check_runs_once_on_a_commit_without_a_change_and_not_on_one_that_it_has_made() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[RIGHT, MOVES]));
+    let check = "test -d src";
+    let run_once = |expected: &[&str]| {
+        let output = run(&repo, &server, &["--check", check, "--yes"]);
+        assert_eq!(output.code, Some(0), "{output}");
+        let shown = run_in(&repo, &["evidence", "show"]).stdout;
+        let checks: Vec<&str> = shown.lines().filter(|line| line.contains(check)).collect();
+        assert_eq!(checks.len(), expected.len(), "{shown}");
+        for (line, words) in checks.iter().zip(expected) {
+            assert!(line.contains(words), "{shown}");
+        }
+    };
+    run_once(&["passes without", "the change passes"]);
+    // The commit that the run made has the files that passed.
+    run_once(&["the change passes"]);
+    // One that somebody else makes is another.
+    repo.write("other.txt", "x\n");
+    repo.commit_all("other");
+    let output = run(&repo, &server, &["--check", check, "--dry-run"]);
+    let shown = run_in(&repo, &["evidence", "show"]).stdout;
+    assert!(shown.contains("passes without"), "{shown}{output}");
+}
+
+#[test]
+fn the_rule_about_the_base_is_a_setting_too() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[RIGHT]));
+    // One home, so that the setting is there in the run.
+    let cli = agentos()
+        .in_dir(repo.path())
+        .env("AGENTOS_OPENAI_API_KEY", "sk-for-tests");
+    let refused = cli.run(&["config", "set", "check_base", "never"]).unwrap();
+    assert_eq!(refused.code, Some(2), "{refused}");
+    let set = cli.run(&["config", "set", "check_base", "skip"]).unwrap();
+    assert_eq!(set.code, Some(0), "{set}");
+    let at = openai_at(&server.url());
+    let at: Vec<&str> = at.iter().map(String::as_str).collect();
+    let task = ["run", "x", "--file", "src/lib.rs", "--check", CHECK];
+    let output = cli.run(&[&task[..], &at].concat()).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
 }

@@ -81,6 +81,7 @@ fn run_task(
             mock: mock.map(str::to_owned),
             answers_once: false,
             check: None,
+            base_must_pass: false,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     });

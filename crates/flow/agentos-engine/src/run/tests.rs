@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use super::*;
 use crate::ReplayAdapter;
+use crate::Tried;
 use crate::checking::CHECK_UNRUNNABLE;
 use crate::ports::{BaseCheck, Check, Durability, Evidence, RunPhase};
+use crate::settle::CHECK_STALE;
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, run_with_effects};
 
@@ -50,6 +52,8 @@ struct ScriptedCheck<'a> {
     recalled: Option<BaseCheck>,
     /// Runs of the command on the base.
     base_checks: Cell<u32>,
+    /// The run must not begin with a base that fails.
+    demands_base: bool,
 }
 
 impl<'a> ScriptedCheck<'a> {
@@ -61,6 +65,7 @@ impl<'a> ScriptedCheck<'a> {
             base_code: 0,
             recalled: None,
             base_checks: Cell::new(0),
+            demands_base: false,
         }
     }
 }
@@ -178,6 +183,7 @@ fn run_with_check(
             mock: None,
             answers_once: false,
             check: Some(check),
+            base_must_pass: check.demands_base,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     })
@@ -405,5 +411,44 @@ fn a_check_that_fails_without_the_change_as_well_is_not_the_tools_fault() {
         assert_eq!(is_said, !words.is_empty(), "{what}: {}", outcome.message);
         assert_eq!(check.base_checks.get(), base_checks, "{what}");
         assert!(outcome.check.is_some_and(|tried| !tried.passed), "{what}");
+    }
+}
+
+#[test]
+fn a_base_that_must_pass_is_checked_before_the_call() {
+    let cases = [
+        ("it passes", None, 0, None, 1),
+        ("it is known to pass", Some(BaseCheck::Passed), 1, None, 0),
+        ("it fails", None, 3, Some("check-base-failed"), 1),
+        (
+            "it failed before, and passes now",
+            Some(BaseCheck::FailedBefore),
+            0,
+            None,
+            1,
+        ),
+        (
+            "it fails again",
+            Some(BaseCheck::FailedBefore),
+            1,
+            Some("check-base-failed"),
+            1,
+        ),
+        ("it is not found", None, 127, Some(CHECK_UNRUNNABLE), 1),
+    ];
+    for (what, recalled, base_code, code, base_checks) in cases {
+        let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+        let check = ScriptedCheck {
+            base_code,
+            recalled,
+            demands_base: true,
+            ..ScriptedCheck::new(&repo, &[PASSES])
+        };
+        let outcome = run_with_check(&repo, &check, None, 2);
+        assert_eq!(outcome.code.as_deref(), code, "{what}: {}", outcome.message);
+        assert_eq!(check.base_checks.get(), base_checks, "{what}");
+        // Without a call there is no verdict on one.
+        assert_eq!(outcome.result.is_some(), code.is_none(), "{what}");
+        assert_eq!(check.bases.borrow().is_empty(), code.is_some(), "{what}");
     }
 }
