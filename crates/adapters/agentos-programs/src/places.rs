@@ -121,7 +121,7 @@ impl Places {
             return all;
         };
         let is_own = self.home.as_deref() == Some(prefix) || self.is_in_work_tree(folder);
-        if is_own && !is_python_environment(prefix) {
+        if is_own && !is_python_environment(prefix) && !is_python_installation(prefix) {
             return all;
         }
         // A link in the installation could lead out of it, to any file of the user's.
@@ -206,6 +206,18 @@ fn script_interpreter(program: &Path) -> Option<PathBuf> {
 /// Returns true if a folder is a virtual environment of Python: it holds `pyvenv.cfg` (PEP 405) and an interpreter.
 fn is_python_environment(prefix: &Path) -> bool {
     prefix.join("pyvenv.cfg").is_file() && prefix.join("bin/python").exists()
+}
+
+/// Returns true if a folder is an installation of Python. CPython itself recognises one by the file `os.py` (`Modules/getpath.py`).
+/// Those of pyenv lie in a working tree, because pyenv is usually a clone.
+fn is_python_installation(prefix: &Path) -> bool {
+    let Ok(libraries) = prefix.join("lib").read_dir() else {
+        return false;
+    };
+    libraries.flatten().any(|entry| {
+        let is_named = entry.file_name().to_string_lossy().starts_with("python");
+        is_named && entry.path().join("os.py").is_file()
+    })
 }
 
 /// Returns true if a folder of a working tree contains installed packages, of npm or of a Python virtual environment.

@@ -110,6 +110,32 @@ fn a_link_is_shown_with_its_target_and_nothing_next_to_either() {
 }
 
 #[test]
+fn an_environment_is_shown_with_the_python_that_it_was_made_of() {
+    let ground = Ground::new();
+    // pyenv is a clone, and the versions that it builds lie in its working tree.
+    ground.write("home/.pyenv/.git/HEAD", "");
+    let version = "home/.pyenv/versions/3.11.7";
+    ground.write(&format!("{version}/bin/python3.11"), "");
+    ground.write(&format!("{version}/lib/python3.11/os.py"), "");
+    ground.write(&format!("{version}/share/key"), "");
+    ground.link(&format!("{version}/bin/python"), "python3.11");
+    ground.write("tools/v/pyvenv.cfg", "");
+    let python = ground.at(&format!("{version}/bin/python"));
+    ground.link("tools/v/bin/python", &python.display().to_string());
+    let script = format!("#!{}\n", ground.at("tools/v/bin/python").display());
+    ground.write("tools/v/bin/aider", &script);
+    assert_eq!(
+        ground.shown("tools/v/bin/aider"),
+        [
+            "home/.pyenv/versions/3.11.7/bin",
+            "home/.pyenv/versions/3.11.7/lib",
+            "tools/v/bin",
+            "tools/v/pyvenv.cfg",
+        ]
+    );
+}
+
+#[test]
 fn an_interpreter_is_a_program() {
     let ground = Ground::new();
     let key = ground.write("home/.ssh/id_ed25519", "");
