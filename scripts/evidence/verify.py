@@ -795,7 +795,7 @@ class Verification:
                 steps.setdefault((path, old), set()).add(new)
         for commit, files in touching(self.repo, {path for _, change in wanted for path in change["files"]}):
             made = None
-            if commit in faulty:
+            if commit in faulty or commit in self.recorded:
                 continue
             for place, (gone, change) in enumerate(wanted):
                 if found.get(place, ("",))[0] == "same" or not set(change["files"]) <= set(files):

@@ -418,7 +418,7 @@ fn a_note_says_what_a_moved_commit_differs_in() {
     world.amend(&["--message", "better words", "--author", "B <b@example.com>"]);
     let output = world.cli.run(&["evidence", "verify"]).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
-    let end = "which makes the same change; another author and message";
+    let end = "which makes the same change; another author or date and message";
     assert!(output.stdout.contains(end), "{output}");
 }
 

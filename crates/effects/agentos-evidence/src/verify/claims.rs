@@ -62,8 +62,9 @@ pub(super) struct CommitVerdicts<'a> {
     pub moved: Vec<MovedCommit>,
     /// Ids of these commits, without a limit.
     found: BTreeSet<String>,
-    /// Ids of commits that carry evidence and make another change.
-    faulty: BTreeSet<String>,
+    /// Ids of commits that hold no other run's change: those that receipts name, and those that carry evidence of a change that
+    /// they do not make.
+    settled: BTreeSet<String>,
 }
 
 impl<'a> CommitVerdicts<'a> {
@@ -72,6 +73,7 @@ impl<'a> CommitVerdicts<'a> {
         sources: &'a TapeSources<'a>,
         findings: &'a mut FindingList,
         notes: &'a mut Vec<String>,
+        recorded: BTreeSet<String>,
     ) -> Self {
         Self {
             history,
@@ -80,7 +82,7 @@ impl<'a> CommitVerdicts<'a> {
             notes,
             moved: Vec::new(),
             found: BTreeSet::new(),
-            faulty: BTreeSet::new(),
+            settled: recorded,
         }
     }
 
@@ -183,7 +185,7 @@ impl<'a> CommitVerdicts<'a> {
                     .push(Finding::new(Tampering::CommitRewritten, None, detail));
                 // A commit with false evidence proves nothing about other commits, so the search for those that left the
                 // history leaves it out.
-                self.faulty.insert(commit.id.clone());
+                self.settled.insert(commit.id.clone());
                 return;
             }
         };
@@ -222,7 +224,7 @@ impl<'a> CommitVerdicts<'a> {
             gone.iter()
                 .flat_map(|gone| &gone.change.files)
                 .for_each(|file| steps.add(file));
-            let search = MoveSearch::new(self.comparison(), changes, steps, &self.faulty);
+            let search = MoveSearch::new(self.comparison(), changes, steps, &self.settled);
             let (found, is_whole) = search.run();
             for (at, (fit, to)) in &found {
                 if let (Some(gone), Some(to)) = (wanted.get(*at), self.history.commit(to)) {

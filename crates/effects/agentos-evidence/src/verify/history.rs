@@ -228,7 +228,10 @@ impl CommitPins {
         let Some(history) = checks.history else {
             return Ok(CommitTotals::default());
         };
-        let mut verdicts = CommitVerdicts::new(history, sources, findings, notes);
+        // A commit that a receipt names makes the change of that run. That it undoes or repeats another one moves nothing.
+        let recorded = self.pinned.iter().filter(|pinned| pinned.has_receipt);
+        let recorded = recorded.map(|pinned| pinned.commit.id.clone()).collect();
+        let mut verdicts = CommitVerdicts::new(history, sources, findings, notes, recorded);
         let claims: Vec<&PinnedCommit> = self.pinned.iter().filter(|pinned| !pinned.has_receipt).collect();
         verdicts.check_claims(&claims)?;
         verdicts.check_gone(&self.gone, self.more_gone);

@@ -131,7 +131,7 @@ impl CommitProperty {
     fn name(self) -> &'static str {
         match self {
             Self::Base => "base",
-            Self::Author => "author",
+            Self::Author => "author or date",
             Self::Message => "message",
         }
     }
@@ -269,7 +269,7 @@ pub(super) struct MoveSearch<'a> {
     comparison: Comparison<'a>,
     wanted: Vec<&'a RecordedChange>,
     /// Commits that are not considered.
-    faulty: &'a BTreeSet<String>,
+    settled: &'a BTreeSet<String>,
     by_path: BTreeMap<&'a str, Vec<usize>>,
     steps: ChangeSteps,
     found: BTreeMap<usize, (ChangeFit, String)>,
@@ -277,12 +277,12 @@ pub(super) struct MoveSearch<'a> {
 }
 
 impl<'a> MoveSearch<'a> {
-    /// Prepares the search for changes, in all commits but the faulty ones. A file is followed by `steps`.
+    /// Prepares the search for changes, in all commits but the settled ones, which hold no other change. A file is followed by `steps`.
     pub fn new(
         comparison: Comparison<'a>,
         wanted: Vec<&'a RecordedChange>,
         steps: ChangeSteps,
-        faulty: &'a BTreeSet<String>,
+        settled: &'a BTreeSet<String>,
     ) -> Self {
         let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, change) in wanted.iter().enumerate() {
@@ -293,7 +293,7 @@ impl<'a> MoveSearch<'a> {
         Self {
             comparison,
             wanted,
-            faulty,
+            settled,
             by_path,
             steps,
             found: BTreeMap::new(),
@@ -313,7 +313,7 @@ impl<'a> MoveSearch<'a> {
     /// Compares one commit, of whose files those on wanted paths are given, with the changes on these paths. Returns false
     /// if nothing more is searched.
     fn visit(&mut self, id: &str, files: &[FileChange]) -> bool {
-        if self.faulty.contains(id) {
+        if self.settled.contains(id) {
             return true;
         }
         let candidates: BTreeSet<usize> = files
