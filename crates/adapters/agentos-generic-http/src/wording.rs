@@ -10,7 +10,7 @@ use crate::{Reason, ServerSettings};
 /// Hints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerHints {
-    /// How to start the server.
+    /// How to start the server; `{port}` is replaced by the port of its address.
     pub start: &'static str,
     /// How to load a model.
     pub load: &'static str,
@@ -29,6 +29,16 @@ pub(crate) struct ServerWording<'a> {
 }
 
 impl ServerWording<'_> {
+    /// Words how to start the server at the address that the call names.
+    fn word_start(&self) -> String {
+        // Only an address without a port is a name alone, and then the port is the wire's usual one.
+        let own = self.at.rsplit_once(':').map(|(_, port)| port);
+        let usual = self.hints.address.rsplit_once(':').map(|(_, port)| port);
+        let is_number = |port: &&str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+        let port = own.filter(is_number).or(usual).unwrap_or_default();
+        self.hints.start.replace("{port}", port)
+    }
+
     /// Words what happened. `said`, the server's own message, is added; errors of the transport are complete messages
     /// already.
     pub(crate) fn describe_reason(&self, reason: Reason, said: Option<&str>) -> String {
@@ -115,7 +125,7 @@ impl ServerWording<'_> {
             | Reason::LoadFailed => hints.load.to_owned(),
             Reason::Setup => "install the system's certificate authorities".to_owned(),
             Reason::Dns => "check the host name in the base URL and the network".to_owned(),
-            Reason::Refused | Reason::ConnectTimeout => hints.start.to_owned(),
+            Reason::Refused | Reason::ConnectTimeout => self.word_start(),
             Reason::Tls => "check if the base URL should begin with `http://` or `https://`".to_owned(),
             Reason::TlsCertificate => {
                 "use a certificate that this machine trusts, or add its authority to the system".to_owned()

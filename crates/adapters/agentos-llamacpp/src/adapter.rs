@@ -191,7 +191,7 @@ fn is_without_template(reason: Reason) -> bool {
 impl Service for LlamaCppService {
     fn server_hints(&self) -> ServerHints {
         ServerHints {
-            start: "start `llama-server -m MODEL.gguf --port 8080`",
+            start: "start `llama-server -m MODEL.gguf --port {port}`",
             load: "start llama-server with a model (`-m MODEL.gguf`)",
             address: "http://localhost:8080",
             longer: "start llama-server with `--ctx-size {tokens}` for each parallel slot",

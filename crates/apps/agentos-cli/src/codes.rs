@@ -27,6 +27,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("no-runs", "run `agentos apply` or `agentos run` first"),
     ("nothing-to-undo", "`agentos log` shows the runs"),
     ("already-landed", "land it once more with `--again`"),
+    ("unchecked-answer", "land it without its check with `--no-check`"),
     ("unknown-revision", "`git log` shows the commits"),
     ("bad-branch-name", "choose another name"),
     ("editor", "name a program in `VISUAL` or `EDITOR`"),

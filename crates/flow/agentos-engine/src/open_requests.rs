@@ -38,7 +38,7 @@
 //! The consent in the record has the new hashes. Its record also contains the differences, with the hashes of the request.
 
 use agentos_api::NextStep;
-use agentos_policy::{Consent, ToolFacts};
+use agentos_policy::{Consent, Effect, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::ports::{
@@ -46,7 +46,7 @@ use crate::ports::{
     RecordReader, TargetInfo, Writes,
 };
 use crate::recorded::{explain_unfit, usage_error};
-use crate::request_drift::{AnsweredRequest, DiffRevision, RequestDrift};
+use crate::request_drift::{AnsweredRequest, DiffRevision};
 use crate::settle::{self, CheckedChange, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
 
@@ -290,7 +290,8 @@ impl GivenConsent<'_> {
         match self.consent {
             ApprovalConsent::Asked => None,
             ApprovalConsent::Named { who } => {
-                let is_same = question.drift.is_none_or(RequestDrift::is_same_act);
+                let allows = question.decision.effect() == Effect::Allow;
+                let is_same = question.drift.is_none_or(|drift| drift.is_same_act(allows));
                 is_same.then(|| Consent {
                     who: who.clone(),
                     when: self.now.clone(),

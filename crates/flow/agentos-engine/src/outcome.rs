@@ -85,6 +85,9 @@ pub struct Outcome {
     pub diff_sha256: Option<String>,
     /// Paths touched.
     pub files: Vec<String>,
+    /// Those of them that no longer exist after the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deleted: Vec<String>,
     /// Paths that somebody edited while the change was written; their work was left alone.
     pub kept: Vec<String>,
     /// How the answer was read and placed. `None` if it was not.
@@ -136,6 +139,7 @@ impl Outcome {
             tree: None,
             diff_sha256: None,
             files: Vec::new(),
+            deleted: Vec::new(),
             kept: Vec::new(),
             report: None,
             decision: None,

@@ -59,8 +59,8 @@ pub struct RecordedAnswer {
     pub message: Option<String>,
     /// The target of the run.
     pub target: TargetInfo,
-    /// The command of the check that refused the answer. `None` if it passed, or there was no check.
-    pub failed_check: Option<String>,
+    /// The check that the answer did not pass. `None` if it passed, or there was no check.
+    pub unpassed_check: Option<UnpassedCheck>,
     answer: Vec<u8>,
     author: Option<CommitAuthor>,
     trailers: Vec<(String, String)>,
@@ -69,6 +69,15 @@ pub struct RecordedAnswer {
     execution_mode: ExecutionMode,
     context: Vec<ContextFile>,
     context_bytes: u64,
+}
+
+/// Check of a run that an answer of it did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnpassedCheck {
+    /// Command of the check.
+    pub command: String,
+    /// True if it ran to its end and failed. False if the run ended before that.
+    pub has_failed: bool,
 }
 
 /// How a recorded answer lands.
@@ -99,6 +108,15 @@ struct BegunRun {
     trailers: Vec<(String, String)>,
     #[serde(default)]
     source: Option<AnswerSource>,
+    #[serde(default)]
+    options: Option<BegunOptions>,
+}
+
+/// The options of a task record that are needed here.
+#[derive(Deserialize)]
+struct BegunOptions {
+    #[serde(default)]
+    check: Option<String>,
 }
 
 /// Reads the last answer of a run.
@@ -132,7 +150,8 @@ pub fn read_answer(tape: &dyn RecordReader, run: &str) -> Result<RecordedAnswer,
     let context_bytes = task.as_ref().map_or(0, ToolTask::count_context_bytes);
     let context = task.map(|task| task.context).unwrap_or_default();
     Ok(RecordedAnswer {
-        failed_check: records.failed_check(source.attempt),
+        unpassed_check: records
+            .unpassed_check(source.attempt, begun.options.and_then(|options| options.check)),
         source,
         instruction: begun.instruction,
         message: begun.message,
@@ -313,13 +332,22 @@ impl RunBodies {
         ended_so.as_deref() != Some("unfinished-answer") && (is_success || is_judged)
     }
 
-    /// Returns the command of the check that an attempt failed. `None` if it passed, or there was none.
-    fn failed_check(&self, attempt: u32) -> Option<String> {
+    /// Returns the check that the answer of an attempt did not pass: one that failed, or the one that the run `asked` for and that
+    /// has no record. `None` if it passed, or there was none.
+    fn unpassed_check(&self, attempt: u32, asked: Option<String>) -> Option<UnpassedCheck> {
         let mut checks = self.0.iter().rev();
-        let (_, last) =
-            checks.find(|(record, body)| record.kind == RecordKind::Check && attempt_at(body) == attempt)?;
-        let has_failed = last.pointer("/passed").and_then(Value::as_bool) == Some(false);
-        text_at(last, "/command").filter(|_| has_failed)
+        let last =
+            checks.find(|(record, body)| record.kind == RecordKind::Check && attempt_at(body) == attempt);
+        let Some((_, last)) = last else {
+            return asked.map(|command| UnpassedCheck {
+                command,
+                has_failed: false,
+            });
+        };
+        // A check that ended on its time limit has no record of success either.
+        let has_failed = last.pointer("/passed").and_then(Value::as_bool) != Some(true);
+        let command = text_at(last, "/command").filter(|_| has_failed)?;
+        Some(UnpassedCheck { command, has_failed })
     }
 }
 

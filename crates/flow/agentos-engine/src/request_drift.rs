@@ -133,14 +133,14 @@ impl AnsweredRequest {
 
 impl RequestDrift {
     /// Returns whether a consent to the request, given without another look, may count for the state now: the same lines
-    /// change, and the same rules decide for the same reasons.
+    /// change, and either the same rules decide for the same reasons, or the rules of now `allow` the change without a person.
     #[must_use]
-    pub fn is_same_act(&self) -> bool {
+    pub fn is_same_act(&self, allows: bool) -> bool {
         let same_lines = match self.change {
             ChangeDrift::Identical | ChangeDrift::LineNumbers => true,
             ChangeDrift::Different | ChangeDrift::Chosen | ChangeDrift::Edited => false,
         };
-        same_lines && self.rules == RuleDrift::Same
+        same_lines && (allows || self.rules == RuleDrift::Same)
     }
 
     /// Describes the differences in one sentence without a full stop. It quotes no untrusted text but paths.

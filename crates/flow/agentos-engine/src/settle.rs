@@ -298,6 +298,8 @@ async fn decide_and_land(
 fn describe_change(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outcome {
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = change.files().iter().map(|file| file.path.to_string()).collect();
+    let gone = change.files().iter().filter(|file| file.new.is_none());
+    outcome.deleted = gone.map(|file| file.path.to_string()).collect();
     outcome.diff_sha256 = Some(change.sha256().to_owned());
     outcome.target = Some(target.clone());
     outcome

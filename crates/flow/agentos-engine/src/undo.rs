@@ -84,8 +84,10 @@ pub async fn undo_run(
         outcome.hint = Some(hint);
         outcome.next = steps;
     }
-    if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) && outcome.next.is_empty() {
+    // A rule's own advice, such as another branch, is about changes that can land elsewhere. An undo lands where the run did.
+    if outcome.cause == Cause::Policy {
         outcome.hint = Some(suggest_git(&landing));
+        outcome.next.clear();
     }
     Ok(outcome)
 }

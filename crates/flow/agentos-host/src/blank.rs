@@ -1,4 +1,4 @@
-//! Refuses a task or a commit message without a word in it.
+//! Refuses a task, a commit message or a check without a word in it.
 //!
 //! Owns: the texts that must say something. Never: judges what they say.
 
@@ -13,17 +13,22 @@ use crate::run::RunWork;
 /// # Errors
 /// If a text is blank.
 pub(crate) fn refuse_blank_text(work: &RunWork) -> Result<(), EffectError> {
-    let (task, message) = match work {
-        RunWork::Task(spec) | RunWork::Question(spec) => (spec.task.as_deref(), spec.message.as_deref()),
-        RunWork::Answer(spec) => (None, spec.message.as_deref()),
-        RunWork::Recorded(spec) => (None, spec.message.as_deref()),
-        RunWork::Approval { .. } | RunWork::Undo { .. } => (None, None),
+    let (task, message, check) = match work {
+        RunWork::Task(spec) | RunWork::Question(spec) => {
+            let check = spec.check.as_ref().map(|check| check.command.as_str());
+            (spec.task.as_deref(), spec.message.as_deref(), check)
+        }
+        RunWork::Answer(spec) => (None, spec.message.as_deref(), None),
+        RunWork::Recorded(spec) => (None, spec.message.as_deref(), None),
+        RunWork::Approval { .. } | RunWork::Undo { .. } => (None, None, None),
     };
     let refuse = |text: Option<&str>, what: &str, advice: &str| match text {
         Some(text) if is_blank(text) => Err(usage_error(format!("the {what} is empty")).hint(advice)),
         Some(_) | None => Ok(()),
     };
     refuse(task, "task", "say in words what is to be changed")?;
+    // A shell takes an empty command for success, so the check of an unset variable would pass every change.
+    refuse(check, "command of the check", "write one, or leave `--check` out")?;
     refuse(
         message,
         "commit message",

@@ -29,6 +29,8 @@ pub struct RelandSpec {
     pub message: Option<String>,
     /// Land the edits that have one place, although others have none.
     pub partial: bool,
+    /// True if it may land although it did not pass the check of its run.
+    pub unchecked: bool,
 }
 
 /// Lands the last answer of an earlier run.
@@ -49,6 +51,9 @@ pub(crate) async fn land_recorded(
     }
     let mut ports = session.revisit_ports();
     let found = recorded_answer::read_answer(ports.tape, &summary.run)?;
+    if !spec.unchecked {
+        refuse_unchecked(&found, &summary.run)?;
+    }
     for notice in collect_notices(&found, &summary, names_branch, &ports.effects.repo.target()) {
         host.notify(notice);
     }
@@ -91,6 +96,28 @@ fn refuse_landed(summary: &RunSummary) -> Result<(), EffectError> {
         .suggest_steps([NextStep::LandAgain, NextStep::ListRuns]))
 }
 
+/// Refuses an answer that did not pass the check of its run. The check is not run here: the tool that could correct the answer is
+/// not asked either, and `retry` does both.
+fn refuse_unchecked(found: &RecordedAnswer, run: &str) -> Result<(), EffectError> {
+    let Some(check) = &found.unpassed_check else {
+        return Ok(());
+    };
+    let command = &check.command;
+    let message = match check.has_failed {
+        true => format!(
+            "the answer of run `{}` failed its check `{command}`",
+            short_run(run)
+        ),
+        false => format!(
+            "the answer of run `{}` was not tried with its check `{command}`",
+            short_run(run)
+        ),
+    };
+    let retry = NextStep::RetryRun { run: run.to_owned() };
+    Err(EffectError::new(Cause::Usage, "unchecked-answer", message)
+        .suggest_steps([NextStep::LandUnchecked, retry]))
+}
+
 /// Returns what a person should know before the answer lands.
 fn collect_notices(
     found: &RecordedAnswer,
@@ -108,8 +135,12 @@ fn collect_notices(
         let message = format!("run {short} was for the branch `{then}`; its answer lands on `{now}`");
         notices.push(Notice::new("other-branch", message));
     }
-    if let Some(command) = &found.failed_check {
-        let message = format!("the check `{command}` failed with this answer, and is not run again");
+    if let Some(check) = &found.unpassed_check {
+        let command = &check.command;
+        let message = match check.has_failed {
+            true => format!("the check `{command}` failed with this answer, and is not run again"),
+            false => format!("the check `{command}` was not run with this answer, and is not run now"),
+        };
         notices.push(Notice::new("check-not-run", message));
     }
     notices

@@ -61,11 +61,7 @@ fn newest_runs(store: &Store, back: usize) -> Result<Vec<RunSummary>, EffectErro
     let newest = store
         .newest_runs(back + SPARE_RUNS)
         .map_err(|error| evidence_error(&error))?;
-    let counted = newest
-        .runs
-        .iter()
-        .filter(|run| run.last != RecordKind::Recovered)
-        .count();
+    let counted = newest.runs.iter().filter(|run| is_counted(run)).count();
     // One more than the step: the run that asks may be on the tape already.
     if counted > back + 1 || newest.runs.len() == newest.all {
         return Ok(newest.runs);
@@ -127,9 +123,14 @@ fn parse_step(reference: &str) -> Option<Result<usize, EffectError>> {
     Some(back.ok_or_else(wrong))
 }
 
+/// Returns true for a run that a person remembers: one with a task. A verb that only found an interrupted landing has none, and
+/// neither has a `deny`, which is about the run that it answers.
+fn is_counted(run: &RunSummary) -> bool {
+    run.last != RecordKind::Recovered && run.verb.is_some()
+}
+
 fn step_back(runs: &[RunSummary], reference: &str, back: usize) -> Result<String, EffectError> {
-    // A verb that found an interrupted landing and did nothing else is no run that a person remembers.
-    let is_run = |run: &&RunSummary| run.last != RecordKind::Recovered;
+    let is_run = |run: &&RunSummary| is_counted(run);
     let found = runs.iter().rev().filter(is_run).nth(back);
     found.map(|run| run.run.clone()).ok_or_else(|| {
         let count = runs.iter().filter(is_run).count();

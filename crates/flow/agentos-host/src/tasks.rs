@@ -362,7 +362,11 @@ fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
     if tool.in_copy && matches!(outcome.code.as_deref(), Some("no-diff" | "empty")) {
         outcome.message = "the program changed nothing".to_owned();
         outcome.hint = None;
-        outcome.next = vec![NextStep::ShowTranscript];
+        // A silent program, such as a formatter, has no output to show.
+        outcome.next = match outcome.output.is_empty() {
+            true => Vec::new(),
+            false => vec![NextStep::ShowTranscript],
+        };
     }
     outcome
 }

@@ -63,6 +63,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("no-runs", &[2], "the tape contains no runs"),
     code("nothing-to-undo", &[2], "there is no landed run left to undo"),
     code("already-landed", &[2], "the recorded answer landed before, and the call does not say that it should land once more"),
+    code("unchecked-answer", &[2], "the recorded answer did not pass the check of its run, and the call does not say that it should land without"),
     code("unknown-revision", &[2], "the name does not refer to a commit in this repository"),
     code("bad-branch-name", &[2], "git does not accept this branch name"),
     code("editor", &[2], "the editor cannot be started, or the edited text cannot be used"),

@@ -53,6 +53,11 @@ pub enum NextStep {
         /// Id of the run.
         run: String,
     },
+    /// Read the answer that a run recorded.
+    ShowAnswer {
+        /// Id of the run.
+        run: String,
+    },
     /// Review the change, and consent to it when the run is started again.
     ConsentAtOnce,
     /// Answer the request for consent that a run left open.
@@ -199,6 +204,13 @@ pub enum NextStep {
     },
     /// Say that a recorded answer should land although it landed before.
     LandAgain,
+    /// Say that a recorded answer should land although it did not pass its check.
+    LandUnchecked,
+    /// Do the task of an earlier run again.
+    RetryRun {
+        /// Id of the run.
+        run: String,
+    },
 }
 
 /// Returns true if the flag is not set, so that serde leaves it out of JSON.

@@ -77,6 +77,9 @@ pub struct LandArgs {
     /// Land the answer although it landed before, for example on another branch or after `agentos undo`
     #[arg(long)]
     pub again: bool,
+    /// Land the answer although it did not pass the check of its run
+    #[arg(long)]
+    pub no_check: bool,
 }
 
 /// Arguments of `retry`.
@@ -89,7 +92,7 @@ pub struct RetryArgs {
     /// Run whose task is done again
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Remark on the earlier answer for the tool, such as \"keep the name\"
+    /// Remark on the earlier answer for the tool, such as "keep the name"
     #[arg(long = "with", value_name = "TEXT")]
     pub remark: Option<String>,
     /// Ask this provider instead

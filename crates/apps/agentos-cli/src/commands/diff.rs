@@ -54,7 +54,11 @@ fn show_refusal(app: &App, refused: &LandingReport) -> Done {
             escape::line(&refusal.message)
         );
     }
-    text.push_str(&format_report(refused, crate::terminal::screen::error_width(app)));
+    text.push_str(&format_report(
+        refused,
+        &[],
+        crate::terminal::screen::error_width(app),
+    ));
     app.printer.show_error(text.trim_end());
     Ok(Exit::DoesNotLand)
 }

@@ -133,10 +133,13 @@ pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
         keys: args.keys.clone(),
         require: args.require,
     };
-    let report = {
+    let mut report = {
         let _working = WorkDisplay::start_on(app, "verifying the evidence");
         app.host.verify_evidence(&spec)?
     };
+    if app.printer.quiet && !app.printer.json {
+        report.notes.clear();
+    }
     if app.printer.json {
         app.printer
             .write_json(&report)

@@ -16,6 +16,7 @@ pub fn land_recorded(app: &App, args: &LandArgs, run: &RunId) -> Done {
         again: args.again,
         message: args.target.message.clone(),
         partial: args.target.partial,
+        unchecked: args.no_check,
     });
     let spec = RunSpec {
         id: Some(run.clone()),

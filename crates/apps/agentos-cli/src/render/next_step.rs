@@ -58,6 +58,8 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
         NextStep::LandRecorded { run } => format!("agentos land {run}"),
+        NextStep::ShowAnswer { run } => format!("agentos show {run} --answer"),
+        NextStep::RetryRun { run } => format!("agentos retry {run}"),
         // The other steps need a value that only the user knows, or advise to change something, so there is no command
         // to copy.
         _ => return None,
@@ -91,6 +93,7 @@ fn is_look(step: &NextStep) -> bool {
             | NextStep::ShowTranscript
             | NextStep::ListRuns
             | NextStep::LandRecorded { .. }
+            | NextStep::ShowAnswer { .. }
             | NextStep::ListRequests
             | NextStep::ListKeys
             | NextStep::ListSettings
@@ -114,6 +117,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::GiveLess { part } => word_part(*part).into(),
         NextStep::ChangeTask { advice } => format!("say in the task {advice}").into(),
         NextStep::ShowRun { .. } => "`agentos show` shows the run".into(),
+        NextStep::ShowAnswer { run } => format!("`agentos show {run} --answer` prints the answer").into(),
         NextStep::ConsentAtOnce => {
             "review the change, then run this again with `--yes` to consent to it".into()
         }
@@ -183,6 +187,8 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
         NextStep::LandRecorded { run } => format!("`agentos land {run}` lands the answer without asking the tool again").into(),
         NextStep::LandAgain => "land it once more with `--again`".into(),
+        NextStep::LandUnchecked => "land it without its check with `--no-check`".into(),
+        NextStep::RetryRun { run } => format!("`agentos retry {run}` asks the tool again").into(),
         NextStep::NameUndone => "name another run with `agentos undo RUN`".into(),
         NextStep::UndoRun => "undo the last landed run with `agentos undo`".into(),
     }

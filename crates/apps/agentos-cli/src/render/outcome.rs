@@ -21,11 +21,24 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool, width: usize) -> String 
     if let Some(landing) = &outcome.report
         && (verbose || outcome.outcome != OutcomeKind::Landed || has_repairs(outcome))
     {
-        out.push_str(&format_report(landing, width));
+        out.push_str(&format_report(landing, &outcome.deleted, width));
     } else {
         // More would push the outcome itself off the screen. `--verbose` and JSON list every file.
-        for file in outcome.files.iter().take(20) {
-            out.push_str(&format!("  {}\n", escape::line(file)));
+        const MOST_FILES: usize = 20;
+        for file in outcome.files.iter().take(MOST_FILES) {
+            let gone = if outcome.deleted.contains(file) {
+                "  (deleted)"
+            } else {
+                ""
+            };
+            out.push_str(&format!("  {}{gone}\n", escape::line(file)));
+        }
+        let more = outcome.files.len().saturating_sub(MOST_FILES);
+        if more > 0 {
+            out.push_str(&paint(
+                style::DIM,
+                &format!("  and {more} more; `agentos show` lists all\n"),
+            ));
         }
     }
     out.push_str(&format_earlier(outcome));
@@ -167,7 +180,12 @@ fn format_headline(outcome: &Outcome) -> String {
             format!("{}{code} {words}\n", paint(style::BAD, "denied"))
         }
         // The message says that the request stays open, or that the change was declined, and nothing is left to add.
-        OutcomeKind::ConsentNeeded if matches!(outcome.code.as_deref(), Some("declined" | "interrupted")) => {
+        OutcomeKind::ConsentNeeded
+            if matches!(
+                outcome.code.as_deref(),
+                Some("declined" | "interrupted" | "consent-void")
+            ) =>
+        {
             format!("{}\n", paint(style::WARN, &message))
         }
         OutcomeKind::ConsentNeeded => {

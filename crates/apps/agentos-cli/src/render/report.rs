@@ -10,8 +10,8 @@ use crate::printer::{paint, style};
 /// Maximum number of hunks shown. The others are only counted.
 const MOST_HUNKS: usize = 40;
 
-/// Widest side of a comparison.
-const WIDEST_SIDE: usize = 42;
+/// Width of one side of a comparison, unless longer lines need more and the screen has it.
+const USUAL_SIDE: usize = 42;
 
 /// Narrowest side of a comparison. Below it, one text follows the other.
 const NARROWEST_SIDE: usize = 28;
@@ -19,23 +19,22 @@ const NARROWEST_SIDE: usize = 28;
 /// Repair that is not shown: a unified diff without git's header is as good as one with it.
 const USUAL: &str = "no-git-header";
 
-/// Returns the whole report.
-pub fn format_report(report: &LandingReport, width: usize) -> String {
+/// Returns the whole report. The `deleted` paths are marked: their hunks look like any other.
+pub fn format_report(report: &LandingReport, deleted: &[String], width: usize) -> String {
     let mut out = String::new();
     let mut left = MOST_HUNKS;
+    let mut hidden = 0;
     for file in &report.files {
-        write_file(&mut out, file, &mut left, width);
+        if left == 0 {
+            hidden += 1;
+            continue;
+        }
+        write_file(&mut out, file, deleted.contains(&file.path), &mut left, width);
     }
-    let hidden: usize = report
-        .files
-        .iter()
-        .map(|file| file.hunks.len())
-        .sum::<usize>()
-        .saturating_sub(MOST_HUNKS);
     if hidden > 0 {
         out.push_str(&paint(
             style::DIM,
-            &format!("  and {hidden} more; --json shows all\n"),
+            &format!("  and {hidden} more files; `agentos show` lists all\n"),
         ));
     }
     for note in &report.notes {
@@ -44,8 +43,9 @@ pub fn format_report(report: &LandingReport, width: usize) -> String {
     out
 }
 
-fn write_file(out: &mut String, file: &FileReport, left: &mut usize, width: usize) {
-    out.push_str(&format!("  {}", escape::line(&file.path)));
+fn write_file(out: &mut String, file: &FileReport, is_deleted: bool, left: &mut usize, width: usize) {
+    let gone = if is_deleted { "  (deleted)" } else { "" };
+    out.push_str(&format!("  {}{gone}", escape::line(&file.path)));
     if let Some(written) = &file.written_as {
         out.push_str(&paint(
             style::DIM,
@@ -61,8 +61,15 @@ fn write_file(out: &mut String, file: &FileReport, left: &mut usize, width: usiz
         ));
     }
     write_repairs(out, "    ", &file.repairs);
-    for hunk in &file.hunks {
+    if is_deleted {
+        // Its hunks remove every line, and say nothing more.
+        *left = left.saturating_sub(1);
+        return;
+    }
+    for (at, hunk) in file.hunks.iter().enumerate() {
         if *left == 0 {
+            let more = file.hunks.len() - at;
+            out.push_str(&paint(style::DIM, &format!("    and {more} more hunks\n")));
             return;
         }
         // The limit covers all files together, because a change may have one hunk in each of a thousand files.
@@ -79,10 +86,13 @@ fn write_hunk(out: &mut String, hunk: &HunkReport, width: usize) {
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
     write_repairs(out, "        ", &hunk.repairs);
+    if hunk.status != HunkStatus::Refused {
+        return;
+    }
     // Two columns of less than this show only the beginnings of most lines of code.
-    let is_wide = side_width(width) >= NARROWEST_SIDE;
+    let wide = side_width(hunk, width);
     match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
-        (false, false) if is_wide => write_comparison(out, hunk, side_width(width)),
+        (false, false) if wide >= NARROWEST_SIDE => write_comparison(out, hunk, wide),
         // If one side is empty, two columns would only show blanks.
         (_, _) => {
             write_excerpt(out, "the answer expects", &hunk.expected);
@@ -143,21 +153,49 @@ fn describe_refusal(hunk: &HunkReport) -> String {
     words
 }
 
-/// Returns the characters of one side of a comparison on a screen of this width, without the indent and the marks.
-fn side_width(width: usize) -> usize {
-    (width.saturating_sub(11) / 2).min(WIDEST_SIDE)
+/// Returns the characters of one side of a comparison on a screen of this width, without the indent and the marks. Long lines make
+/// the sides wider, if the screen has room.
+fn side_width(hunk: &HunkReport, width: usize) -> usize {
+    let lines = hunk.expected.iter().chain(&hunk.actual);
+    let longest = lines.map(|line| escape::line(line).chars().count()).max();
+    let wanted = longest.unwrap_or_default().max(USUAL_SIDE);
+    (width.saturating_sub(11) / 2).min(wanted)
+}
+
+/// Cuts both sides of a line to the width: at their ends, or before their first difference if the ends would hide it.
+fn cut_sides(left: &str, right: &str, wide: usize) -> (String, String) {
+    // Enough of the shared text to find the place in the line.
+    const SHOWN_BEFORE: usize = 8;
+    let (left, right) = (escape::line(left), escape::line(right));
+    let shared = left
+        .chars()
+        .zip(right.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let longest = left.chars().count().max(right.chars().count());
+    let is_hidden = left != right && longest > wide && shared + 1 >= wide;
+    let start = if is_hidden {
+        shared.saturating_sub(SHOWN_BEFORE)
+    } else {
+        0
+    };
+    let cut = |text: &str| {
+        let mut rest: Vec<char> = text.chars().skip(start).collect();
+        if start > 0 {
+            rest.insert(0, '…');
+        }
+        if rest.len() > wide {
+            rest.truncate(wide.saturating_sub(1));
+            rest.push('…');
+        }
+        rest.into_iter().collect::<String>()
+    };
+    (cut(&left), cut(&right))
 }
 
 /// Writes the expected lines and the file's lines side by side, with `!` between lines that differ.
 fn write_comparison(out: &mut String, hunk: &HunkReport, wide: usize) {
     let first = hunk.candidates.first().copied().unwrap_or_default();
-    let clip = |text: &str| {
-        let text = escape::line(text);
-        if text.chars().count() <= wide {
-            return text;
-        }
-        text.chars().take(wide.saturating_sub(1)).chain(['…']).collect()
-    };
     let title = format!(
         "        {:<wide$}   the file has, from line {first}\n",
         "the answer expects"
@@ -170,8 +208,9 @@ fn write_comparison(out: &mut String, hunk: &HunkReport, wide: usize) {
         } else {
             paint(style::BAD, "!")
         };
-        let side = |text: Option<&String>| text.map(|text| clip(text)).unwrap_or_default();
-        out.push_str(format!("        {:<wide$} {mark} {}", side(left), side(right)).trim_end());
+        let text = |side: Option<&String>| side.cloned().unwrap_or_default();
+        let (shown_left, shown_right) = cut_sides(&text(left), &text(right), wide);
+        out.push_str(format!("        {shown_left:<wide$} {mark} {shown_right}").trim_end());
         out.push('\n');
     }
 }

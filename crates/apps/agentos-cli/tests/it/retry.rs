@@ -207,7 +207,13 @@ fn a_program_runs_again_with_its_command_and_check() {
     assert_eq!(refused.code, Some(6), "{refused}");
     let again = run_in(&repo, &["retry", "@"]);
     assert_eq!(again.code, Some(6), "the check is run again: {again}");
-    let landed = run_in(&repo, &["land", "@"]);
+    let unchecked = run_in(&repo, &["land", "@"]);
+    assert_eq!(unchecked.code, Some(2), "{unchecked}");
+    assert!(
+        unchecked.stderr.contains("failed its check `false`") && unchecked.stderr.contains("--no-check"),
+        "{unchecked}"
+    );
+    let landed = run_in(&repo, &["land", "@", "--no-check"]);
     assert_eq!(landed.code, Some(0), "{landed}");
     assert!(
         landed

@@ -19,6 +19,19 @@ pub(super) fn add_call(outcome: &mut Outcome, proposed: &JudgedCall) {
     if !outcome.is_done() {
         outcome.output.clone_from(&proposed.output);
     }
+    // Landing words its hints for the author of an answer, which is a tool here. A person reads the answer, and asks again.
+    let is_unreadable = matches!(
+        outcome.code.as_deref(),
+        Some("no-diff" | "malformed" | "does-not-apply" | "ambiguous")
+    );
+    if outcome.cause == Cause::Landing && is_unreadable {
+        let run = outcome.run.to_string();
+        outcome.hint = None;
+        outcome.next = vec![
+            NextStep::ShowAnswer { run: run.clone() },
+            NextStep::RetryRun { run },
+        ];
+    }
     // The repository is at fault and not the answer, which was paid for.
     if outcome.cause == Cause::Repository && proposed.candidate.is_some() {
         let run = outcome.run.to_string();

@@ -50,8 +50,8 @@ impl Host {
         Ok(is_set)
     }
 
-    /// Makes a provider the default of tasks that name none: `openai`, or with a model `openai/gpt-4o`. Without a model, the model of another default provider is
-    /// removed, because this one does not have it.
+    /// Makes a provider the default of tasks that name none: `openai`, or with a model `openai/gpt-4o`. Without a model, the
+    /// profile's is used again.
     ///
     /// # Errors
     /// As [`Host::set_setting`].
@@ -63,14 +63,11 @@ impl Host {
             .model_with(model)?
             .map(|model| known_setting("model")?.check_text(&model).map_err(bad_settings))
             .transpose()?;
-        let before = file::read_values(self.environment())?;
         let name = SettingValue::Text(provider.to_owned());
-        let is_same = before.get("provider").is_some_and(|set| set.value == name);
         self.edit_settings(|written| {
             let written = set_value(written, "provider", &name);
             match &model {
                 Some(model) => set_value(&written, "model", model),
-                None if is_same => written,
                 None => remove_value(&written, "model"),
             }
         })?;

@@ -59,6 +59,42 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
 }
 
 #[test]
+fn a_difference_at_the_end_of_a_long_line_is_shown() {
+    for (left, right, wide, expected) in [
+        ("a = 1;", "a = 2;", 30, ("a = 1;", "a = 2;")),
+        (
+            "ordered = sorted(counts.items(), key=lambda pair: pair[0])",
+            "ordered = sorted(counts.items(), key=lambda pair: pair[1])",
+            24,
+            ("…ir: pair[0])", "…ir: pair[1])"),
+        ),
+        // The beginnings differ already, so both are cut at the end.
+        (
+            "one two three four five",
+            "two two three four five",
+            10,
+            ("one two t…", "two two t…"),
+        ),
+        // One side ends where the other goes on.
+        (
+            "abcdefghijklmnop",
+            "abcdefghijklmnopqrs",
+            12,
+            ("…ijklmnop", "…ijklmnopqrs"),
+        ),
+        (
+            "same same same same",
+            "same same same same",
+            10,
+            ("same same…", "same same…"),
+        ),
+    ] {
+        let (left, right) = cut_sides(left, right, wide);
+        assert_eq!((left.as_str(), right.as_str()), expected);
+    }
+}
+
+#[test]
 fn a_hunk_that_resembles_nothing_shows_what_it_expects_alone() {
     let mut out = String::new();
     write_hunk(
