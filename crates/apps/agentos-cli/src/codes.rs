@@ -24,6 +24,8 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("no-home", "set `HOME`"),
     ("no-folder", "create it, or name another folder"),
     ("no-such-file", "name a committed file, relative to the current folder"),
+    ("no-such-lines", "name lines that the file has, as in `PATH:10-80`, or the whole file"),
+    ("no-such-symbol", "name a function, type or constant as its definition spells it"),
     ("no-runs", "run `agentos apply` or `agentos run` first"),
     ("nothing-to-undo", "`agentos log` shows the runs"),
     ("already-landed", "land it once more with `--again`"),

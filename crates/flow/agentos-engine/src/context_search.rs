@@ -3,18 +3,20 @@
 //! Owns: reading the base for the ranking, and the report about the choice. Never: reads the working tree, shows a file that
 //! policy withholds from the tool, sends anything, or depends on time: one base and one task give one choice.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use agentos_api::{ContextBudgetReport, ContextFileReport, ContextReport, WindowSource, WithheldFile};
+use agentos_api::{ContextFileReport, ContextReport, OmittedMatches, WindowSource, WithheldFile};
 use agentos_context::{
-    CandidateFile, ContextBudget, FileId, FileRanker, FileText, IgnorePatterns, LineRange, PickedFile,
-    PickedFiles, RankReason, RankedFile, TaskQuery, WindowBudget, divide_window, estimate_tokens, pick_parts,
+    CandidateFile, ContextBudget, FileId, FileRanker, FileText, IgnorePatterns, LineRange, MOST_MATCHED,
+    PickedFile, PickedFiles, RankReason, RankedFile, TaskQuery, divide_window, pick_parts,
 };
 use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
-use agentos_tool::{Adapter, EditFormat, RunId, TaskLimits, ToolTask, prompt};
+use agentos_tool::{Adapter, EditFormat, PastTurn};
 
 use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
+use crate::context_budget::{count_prompt, report_budget};
+use crate::named_files::NamedFiles;
 use crate::ports::{Clock, EffectError, Repository};
 use crate::request::tool_facts;
 
@@ -26,7 +28,7 @@ const OWN_FOLDER: &str = ".agentos";
 /// time, so that a busy machine chooses the same files.
 const MOST_BYTES: usize = 512 << 20;
 /// Largest file that is ranked by its text. A larger one is data, or too large for a model.
-const LARGEST_FILE: usize = 1 << 20;
+pub(crate) const LARGEST_FILE: usize = 1 << 20;
 /// Most commits of the history that are read.
 const MOST_COMMITS: usize = 600;
 /// Context window of a model whose window nobody states. Local servers report theirs, and the models of vendors have 32,768 tokens
@@ -54,7 +56,7 @@ pub struct ContextQuery<'a> {
     /// The task, in the user's words.
     pub task: &'a str,
     /// Files that the user named.
-    pub named: &'a [RequestedFile],
+    pub named: &'a NamedFiles,
     /// True if more files are searched for the task.
     pub searches: bool,
     /// The model's window. `None` if nobody states it.
@@ -63,6 +65,10 @@ pub struct ContextQuery<'a> {
     pub edit_format: EditFormat,
     /// Most tokens of the answer. `None` if no limit is set: then the answer gets a quarter of the window.
     pub max_output_tokens: Option<u64>,
+    /// Earlier tasks and answers that the tool is shown.
+    pub history: &'a [PastTurn],
+    /// Remark of the user on the last of these answers. `None` if there is none.
+    pub remark: Option<&'a str>,
 }
 
 /// The files to show, and the report about them.
@@ -104,9 +110,14 @@ pub fn find_context(
     if query.searches {
         search.walk_base(&read_ignore(base.as_ref())?)?;
     }
-    let unfit = search.add_named(query.named);
+    let unfit = search.add_named(&query.named.files);
+    let matched = query.named.matched_paths();
+    search.add_matched(&matched)?;
+    if query.searches || !matched.is_empty() {
+        // Of the files of a pattern alone, only those that can be shown are read.
+        search.read_texts(if query.searches { usize::MAX } else { MOST_MATCHED })?;
+    }
     if query.searches {
-        search.read_texts()?;
         let history = repo.list_changed_paths(&target, MOST_COMMITS);
         search.ranker.add_history(&history);
     }
@@ -131,54 +142,35 @@ pub fn find_context(
         plan.report_tokens(),
     ));
     plan.report.budget_bytes = division.context * BYTES_PER_TOKEN;
-    plan.add_unfit(unfit, query.named);
+    plan.add_unfit(unfit, &query.named.files);
+    plan.report.omitted = plan.count_omitted(query.named);
     Ok(plan)
-}
-
-/// Estimates the tokens of the prompt without files.
-fn count_prompt(query: &ContextQuery<'_>) -> u64 {
-    /// Tokens of the marks with which a server separates the messages of a chat.
-    const TEMPLATE: u64 = 64;
-    let task = ToolTask {
-        task_id: RunId::new(&agentos_tool::Timestamp::from_unix_seconds(0), 1),
-        instruction: query.task.to_owned(),
-        context: Vec::new(),
-        edit_format: query.edit_format,
-        allowed_paths: Vec::new(),
-        forbidden_paths: Vec::new(),
-        limits: TaskLimits {
-            timeout_seconds: 0,
-            max_output_tokens: None,
-        },
-        attempt: 1,
-        feedback: None,
-        history: Vec::new(),
-        remark: None,
-    };
-    estimate_tokens(&prompt::system(&task)) + estimate_tokens(&prompt::user(&task)) + TEMPLATE
-}
-
-fn report_budget(
-    division: &WindowBudget,
-    source: WindowSource,
-    query: &ContextQuery<'_>,
-    used: u64,
-) -> ContextBudgetReport {
-    ContextBudgetReport {
-        window: division.window,
-        source,
-        prompt: division.prompt,
-        context: division.context,
-        used,
-        answer: division.answer,
-        answer_limit: query.max_output_tokens,
-        reserve: division.reserve,
-    }
 }
 
 impl ContextPlan {
     fn report_tokens(&self) -> u64 {
         self.report.files.iter().map(|file| file.tokens).sum()
+    }
+
+    /// Returns the folders, patterns and names of which something is not shown.
+    fn count_omitted(&self, named: &NamedFiles) -> Vec<OmittedMatches> {
+        let chosen: BTreeSet<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        let matched = named.matched.iter().map(|matched| OmittedMatches {
+            name: matched.typed.clone(),
+            matched: matched.paths.len(),
+            shown: matched
+                .paths
+                .iter()
+                .filter(|path| chosen.contains(path.as_str()))
+                .count(),
+        });
+        let definitions = named.omitted.iter().map(|omitted| OmittedMatches {
+            name: omitted.symbol.clone(),
+            matched: omitted.found,
+            shown: omitted.kept,
+        });
+        let all = matched.chain(definitions);
+        all.filter(|omitted| omitted.shown < omitted.matched).collect()
     }
 
     /// Adds the named files that were not chosen, so that reading them reports what is wrong, or policy's reason.
@@ -212,31 +204,10 @@ struct ContextSearch<'a> {
 impl ContextSearch<'_> {
     /// Ranks every file of the base by its path, except those that are left out.
     fn walk_base(&mut self, ignore: &IgnorePatterns) -> Result<(), EffectError> {
-        // A list instead of recursion: the depth of the folders comes from untrusted content.
-        let mut folders = vec![String::new()];
-        while let Some(folder) = folders.pop() {
-            for found in self.base.list(&folder).map_err(|error| unreadable_base(&error))? {
-                // A tool is given paths as text, so a name that is not UTF-8 cannot be shown.
-                let Ok(name) = String::from_utf8(found.name) else {
-                    continue;
-                };
-                let path = if folder.is_empty() {
-                    name
-                } else {
-                    format!("{folder}/{name}")
-                };
-                match found.entry.kind {
-                    // Our own settings are part of a task only if the user names them as files to show.
-                    EntryKind::Directory if path == OWN_FOLDER => {}
-                    EntryKind::Directory => folders.push(path),
-                    EntryKind::File(_) if !ignore.leaves_out(&path) => {
-                        self.add_file(path, found.entry.id);
-                    }
-                    EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
-                }
-            }
-        }
-        Ok(())
+        let base = self.base;
+        walk_files(base, ignore, |path, object| {
+            self.add_file(path, object);
+        })
     }
 
     fn add_file(&mut self, path: String, object: String) -> FileId {
@@ -275,10 +246,31 @@ impl ContextSearch<'_> {
         unfit
     }
 
-    /// Reads the texts for the ranking, the best by path first.
-    fn read_texts(&mut self) -> Result<(), EffectError> {
+    /// Adds the files of folders and patterns.
+    fn add_matched(&mut self, matched: &[String]) -> Result<(), EffectError> {
+        if matched.is_empty() {
+            return Ok(());
+        }
+        let known = self.ids.iter().map(|(id, (path, _))| (path.clone(), *id));
+        let known: HashMap<String, FileId> = known.collect();
+        for path in matched {
+            let id = match known.get(path) {
+                Some(id) => *id,
+                None => {
+                    let entry = self.base.entry(path).map_err(|error| unreadable_base(&error))?;
+                    let Some(entry) = entry else { continue };
+                    self.add_file(path.clone(), entry.id)
+                }
+            };
+            self.ranker.mark_matched(id);
+        }
+        Ok(())
+    }
+
+    /// Reads the texts of so many files for the ranking, the best by path first.
+    fn read_texts(&mut self, most: usize) -> Result<(), EffectError> {
         let mut left = MOST_BYTES;
-        for id in self.ranker.reading_order() {
+        for id in self.ranker.reading_order().into_iter().take(most) {
             if left == 0 {
                 break;
             }
@@ -387,7 +379,7 @@ impl ContextSearch<'_> {
 
     fn report_file(&self, file: &PickedFile, lines: &[(u64, u64)]) -> ContextFileReport {
         let (named, words) = match &file.why {
-            RankReason::Named => (true, Vec::new()),
+            RankReason::Named | RankReason::Matched => (true, Vec::new()),
             RankReason::Words(words) => (false, words.clone()),
             RankReason::History => (false, Vec::new()),
         };
@@ -436,8 +428,39 @@ impl CandidateText {
     }
 }
 
+/// Visits every file of a base with its path and object id, except those that are left out of a search.
+pub(crate) fn walk_files(
+    base: &dyn Base,
+    ignore: &IgnorePatterns,
+    mut visit: impl FnMut(String, String),
+) -> Result<(), EffectError> {
+    // A list instead of recursion: the depth of the folders comes from untrusted content.
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for found in base.list(&folder).map_err(|error| unreadable_base(&error))? {
+            // A tool is given paths as text, so a name that is not UTF-8 cannot be shown.
+            let Ok(name) = String::from_utf8(found.name) else {
+                continue;
+            };
+            let path = if folder.is_empty() {
+                name
+            } else {
+                format!("{folder}/{name}")
+            };
+            match found.entry.kind {
+                // Our own settings are part of a task only if the user names them as files to show.
+                EntryKind::Directory if path == OWN_FOLDER => {}
+                EntryKind::Directory => folders.push(path),
+                EntryKind::File(_) if !ignore.leaves_out(&path) => visit(path, found.entry.id),
+                EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Reads the patterns of files to leave out; there are none without the file.
-fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
+pub(crate) fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable_base(&error))?;
     // A link would be a path as text, whose words would be taken for patterns.
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {

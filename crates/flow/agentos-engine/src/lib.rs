@@ -9,6 +9,7 @@ pub mod context;
 pub mod context_search;
 pub mod evidence_replay;
 pub mod history;
+pub mod named_files;
 pub mod open_requests;
 pub mod ports;
 pub mod recorded;
@@ -21,6 +22,7 @@ pub mod task_options;
 pub mod undo;
 
 mod checking;
+mod context_budget;
 mod measuring;
 mod outcome;
 mod preflight;

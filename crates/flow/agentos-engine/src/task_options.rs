@@ -15,6 +15,9 @@ pub struct TaskOptions {
     /// Files that were named, inside the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Names of definitions that were named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
     /// Search for more files: `auto` or `named`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,

@@ -1,8 +1,11 @@
 //! Short runs on the effects in memory, for the tests of the flow.
 //!
-//! Owns: the changes that several tests land, and the set-up of a run. Never: part of the product.
+//! Owns: the changes that several tests land, the set-up of a run, and a tool that is only described. Never: part of the product.
 
-use agentos_tool::{RunId, Timestamp};
+use agentos_tool::{
+    Adapter, BoxFuture, DiffQuality, ExecutionMode, ProgressSink, RunId, Timestamp, ToolCapabilities,
+    ToolError, ToolHealth, ToolOutput, ToolTask,
+};
 
 use crate::ports::{CancelSignal, Evidence, Repository};
 use crate::settle::{Proposal, RunEffects, apply_answer, patch_facts};
@@ -68,4 +71,31 @@ pub(crate) fn landed_once() -> (TestRepository, TestTape) {
     let outcome = land_answer(&repo, &mut tape.begin_run("lands"), "lands", DIFF);
     assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
     (repo, tape)
+}
+
+/// A tool that is only described.
+pub(crate) struct DescribedTool(pub(crate) ExecutionMode);
+
+impl Adapter for DescribedTool {
+    fn provider(&self) -> &str {
+        "described"
+    }
+
+    fn health_check(&self, _now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        Box::pin(std::future::pending())
+    }
+
+    fn run<'a>(
+        &'a self,
+        _task: &'a ToolTask,
+        _progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        ToolCapabilities {
+            ..ToolCapabilities::diff_only(self.0, DiffQuality::Medium)
+        }
+    }
 }

@@ -5,8 +5,10 @@
 
 use agentos_api::{ContextReport, NextStep, RunOption, WindowSource};
 use agentos_engine::context::RequestedFile;
-use agentos_engine::context_search::{self, ContextPlan, ContextQuery, ModelWindow};
+use agentos_engine::context_search::{self, ContextQuery, ModelWindow};
+use agentos_engine::named_files::{NamedFiles, NamedPath, NamedRequest, find_named};
 use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_tool::PastTurn;
 
 use crate::clock::SystemClock;
 use crate::error::usage_error;
@@ -27,48 +29,77 @@ pub(crate) struct ChosenFiles {
     pub differs: bool,
 }
 
-/// Reads the files that a person named.
+/// A task as far as the choice of its files depends on it.
+pub(crate) struct ContextOrder<'a> {
+    /// The task, in the user's words.
+    pub task: &'a str,
+    /// Files of the earlier run that the task continues. They count as named if the user names none.
+    pub earlier: &'a [String],
+    /// Earlier tasks and answers that the tool is shown.
+    pub history: &'a [PastTurn],
+}
+
+/// Finds the files that a person named.
 ///
 /// # Errors
-/// If one is outside the repository.
-pub(crate) fn read_named(
+/// If one is outside the repository, or is not in the base.
+pub(crate) fn find_named_files(
     host: &Host,
     session: &Session,
     spec: &TaskSpec,
-) -> Result<Vec<RequestedFile>, EffectError> {
-    let mut files: Vec<RequestedFile> = Vec::new();
+    tool: &Tool,
+) -> Result<NamedFiles, EffectError> {
+    let from = host.repository_dir();
+    let mut request = NamedRequest {
+        paths: Vec::new(),
+        symbols: spec.symbols.clone(),
+    };
     for typed in &spec.files {
-        let (path, lines) = split_lines(typed);
-        let path = [path.to_owned()];
-        for path in paths::paths_inside(&host.repository_dir(), session.work_dir(), &path)? {
-            match files.iter_mut().find(|file| file.path == path) {
-                // Named twice: once whole shows it whole, and two ranges are both shown.
-                Some(known) if lines.is_none() || known.lines.is_empty() => known.lines.clear(),
-                Some(known) => known.lines.extend(lines),
-                None => files.push(RequestedFile {
-                    path,
-                    lines: lines.into_iter().collect(),
-                }),
-            }
-        }
+        request.paths.push(NamedPath {
+            typed: typed.clone(),
+            path: paths::place_inside(&from, session.work_dir(), typed)?,
+        });
     }
-    for file in &mut files {
-        file.lines.sort_unstable();
+    find_named(
+        session.port(),
+        &SystemClock,
+        tool.adapter.as_ref(),
+        tool.model.as_deref(),
+        &request,
+    )
+}
+
+/// Finds the files that a person named, for a tool without a window: all files of folders and patterns as well.
+///
+/// # Errors
+/// As [`find_named_files`], and if a folder or pattern has too many files.
+pub(crate) fn find_all_named(
+    host: &Host,
+    session: &Session,
+    spec: &TaskSpec,
+    tool: &Tool,
+) -> Result<Vec<RequestedFile>, EffectError> {
+    list_all_named(find_named_files(host, session, spec, tool)?)
+}
+
+fn list_all_named(named: NamedFiles) -> Result<Vec<RequestedFile>, EffectError> {
+    let matched = named.matched_paths();
+    if matched.len() > MOST_WHOLE {
+        let message = format!(
+            "{} files are named, and this tool can be shown {MOST_WHOLE}",
+            matched.len()
+        );
+        return Err(
+            usage_error(message).hint("name fewer files; a program sees a copy of all of them anyway")
+        );
     }
+    let mut files = named.files;
+    files.extend(matched.iter().map(RequestedFile::whole));
     Ok(files)
 }
 
-/// Splits `src/a.rs:10-80` into the path and the lines. The lines are `None` if the text has none.
-fn split_lines(typed: &str) -> (&str, Option<(u64, u64)>) {
-    let Some((path, lines)) = typed.rsplit_once(':') else {
-        return (typed, None);
-    };
-    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-    match (first.parse::<u64>(), last.parse::<u64>()) {
-        (Ok(first), Ok(last)) if first > 0 && first <= last => (path, Some((first, last))),
-        (Ok(_) | Err(_), _) => (typed, None),
-    }
-}
+/// Maximum number of files of folders and patterns for a tool whose files are not fitted into a window.
+const MOST_WHOLE: usize = 256;
 
 /// Returns true if the files are chosen to fit a window: for a model. A program has a copy of all files, and a recording exists
 /// already.
@@ -89,7 +120,7 @@ pub(crate) fn wants_search(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectE
         None => Ok(match spec.usual_context {
             Some(ContextMode::Auto) => true,
             Some(ContextMode::Named) => false,
-            None => spec.files.is_empty(),
+            None => spec.files.is_empty() && spec.symbols.is_empty(),
         }),
     }
 }
@@ -111,56 +142,46 @@ pub(crate) fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
 /// named, those of the earlier run that the task follows count as named.
 ///
 /// # Errors
-/// If a file is outside the repository, or the repository cannot be read.
+/// If a named file is not there, or the repository cannot be read.
 pub(crate) async fn choose_files(
     host: &Host,
     session: &Session,
     spec: &TaskSpec,
     tool: &Tool,
-    task: &str,
-    earlier: &[String],
+    order: &ContextOrder<'_>,
 ) -> Result<ChosenFiles, EffectError> {
-    let mut files = read_named(host, session, spec)?;
+    let mut named = find_named_files(host, session, spec, tool)?;
     let mut searches = wants_search(spec, tool)?;
-    if files.is_empty() && !earlier.is_empty() {
-        files = earlier.iter().map(RequestedFile::whole).collect();
+    if named == NamedFiles::default() && !order.earlier.is_empty() {
+        named.files = order.earlier.iter().map(RequestedFile::whole).collect();
         searches &= spec.context.is_some();
     }
-    if !searches && (files.is_empty() || !has_window(spec, tool)) {
+    let is_empty = named == NamedFiles::default();
+    if !searches && (is_empty || !has_window(spec, tool)) {
         return Ok(ChosenFiles {
-            files,
+            files: list_all_named(named)?,
             report: None,
             differs: false,
         });
     }
-    let plan = plan_context(session, spec, tool, task, &files, searches).await?;
-    Ok(ChosenFiles {
-        differs: searches || plan.files != files,
-        files: plan.files,
-        report: Some(plan.report),
-    })
-}
-
-/// Chooses the files for a model.
-async fn plan_context(
-    session: &Session,
-    spec: &TaskSpec,
-    tool: &Tool,
-    task: &str,
-    named: &[RequestedFile],
-    searches: bool,
-) -> Result<ContextPlan, EffectError> {
     let query = ContextQuery {
         adapter: tool.adapter.as_ref(),
         model: tool.model.as_deref(),
-        task,
-        named,
+        task: order.task,
+        named: &named,
         searches,
         window: find_window(tool).await,
         edit_format: choose_format(spec.provider.edit_format, tool)?,
         max_output_tokens: spec.provider.max_output_tokens.or(tool.max_tokens),
+        history: order.history,
+        remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
     };
-    context_search::find_context(session.port(), &SystemClock, &query)
+    let plan = context_search::find_context(session.port(), &SystemClock, &query)?;
+    Ok(ChosenFiles {
+        differs: searches || plan.files != named.files,
+        files: plan.files,
+        report: Some(plan.report),
+    })
 }
 
 /// Returns the size of the model's window. `None` if nobody states it.
@@ -179,24 +200,4 @@ async fn find_window(tool: &Tool) -> Option<ModelWindow> {
     });
     let known = [loaded, tool.window].into_iter().flatten();
     known.min_by_key(|window| window.tokens)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_lines;
-
-    #[test]
-    fn lines_are_split_from_a_path() {
-        let cases = [
-            ("a.rs", ("a.rs", None)),
-            ("a.rs:10-80", ("a.rs", Some((10, 80)))),
-            ("a.rs:7", ("a.rs", Some((7, 7)))),
-            ("a.rs:80-10", ("a.rs:80-10", None)),
-            ("a.rs:0", ("a.rs:0", None)),
-            ("c:/a.rs", ("c:/a.rs", None)),
-        ];
-        for (typed, expected) in cases {
-            assert_eq!(split_lines(typed), expected, "{typed}");
-        }
-    }
 }

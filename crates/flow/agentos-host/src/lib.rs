@@ -85,9 +85,9 @@ pub use agentos_api::{
     Activity, AuthStatus, CheckStatus, ConformCheck, ConsentBinding, ConsentPrompt, ConsentReason,
     ConsentReply, ContextBudgetReport, ContextFileReport, ContextReport, Difference, DoctorCheck,
     DoctorReport, EventBody, EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport,
-    KeyStatus, KnownKey, Notice, Obstacle, OwnKey, PolicyFileStatus, PolicyTest, ProfileReport, ProposedFile,
-    ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus, ReplayedRun, RepositoryStatus,
-    ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
+    KeyStatus, KnownKey, Notice, Obstacle, OmittedMatches, OwnKey, PolicyFileStatus, PolicyTest,
+    ProfileReport, ProposedFile, ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus,
+    ReplayedRun, RepositoryStatus, ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
 };
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};

@@ -17,11 +17,22 @@ pub fn paths_inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Ve
     let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
     typed
         .iter()
-        .map(|path| path_inside(&from, work_dir, path))
+        .map(|typed| match path_inside(&from, work_dir, typed)? {
+            path if path.is_empty() => Err(usage_error(format!("`{typed}` is a folder")).hint("name a file")),
+            path => Ok(path),
+        })
         .collect()
 }
 
-/// Turns one typed path into a path inside the repository.
+/// Turns one path relative to `from` into a path relative to the working tree, which is empty for the working tree itself.
+///
+/// # Errors
+/// If the path leaves the repository.
+pub fn place_inside(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    path_inside(&from, work_dir, typed)
+}
+
 fn path_inside(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
     let outside = || {
         usage_error(format!("`{typed}` is outside the repository"))
@@ -35,14 +46,10 @@ fn path_inside(from: &Path, work_dir: &Path, typed: &str) -> Result<String, Effe
         .components()
         .map(|part| part.as_os_str().to_str())
         .collect();
-    let path = parts
-        .ok_or_else(|| usage_error(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8"))?
-        .join("/");
-    if path.is_empty() {
-        Err(usage_error(format!("`{typed}` is a folder")).hint("name a file"))
-    } else {
-        Ok(path)
-    }
+    let parts = parts.ok_or_else(|| {
+        usage_error(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8")
+    })?;
+    Ok(parts.join("/"))
 }
 
 /// Removes `.` and `..` without reading the disk. `None` if the path leads above the root.

@@ -36,6 +36,7 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
     TaskOptions {
         files: paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)
             .unwrap_or_else(|_| spec.files.clone()),
+        symbols: spec.symbols.clone(),
         context: spec.context.map(|mode| match mode {
             ContextMode::Auto => "auto".to_owned(),
             ContextMode::Named => "named".to_owned(),
@@ -132,6 +133,7 @@ pub(crate) fn restore_task(
             .iter()
             .map(|file| work_dir.join(file).display().to_string())
             .collect(),
+        symbols: options.symbols.clone(),
         context: match options.context.as_deref() {
             Some("auto") => Some(ContextMode::Auto),
             Some("named") => Some(ContextMode::Named),

@@ -18,7 +18,9 @@ use agentos_tool::{EditFormat, RunId, TaskLimits};
 use crate::approver::Approver;
 use crate::check::Checker;
 use crate::clock::{self, SystemClock};
-use crate::context_choice::{ChosenFiles, choose_files, has_window, read_named, refuse_program};
+use crate::context_choice::{
+    ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, refuse_program,
+};
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
@@ -41,8 +43,11 @@ pub struct TaskSpec {
     pub provider: ProviderChoice,
     /// Files that a program may read, and its confinement.
     pub program: ProgramOptions,
-    /// Files to show, as a person types them: relative to the repository folder of the host.
+    /// Files to show, as a person types them, relative to the repository folder of the host: paths, lines of them
+    /// (`src/a.rs:10-80`), folders and patterns.
     pub files: Vec<String>,
+    /// Names of definitions to show.
+    pub symbols: Vec<String>,
     /// Search for more files to show. `None` searches if no files are named.
     pub context: Option<ContextMode>,
     /// The usual search of this user, where `context` says nothing and the tool is shown files. `None` if there is none.
@@ -131,9 +136,14 @@ pub(crate) async fn run_task(
         .map(|(_, history)| history.as_slice())
         .unwrap_or_default();
     // The files of the earlier run are those that the next task is about, unless the caller wants others.
-    let earlier = match spec.files.is_empty() && !tool.in_copy {
+    let earlier = match names_no_file(spec) && !tool.in_copy {
         true => earlier_files(session, spec, history)?,
         false => Vec::new(),
+    };
+    let order = ContextOrder {
+        task: &task,
+        earlier: &earlier,
+        history,
     };
     if has_window(spec, &tool) {
         events.send_event(RunEvent::Began(Activity::SearchingContext));
@@ -142,7 +152,7 @@ pub(crate) async fn run_task(
         files,
         report,
         differs,
-    } = choose_files(host, session, spec, &tool, &task, &earlier).await?;
+    } = choose_files(host, session, spec, &tool, &order).await?;
     if let Some(report) = report.filter(|_| differs) {
         events.send_event(RunEvent::ContextFound(report.into()));
     }
@@ -181,7 +191,7 @@ pub(crate) async fn ask_tool(
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
     let (tool, task) = prepare_tool(host, session, spec)?;
-    let files = read_named(host, session, spec)?;
+    let files = find_all_named(host, session, spec, &tool)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
     events.send_event(RunEvent::Began(tool.activity()));
     Ok(
@@ -244,7 +254,17 @@ impl Host {
         let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
         let (tool, task) = prepare_tool(self, &session, spec)?;
         refuse_program(&tool)?;
-        let chosen = runtime::block_on(choose_files(self, &session, spec, &tool, &task, &[]))??;
+        let followed = follow_run(&session, &run, spec)?;
+        let history = followed.as_ref().map_or(&[][..], |(_, history)| history);
+        let order = ContextOrder {
+            task: &task,
+            earlier: &match names_no_file(spec) {
+                true => earlier_files(&session, spec, history)?,
+                false => Vec::new(),
+            },
+            history,
+        };
+        let chosen = runtime::block_on(choose_files(self, &session, spec, &tool, &order))??;
         Ok(chosen.report.unwrap_or_default())
     }
 }
@@ -324,7 +344,7 @@ fn make_request<'a>(
         follows: None,
         options: None,
         // Named without a word about context, files are what the task is about. With one, they may be there to be read only.
-        changes_named: spec.context.is_none() && !spec.files.is_empty(),
+        changes_named: spec.context.is_none() && !names_no_file(spec),
         edit_format: choose_format(spec.provider.edit_format, tool)?,
         limits: TaskLimits {
             timeout_seconds: tool.timeout_seconds,
@@ -338,6 +358,11 @@ fn make_request<'a>(
         check: None,
         base_must_pass: false,
     })
+}
+
+/// Returns true if the user names no file to show.
+fn names_no_file(spec: &TaskSpec) -> bool {
+    spec.files.is_empty() && spec.symbols.is_empty()
 }
 
 /// Returns true if another call would give the same answer: for a recording, and for a program without a task, which has no

@@ -26,9 +26,23 @@ pub struct ContextReport {
     /// Division of the model's context window. `None` in records of versions that did not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<ContextBudgetReport>,
+    /// Folders, patterns and names of definitions of which not everything is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<OmittedMatches>,
     /// Files that would have been shown, but that policy withholds from this tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldFile>,
+}
+
+/// Folder, pattern or name of a definition that means more than is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OmittedMatches {
+    /// Folder, pattern or name as the user typed it.
+    pub name: String,
+    /// Number of files or definitions that it means.
+    pub matched: usize,
+    /// Number of those that are shown, whole or in part.
+    pub shown: usize,
 }
 
 /// File that policy withholds from a tool.

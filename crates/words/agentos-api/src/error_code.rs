@@ -60,6 +60,8 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("no-home", &[2], "there is no home folder in which settings or keys can be kept"),
     code("no-folder", &[2], "the parent of the folder to be created does not exist"),
     code("no-such-file", &[2], "a file named in the request does not exist in the base commit"),
+    code("no-such-lines", &[2], "a file named in the request does not have the lines that are named with it"),
+    code("no-such-symbol", &[2], "no file of the base commit has a definition of the name in the request"),
     code("no-runs", &[2], "the tape contains no runs"),
     code("nothing-to-undo", &[2], "there is no landed run left to undo"),
     code("already-landed", &[2], "the recorded answer landed before, and the call does not say that it should land once more"),

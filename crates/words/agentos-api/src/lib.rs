@@ -51,7 +51,9 @@ pub use cause::Cause;
 pub use cause_chain::{list_causes, unsaid_causes};
 pub use conform::{ConformCheck, ToolConform};
 pub use consent::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply};
-pub use context_report::{ContextBudgetReport, ContextFileReport, ContextReport, WindowSource, WithheldFile};
+pub use context_report::{
+    ContextBudgetReport, ContextFileReport, ContextReport, OmittedMatches, WindowSource, WithheldFile,
+};
 pub use doctor::{CheckStatus, DoctorCheck, DoctorReport};
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
 pub use error_report::{ErrorBody, ErrorReport};

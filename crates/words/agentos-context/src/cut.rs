@@ -46,23 +46,23 @@ pub fn cut_text(path: &str, text: &str) -> Vec<TextPart> {
 }
 
 /// Returns true for files of paragraphs instead of blocks.
-fn is_prose(path: &str) -> bool {
+pub(crate) fn is_prose(path: &str) -> bool {
     let ending = path.rsplit('.').next().unwrap_or_default();
     matches!(ending, "md" | "rst" | "txt" | "adoc" | "tex")
 }
 
 /// Line of a text.
 #[derive(Debug, Clone, Copy, Default)]
-struct MeasuredLine {
+pub(crate) struct MeasuredLine {
     /// Column of the first character.
-    indent: usize,
+    pub(crate) indent: usize,
     /// Length with its line end.
     bytes: usize,
-    is_blank: bool,
+    pub(crate) is_blank: bool,
     /// True for a line that continues the block above it, such as `}`.
-    continues: bool,
+    pub(crate) continues: bool,
     /// True for comments, attributes and decorators, which belong to the line below them.
-    leads: bool,
+    pub(crate) leads: bool,
 }
 
 /// Lines from `start` up to, not including, `end`; counted from 0.
@@ -79,7 +79,8 @@ const CONTINUING: [&str; 9] = [
 /// Labels that are no jump targets: the blocks below them belong to the block above.
 const BLOCK_LABELS: [&str; 4] = ["else", "try", "finally", "default"];
 
-fn measure_lines(text: &str) -> Vec<MeasuredLine> {
+/// Measures the lines of a text.
+pub(crate) fn measure_lines(text: &str) -> Vec<MeasuredLine> {
     let mut lines = Vec::new();
     let mut loose = Vec::new();
     for line in text.split_inclusive('\n') {

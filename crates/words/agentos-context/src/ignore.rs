@@ -4,6 +4,8 @@
 //! slash at the end means a folder, one at the start or inside ties the pattern to the root, `*` and `?` match inside
 //! a name, `**` matches any folders. The last line that matches counts. Never: protects a file: that is for policy.
 
+use crate::pattern::pattern_matches;
+
 /// Patterns of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IgnorePatterns {
@@ -82,53 +84,6 @@ impl IgnoreLine {
             folder_only,
         })
     }
-}
-
-/// Returns true if a pattern matches a path. Only the last `**` is extended and tried again, so the work is at most
-/// pattern times path.
-fn pattern_matches(pattern: &[String], path: &[&str]) -> bool {
-    match_stars(
-        pattern,
-        path,
-        |part| part == "**",
-        |part, name| {
-            let part: Vec<char> = part.chars().collect();
-            let name: Vec<char> = name.chars().collect();
-            match_stars(&part, &name, |c| *c == '*', |c, other| *c == '?' || c == other)
-        },
-    )
-}
-
-/// Matches a pattern with one kind of star, by the usual greedy algorithm with backtracking to the last star.
-fn match_stars<P, T>(
-    pattern: &[P],
-    text: &[T],
-    is_star: impl Fn(&P) -> bool,
-    same: impl Fn(&P, &T) -> bool,
-) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(here) = text.get(t) {
-        match pattern.get(p) {
-            Some(part) if is_star(part) => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(part) if same(part, here) => {
-                p += 1;
-                t += 1;
-            }
-            Some(_) | None => match star {
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    p = at + 1;
-                    t = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.get(p..).unwrap_or_default().iter().all(is_star)
 }
 
 #[cfg(test)]

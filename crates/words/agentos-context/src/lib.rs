@@ -7,20 +7,27 @@
 
 mod budget;
 mod cut;
+mod definitions;
 mod ignore;
 mod kind;
 mod parts;
+mod pattern;
 mod pick;
 mod query;
 mod rank;
+mod signature;
+mod symbol;
 mod tokens;
 mod words;
 
 pub use budget::{WindowBudget, divide_window};
 pub use cut::{TextPart, cut_text};
+pub use definitions::{Definition, list_definitions};
 pub use ignore::IgnorePatterns;
-pub use parts::{CandidateFile, FileText, RankedPart};
+pub use parts::{CandidateFile, FileText, MOST_MATCHED, RankedPart};
+pub use pattern::PathPattern;
 pub use pick::{ContextBudget, LineRange, PickedFile, PickedFiles, pick_parts};
 pub use query::TaskQuery;
 pub use rank::{FileId, FileRanker, PastCommit, RankReason, RankedFile};
+pub use symbol::{SymbolName, nearest_names};
 pub use tokens::estimate_tokens;

@@ -5,11 +5,13 @@
 
 use crate::cut::{TextPart, cut_text};
 use crate::pick::LineRange;
-use crate::rank::{FileRanker, RankedFile, inverse_frequency, largest, saturate};
+use crate::rank::{FileRanker, RankReason, RankedFile, inverse_frequency, largest, saturate};
 use crate::tokens::estimate_tokens;
 
 /// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
 const MOST_FILES: usize = 40;
+/// Maximum number of files that a pattern of the user means and whose parts are ranked.
+pub const MOST_MATCHED: usize = 256;
 /// How much the length of a part counts.
 const PART_LENGTH: f64 = 0.6;
 /// Weight of a word in a line that encloses the part, relative to one inside it.
@@ -69,11 +71,26 @@ impl FileRanker<'_> {
     ) -> Vec<CandidateFile> {
         let mut candidates = Vec::new();
         let mut counted = Vec::new();
+        let (mut matched, mut found) = (0, 0);
         for file in ranked {
-            if candidates.len() >= MOST_FILES {
-                break;
+            let is_over = match file.why {
+                // The user asks for these files, so that none of them is left out before the budget is known.
+                RankReason::Named => false,
+                RankReason::Matched => matched >= MOST_MATCHED,
+                RankReason::Words(_) | RankReason::History => found >= MOST_FILES,
+            };
+            if is_over {
+                continue;
             }
+            let counter = match file.why {
+                RankReason::Matched => Some(&mut matched),
+                RankReason::Words(_) | RankReason::History => Some(&mut found),
+                RankReason::Named => None,
+            };
             let Some(text) = read(&file) else { continue };
+            if let Some(counter) = counter {
+                *counter += 1;
+            }
             let (candidate, counts) = self.count_parts(file, &text);
             candidates.push(candidate);
             counted.push(counts);
@@ -101,7 +118,7 @@ impl FileRanker<'_> {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut parts = Vec::new();
         let mut counted = Vec::new();
-        for part in limit_parts(cut_text(&file.path, text), &source.wanted, lines.len()) {
+        for part in limit_parts(cut_text(&file.path, text), &source.wanted) {
             let own = lines.get(part.first_line - 1..part.last_line).unwrap_or_default();
             let own = own.concat();
             let headers = part.headers.iter().filter_map(|line| lines.get(line - 1));
@@ -156,25 +173,42 @@ impl CountedPart {
     }
 }
 
-/// Returns the wanted lines as parts, or the parts as they are if no lines are wanted.
-fn limit_parts(parts: Vec<TextPart>, wanted: &[LineRange], lines: usize) -> Vec<TextPart> {
+/// Returns the wanted lines of the parts, or the parts as they are if no lines are wanted. A large range stays cut into parts, so
+/// that some of it can be shown if all of it does not fit.
+fn limit_parts(parts: Vec<TextPart>, wanted: &[LineRange]) -> Vec<TextPart> {
     if wanted.is_empty() {
         return parts;
     }
-    let limited = wanted.iter().filter(|range| range.first <= lines).map(|range| {
-        let around = parts.iter().find(|part| part.last_line >= range.first);
-        let headers = around.map_or(&[][..], |part| part.headers.as_slice());
-        TextPart {
-            first_line: range.first,
-            last_line: range.last.min(lines),
-            headers: headers
-                .iter()
-                .copied()
-                .filter(|line| *line < range.first)
-                .collect(),
+    let wanted = merge_ranges(wanted);
+    let mut limited = Vec::new();
+    for part in &parts {
+        for range in &wanted {
+            let (first, last) = (part.first_line.max(range.first), part.last_line.min(range.last));
+            if first <= last {
+                let above = part.headers.iter().copied().filter(|line| *line < first);
+                limited.push(TextPart {
+                    first_line: first,
+                    last_line: last,
+                    headers: above.collect(),
+                });
+            }
         }
-    });
-    limited.collect()
+    }
+    limited
+}
+
+/// Returns the ranges in their order, those that overlap as one.
+fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_by_key(|range| (range.first, range.last));
+    let mut merged: Vec<LineRange> = Vec::new();
+    for range in sorted {
+        match merged.last_mut() {
+            Some(last) if range.first <= last.last => last.last = last.last.max(range.last),
+            Some(_) | None => merged.push(range),
+        }
+    }
+    merged
 }
 
 fn add_to(counts: &mut [f64], at: usize, weight: f64) {

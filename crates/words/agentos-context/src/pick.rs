@@ -56,6 +56,9 @@ pub struct PickedFiles {
 const HEADING_TOKENS: u64 = 24;
 /// Share of a file, in percent, from which the rest of it is shown too: a few missing lines save little and hide much.
 const NEARLY_WHOLE: u64 = 75;
+/// Minimum tokens for each file that a pattern means. Of many files, the best are shown with enough of their text, instead of
+/// all with a few lines each.
+const LEAST_SHARE: u64 = 600;
 /// Minimum share of the best score. A part below it is probably about something else.
 const MIN_SHARE: f64 = 0.05;
 
@@ -67,6 +70,7 @@ pub fn pick_parts(candidates: &[CandidateFile], budget: ContextBudget) -> Picked
         left: budget.tokens,
     };
     picker.pick_named(budget.whole_only);
+    picker.pick_matched(budget.whole_only);
     if budget.whole_only {
         picker.pick_whole_files();
     } else {
@@ -102,6 +106,10 @@ impl<'c> OpenFile<'c> {
 
     fn is_named(&self) -> bool {
         self.candidate.file.why == RankReason::Named
+    }
+
+    fn is_matched(&self) -> bool {
+        self.candidate.file.why == RankReason::Matched
     }
 
     fn is_picked(&self, part: usize) -> bool {
@@ -142,6 +150,21 @@ impl<'c> OpenFile<'c> {
         if let Some(picked) = self.picked.get_mut(at) {
             *picked = true;
         }
+    }
+
+    /// Picks the best parts that fit into a share, and returns their tokens.
+    fn pick_within(&mut self, share: u64) -> u64 {
+        let mut order: Vec<(usize, &RankedPart)> = self.candidate.parts.iter().enumerate().collect();
+        order.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+        let mut spent = 0;
+        for (at, part) in order {
+            let cost = self.part_tokens(at, part);
+            if spent + cost <= share {
+                self.pick_part(at);
+                spent += cost;
+            }
+        }
+        spent
     }
 
     fn pick_whole(&mut self) {
@@ -198,17 +221,23 @@ impl PartPicker<'_> {
                 self.left = self.left.saturating_sub(file.whole_tokens());
                 continue;
             }
-            let mut order: Vec<(usize, &RankedPart)> = file.candidate.parts.iter().enumerate().collect();
-            order.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
-            let mut spent = 0;
-            for (at, part) in order {
-                let cost = file.part_tokens(at, part);
-                if spent + cost <= share {
-                    file.pick_part(at);
-                    spent += cost;
-                }
-            }
+            let spent = file.pick_within(share);
             self.left = self.left.saturating_sub(spent);
+        }
+    }
+
+    /// Picks the files that a pattern means, the best first: whole if they fit their share, else their best parts.
+    fn pick_matched(&mut self, whole_only: bool) {
+        let mut waiting = self.files.iter().filter(|file| file.is_matched()).count() as u64;
+        for file in self.files.iter_mut().filter(|file| file.is_matched()) {
+            let share = (self.left / waiting.max(1)).max(LEAST_SHARE).min(self.left);
+            waiting -= 1;
+            if file.whole_tokens() <= share {
+                file.pick_whole();
+                self.left -= file.whole_tokens();
+            } else if !whole_only {
+                self.left -= file.pick_within(share);
+            }
         }
     }
 

@@ -47,6 +47,8 @@ pub struct FileId(usize);
 pub enum RankReason {
     /// The task names the file.
     Named,
+    /// The file matches a pattern, or is in a folder, that the task names.
+    Matched,
     /// Words of the task that are in its path or text, the one with the highest score first.
     Words(Vec<String>),
     /// No word, but earlier commits changed it: often, lately, or for a similar task.
@@ -107,6 +109,7 @@ struct CollectedFile {
     path: String,
     // Named files first. Equal scores are sorted by path, so that one task always has one order.
     named: bool,
+    matched: bool,
     /// For each word of the task in the path: its number and weight.
     in_path: Vec<(usize, f64)>,
     /// For each word of the task in the text: its number and how often it occurs.
@@ -190,6 +193,7 @@ impl<'q> FileRanker<'q> {
         self.files.push(CollectedFile {
             path: path.to_owned(),
             named,
+            matched: false,
             in_path,
             in_text: Vec::new(),
             length: None,
@@ -201,6 +205,13 @@ impl<'q> FileRanker<'q> {
     pub fn mark_named(&mut self, file: FileId) {
         if let Some(file) = self.files.get_mut(file.0) {
             file.named = true;
+        }
+    }
+
+    /// Marks a file as one of those that a pattern of the user means.
+    pub fn mark_matched(&mut self, file: FileId) {
+        if let Some(file) = self.files.get_mut(file.0) {
+            file.matched = true;
         }
     }
 
@@ -254,11 +265,13 @@ impl<'q> FileRanker<'q> {
             let past = past.get(at).copied().unwrap_or_default();
             let by_history = RESEMBLANCE_WEIGHT * past.resemblance + RECENCY_WEIGHT * past.recency;
             let score = (sum / best + by_history) * self.kind_factor(&file.path);
-            if score <= 0.0 && !file.named {
+            if score <= 0.0 && !file.named && !file.matched {
                 continue;
             }
             let why = if file.named {
                 RankReason::Named
+            } else if file.matched {
+                RankReason::Matched
             } else if words.is_empty() {
                 RankReason::History
             } else {
@@ -272,10 +285,14 @@ impl<'q> FileRanker<'q> {
                 why,
             });
         }
-        let first = |file: &RankedFile| file.why == RankReason::Named;
+        let group = |file: &RankedFile| match file.why {
+            RankReason::Named => 0,
+            RankReason::Matched => 1,
+            RankReason::Words(_) | RankReason::History => 2,
+        };
         ranked.sort_by(|a, b| {
-            let named = first(b).cmp(&first(a));
-            named
+            let groups = group(a).cmp(&group(b));
+            groups
                 .then(b.score.total_cmp(&a.score))
                 .then_with(|| a.path.cmp(&b.path))
         });
@@ -400,7 +417,7 @@ impl<'q> FileRanker<'q> {
         });
         let score: f64 = words.sum();
         // More than any sum of weights, so a named file is always read first.
-        let named = if file.named { 1000.0 } else { 0.0 };
+        let named = f64::from(u8::from(file.named)) * 2000.0 + f64::from(u8::from(file.matched)) * 1000.0;
         // Among files without a word of the task in their path, generated ones are read last.
         let written = if is_generated(&file.path) { -1.0 } else { 0.0 };
         named + score + written

@@ -65,8 +65,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "run",
         &[
-            "agentos run -p lmstudio \"add a --version flag\" --file src/main.rs",
-            "agentos run -p ollama \"total() ignores the count\" --check \"cargo test\"",
+            "agentos run -p lmstudio \"add a --version flag\" --file 'src/**/*.rs'",
+            "agentos run -p ollama \"total() ignores the count\" --symbol total --check \"cargo test\"",
             "agentos run -p command -- cargo fmt",
             "agentos run -p claude-code \"add a --version flag\"",
         ],

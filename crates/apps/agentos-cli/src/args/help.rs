@@ -52,7 +52,7 @@ const GROUPED_VERBS: &[&str] = &["apply", "land", "retry", "run", "tool run"];
 
 /// Groups of options, by the names of their arguments. An option in none of them stays under "Options", which comes first.
 const OPTION_GROUPS: &[(&str, &[&str])] = &[
-    ("What to show", &["files", "context"]),
+    ("What to show", &["files", "symbols", "context"]),
     (
         "Where it lands",
         &[

@@ -151,9 +151,17 @@ pub struct RunArgs {
     /// Write the task in your editor; an empty or unchanged text ends the run
     #[arg(short, long)]
     pub edit: bool,
-    /// Show this committed file to the tool, or lines of it (`PATH:10-80`); can be repeated
+    /// Show this file, lines (`PATH:10-80`), a folder or a pattern; can be repeated
+    ///
+    /// Committed files are meant. In a pattern such as `'src/**/*.rs'`, `*` and `?` match inside a name, and `**` any folders. Of a
+    /// file that does not fit the model's window, the parts are shown that the task is about
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// Show the definitions of this name; can be repeated
+    ///
+    /// For example `open`, or `Shop::open` for the one in `Shop`
+    #[arg(long = "symbol", value_name = "NAME")]
+    pub symbols: Vec<String>,
     /// Show the tool the task and the answer of this earlier run first
     ///
     /// `agentos log --help` lists the forms of a run. Without `--file`, its files are shown again

@@ -44,6 +44,7 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
         },
         program: (&args.program).into(),
         files: args.files.clone(),
+        symbols: args.symbols.clone(),
         context: match args.context {
             // `show` must select the files as `auto` would, or it would describe another run.
             Some(ContextArg::Auto | ContextArg::Show) => Some(ContextMode::Auto),

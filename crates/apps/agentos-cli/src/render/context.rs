@@ -5,7 +5,7 @@
 use super::format_columns;
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::{ContextBudgetReport, ContextFileReport, ContextReport, WindowSource};
+use agentos_host::{ContextBudgetReport, ContextFileReport, ContextReport, OmittedMatches, WindowSource};
 
 /// Returns a line for each file, the division of the model's window, and what is not shown.
 pub fn format_context(report: &ContextReport) -> String {
@@ -97,7 +97,18 @@ fn list_omissions(report: &ContextReport) -> Vec<String> {
             escape::line(&file.why)
         )
     });
-    too_large.chain(withheld).collect()
+    let omitted = report.omitted.iter().map(word_omitted);
+    too_large.chain(omitted).chain(withheld).collect()
+}
+
+/// Returns how much of a folder, a pattern or a name is shown.
+fn word_omitted(omitted: &OmittedMatches) -> String {
+    format!(
+        "{} means {} files or definitions, of which {} fit and are shown",
+        escape::line(&omitted.name),
+        omitted.matched,
+        omitted.shown
+    )
 }
 
 /// Returns which lines of a file are shown.
@@ -150,6 +161,12 @@ pub fn summarize_context(report: &ContextReport) -> String {
             "context: {path} is named but no part of it fits the window"
         ));
     }
+    lines.extend(
+        report
+            .omitted
+            .iter()
+            .map(|omitted| format!("context: {}", word_omitted(omitted))),
+    );
     let is_cut = !report.too_large.is_empty() || report.files.iter().any(|file| !file.ranges.is_empty());
     if let Some(budget) = &report.budget
         && budget.source == WindowSource::Assumed

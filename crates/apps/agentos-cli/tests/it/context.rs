@@ -2,7 +2,8 @@
 
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::CliOutput;
-use agentos_testkit::repo::TestRepo;
+
+use agentos_testkit::repo::{TestRepo, write_file};
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, run_in, seen, small_repo};
 
@@ -214,6 +215,53 @@ fn the_lines_that_a_user_names_are_shown_and_no_others() {
         serde_json::json!([[5, 7]]),
         "{json:#}"
     );
+}
+
+#[test]
+fn folders_patterns_and_definitions_are_shown_and_what_does_not_fit_is_said() {
+    let repo = repo_with_large_file();
+    for number in 0..40 {
+        let text = "pub fn side(a: i64) -> i64 {\n    a\n}\n\n".repeat(60);
+        repo.write(&format!("src/more/f{number:02}.rs"), text);
+    }
+    repo.commit_all("more");
+    let show = |flags: &[&str]| {
+        let args = [
+            "run",
+            "-p",
+            "ollama",
+            "basket_total subtracts",
+            "--context",
+            "show",
+        ];
+        run_in(&repo, &[&args, flags].concat())
+    };
+    let listed = |flags: &[&str]| {
+        let json = show(&[flags, &["--json"]].concat()).json().unwrap();
+        json["files"].clone()
+    };
+    let files = listed(&["--symbol", "basket_total", "--file", "src/lib.rs"]);
+    assert_eq!(files[0]["path"], "src/large.rs");
+    assert_eq!(files[0]["ranges"], serde_json::json!([[3201, 3203]]), "{files:#}");
+    assert_eq!(files[1]["path"], "src/lib.rs");
+    let folder = show(&["--file", "src/more/*"]);
+    assert!(
+        folder
+            .stdout
+            .contains("src/more/* means 40 files or definitions, of which "),
+        "{folder}"
+    );
+    // The same selection runs, and the report about what does not fit comes before the answer is paid for.
+    let server = chat_server(SLOPPY_FIX, || {});
+    let flags = openai_at(&server.url());
+    let profile = r#"{"provider":"openai","capabilities":{"context_window":8192}}"#;
+    let cli = agentos().in_dir(repo.path()).env("OPENAI_API_KEY", "k");
+    write_file(&cli.home().join(".config/agentos/profiles/openai.json"), profile);
+    let mut args: Vec<&str> = vec!["run", TASK, "--file", "src/more/", "--symbol", "add"];
+    args.extend(flags.iter().map(String::as_str));
+    let output = cli.run(&args).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stderr.contains("src/more/ means 40 files"), "{output}");
 }
 
 #[test]

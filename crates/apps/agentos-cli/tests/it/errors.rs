@@ -55,7 +55,7 @@ const CALLS: &[&[&str]] = &[
     &["run", "-p", "command", "task"],
     &["run", "-p", "olama", "task"],
     &["run", "-p", "openai", "task", "--file", "../elsewhere"],
-    &["run", "-p", "openai", "task", "--file", "src"],
+    &["run", "-p", "openai", "task", "--file", "no-such-folder/"],
     &[
         "run",
         "-p",
@@ -247,9 +247,9 @@ fn every_failure_says_what_where_and_what_next() {
     run -p openai task --file ../elsewhere
       error [usage] `../elsewhere` is outside the repository
         next: name a path inside it; a relative path starts in the current folder
-    run -p openai task --file src
-      failed [no-such-file] `src` is a folder
-        next: name its files one by one
+    run -p openai task --file no-such-folder/
+      error [no-such-file] `no-such-folder/` is not in the commit that the change would be made on
+        next: name a committed file; paths are relative to the folder you are in
     run -p openai task --base-url http://anna:secret@localhost/v1
       error [bad-url] `base_url` (flag): it contains a user name or a password; store a key instead
         next: write something like `http://localhost:[PORT]/v1`

@@ -68,6 +68,12 @@ const CALLS: &[&str] = &[
     "apply fix.md --explain --dry-run --branch x",
     "run -p openai task --file no-such-file",
     "run -p openai task --file ../elsewhere",
+    "run -p openai task --file lib.rs",
+    "run -p openai task --file src/**/*.py",
+    "run -p openai task --file src/lib.rs:70-80",
+    "run -p openai task --file src/lib.rs:8-2",
+    "run -p openai task --symbol ad",
+    "run -p openai task --symbol a-b",
     "run -p openai task --context al",
     "run -p openai task --check-timeout 5",
     "run -p openai task --no-check --check true",
@@ -327,11 +333,29 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         error [usage] the argument `--explain` cannot be used with `--branch <BRANCH>`
           next: see `agentos apply --help`
     run -p openai task --file no-such-file => 2
-        failed [no-such-file] `no-such-file` is not in the commit that the change would be made on
+        error [no-such-file] `no-such-file` is not in the commit that the change would be made on
           next: name a committed file; paths are relative to the folder you are in
     run -p openai task --file ../elsewhere => 2
         error [usage] `../elsewhere` is outside the repository
           next: name a path inside it; a relative path starts in the current folder
+    run -p openai task --file lib.rs => 2
+        error [no-such-file] `lib.rs` is not in the commit that the change would be made on
+          next: did you mean `src/lib.rs`?
+    run -p openai task --file src/**/*.py => 2
+        error [no-such-file] `src/**/*.py` matches no committed file
+          next: `*` and `?` match inside a name, and `**` any folders; files of `.agentosignore` are left out
+    run -p openai task --file src/lib.rs:70-80 => 2
+        error [no-such-lines] `src/lib.rs` has 11 lines, so `src/lib.rs:70-80` shows none of it
+          next: name lines that the last commit has, or the whole file
+    run -p openai task --file src/lib.rs:8-2 => 2
+        error [no-such-lines] `src/lib.rs:8-2` names no lines
+          next: lines are counted from 1, and the first one comes first, as in `PATH:10-80`
+    run -p openai task --symbol ad => 2
+        error [no-such-symbol] no file of the base defines `ad`
+          next: did you mean `add`?
+    run -p openai task --symbol a-b => 2
+        error [no-such-symbol] `a-b` is not the name of a definition
+          next: name one function, type or constant, such as `open` or `Shop::open`
     run -p openai task --context al => 2
         error [usage] invalid value `al` for `--context <HOW>` [possible values: show, auto, none]
           next: see `agentos run --help`
@@ -354,7 +378,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         error [usage] there is no run `1234` on the tape
           next: `agentos log` shows the runs
     show @~99 => 2
-        error [usage] `@~99` names no run: there are 8 runs
+        error [usage] `@~99` names no run: there are 7 runs
           next: `agentos log` shows the runs
     show --answer --diff => 2
         error [usage] the argument `--answer` cannot be used with `--diff`

@@ -1,41 +1,13 @@
 //! Which files are found, which are not even opened, and what fits a window.
 
 use agentos_api::WindowSource;
-use agentos_tool::{
-    Adapter, BoxFuture, DiffQuality, EditFormat, ExecutionMode, ProgressSink, Timestamp, ToolCapabilities,
-    ToolError, ToolHealth, ToolOutput, ToolTask,
-};
+use agentos_tool::{EditFormat, ExecutionMode, PastTurn};
 
 use super::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
 use crate::context::RequestedFile;
+use crate::named_files::{MatchedFiles, NamedFiles};
 use crate::test_ports::{NoonClock, TestRepository};
-
-/// A tool that is only described.
-struct Described(ExecutionMode);
-
-impl Adapter for Described {
-    fn provider(&self) -> &str {
-        "described"
-    }
-
-    fn health_check(&self, _now: Timestamp) -> BoxFuture<'_, ToolHealth> {
-        Box::pin(std::future::pending())
-    }
-
-    fn run<'a>(
-        &'a self,
-        _task: &'a ToolTask,
-        _progress: &'a dyn ProgressSink,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(std::future::pending())
-    }
-
-    fn supports(&self) -> ToolCapabilities {
-        ToolCapabilities {
-            ..ToolCapabilities::diff_only(self.0, DiffQuality::Medium)
-        }
-    }
-}
+use crate::test_runs::DescribedTool;
 
 /// Chooses files for a model with a window of so many tokens.
 fn search(
@@ -46,10 +18,13 @@ fn search(
     window: Option<u64>,
 ) -> ContextPlan {
     let query = ContextQuery {
-        adapter: &Described(mode),
+        adapter: &DescribedTool(mode),
         model: None,
         task,
-        named,
+        named: &NamedFiles {
+            files: named.to_vec(),
+            ..NamedFiles::default()
+        },
         searches: true,
         window: window.map(|tokens| ModelWindow {
             tokens,
@@ -57,6 +32,8 @@ fn search(
         }),
         edit_format: EditFormat::UnifiedDiff,
         max_output_tokens: None,
+        history: &[],
+        remark: None,
     };
     let clock = NoonClock { is_late: true };
     find_context(&TestRepository::with_files(files), &clock, &query).unwrap()
@@ -163,4 +140,100 @@ fn a_window_that_nobody_states_is_assumed() {
     );
     assert_eq!(plan.report.too_large, ["a.txt"]);
     assert_eq!(plan.files, []);
+}
+
+/// Chooses files of one pattern alone, for a model with a window of so many tokens.
+fn match_files(files: &[(&str, &str)], paths: &[String], window: u64) -> ContextPlan {
+    let query = ContextQuery {
+        adapter: &DescribedTool(ExecutionMode::Local),
+        model: None,
+        task: "the total is wrong",
+        named: &NamedFiles {
+            matched: vec![MatchedFiles {
+                typed: "src/".to_owned(),
+                paths: paths.to_vec(),
+            }],
+            ..NamedFiles::default()
+        },
+        searches: false,
+        window: Some(ModelWindow {
+            tokens: window,
+            source: WindowSource::Server,
+        }),
+        edit_format: EditFormat::UnifiedDiff,
+        max_output_tokens: None,
+        history: &[],
+        remark: None,
+    };
+    find_context(
+        &TestRepository::with_files(files),
+        &NoonClock { is_late: true },
+        &query,
+    )
+    .unwrap()
+}
+
+#[test]
+fn all_files_of_a_pattern_are_shown_or_it_is_said_how_many_are_not() {
+    let body = "fn one() {
+    let sum = 1;
+}
+
+"
+    .repeat(40);
+    let about = format!("{body}fn total() {{}}\n");
+    let names: Vec<String> = (0..300).map(|at| format!("src/f{at:03}.rs")).collect();
+    let files: Vec<(&str, &str)> = names
+        .iter()
+        .map(|name| match name.as_str() {
+            "src/f200.rs" => (name.as_str(), about.as_str()),
+            _ => (name.as_str(), body.as_str()),
+        })
+        .collect();
+    let few = match_files(&files, &names[..3], 1 << 16);
+    assert_eq!(few.files.len(), 3);
+    assert!(few.files.iter().all(|file| file.lines.is_empty()) && few.report.omitted.is_empty());
+    let many = match_files(&files, &names, 1 << 13);
+    let omitted = &many.report.omitted[0];
+    assert_eq!((omitted.name.as_str(), omitted.matched), ("src/", 300));
+    assert!((5..100).contains(&omitted.shown), "{omitted:?}");
+    assert_eq!(
+        many.files[0].path, "src/f200.rs",
+        "the one that the task is about comes first"
+    );
+    // Files that certainly do not fit are not even read.
+    assert_eq!((many.report.ranked, many.report.read), (300, 256));
+    let budget = many.report.budget.unwrap();
+    assert!(budget.used <= budget.context, "{budget:?}");
+}
+
+#[test]
+fn earlier_answers_are_part_of_the_prompt() {
+    let answer = "a long answer ".repeat(500);
+    let turn = PastTurn::bounded("add it", &answer, "landed", Vec::new());
+    let nothing = NamedFiles::default();
+    let query = |history| ContextQuery {
+        adapter: &DescribedTool(ExecutionMode::Local),
+        model: None,
+        task: "see a.txt",
+        named: &nothing,
+        searches: true,
+        window: None,
+        edit_format: EditFormat::UnifiedDiff,
+        max_output_tokens: None,
+        history,
+        remark: None,
+    };
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let clock = NoonClock { is_late: true };
+    let prompt = |history| {
+        find_context(&repo, &clock, &query(history))
+            .unwrap()
+            .report
+            .budget
+            .unwrap()
+            .prompt
+    };
+    let history = [turn];
+    assert!(prompt(&history) > prompt(&[]) + 1000);
 }
