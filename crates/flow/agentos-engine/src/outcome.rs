@@ -85,7 +85,7 @@ pub struct Outcome {
     pub diff_sha256: Option<String>,
     /// Paths touched.
     pub files: Vec<String>,
-    /// Those of them that no longer exist after the change.
+    /// Touched paths that no longer exist after the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted: Vec<String>,
     /// Paths that somebody edited while the change was written; their work was left alone.
