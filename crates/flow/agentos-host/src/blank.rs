@@ -28,7 +28,11 @@ pub(crate) fn refuse_blank_text(work: &RunWork) -> Result<(), EffectError> {
     };
     refuse(task, "task", "say in words what is to be changed")?;
     // A shell takes an empty command for success, so the check of an unset variable would pass every change.
-    refuse(check, "command of the check", "write one, or leave `--check` out")?;
+    refuse(
+        check,
+        "command of the check",
+        "write one, or leave the option out",
+    )?;
     refuse(
         message,
         "commit message",

@@ -193,7 +193,7 @@ fn nothing_is_called_nothing() {
         --- stdout
         --- stderr
         nothing to do [empty] the program changed nothing
-          next: `agentos show --output` prints its output
+          next: nothing needs to be done
           run [RUN]  command, [DURATION]
         ");
     }

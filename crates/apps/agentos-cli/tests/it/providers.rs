@@ -135,11 +135,13 @@ fn health_for_a_person_says_what_to_do() {
         .run(&["tool", "health", "-p", "llamacpp", "--base-url", &closed])
         .unwrap();
     let repo = small_repo();
-    insta::assert_snapshot!(seen(&output, &repo), @r"
+    let port = closed.rsplit(':').next().unwrap();
+    let seen = seen(&output, &repo).replace(&format!("--port {port}"), "--port [PORT]");
+    insta::assert_snapshot!(seen, @r"
 exit: 5
 --- stdout
 llamacpp  unreachable      127.0.0.1:[PORT]  `127.0.0.1:[PORT]` does not accept connections
-                           next: start `llama-server -m MODEL.gguf --port 8080`; or set its address with `--base-url`
+                           next: start `llama-server -m MODEL.gguf --port [PORT]`; or set its address with `--base-url`
 --- stderr
 ");
 }

@@ -317,7 +317,7 @@ fn verify_tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCh
         // A clone has the commits of landed runs, and its evidence lies apart from a tape of its own.
         Ok(report) if report.records == 0 && report.findings.iter().all(is_only_commit) => DoctorCheck::fine(
             "evidence",
-            "no run was recorded in this copy; `agentos evidence verify` checks what others published",
+            "no run was recorded in this copy; its commits name evidence of another one",
         ),
         Ok(report) => {
             let first = report
