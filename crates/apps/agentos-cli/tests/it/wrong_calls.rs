@@ -247,7 +247,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         context: src/lib.rs, README.md (192 B); `--context show` explains the selection
         failed [refused] `localhost:[PORT]` does not accept connections
           caused by: Connection refused
-          next: start `llama-server -m MODEL.gguf --port 8080`; or set its address with `--base-url`
+          next: start `llama-server -m MODEL.gguf --port 1`; or set its address with `--base-url`
     run -p llamacpp task --timeout 0 => 2
         error [usage] invalid value `0` for `--timeout <SECONDS>`: 0 is not between 1 and 86400
           next: see `agentos run --help`
