@@ -123,10 +123,11 @@ fn parse_step(reference: &str) -> Option<Result<usize, EffectError>> {
     Some(back.ok_or_else(wrong))
 }
 
-/// Returns true for a run that a person remembers: one with a task. A verb that only found an interrupted landing has none, and
-/// neither has a `deny`, which is about the run that it answers.
+/// Returns true for a run that a person remembers. A verb that only found an interrupted landing is none, and neither is a `deny`,
+/// which is about the run that it answers: it records an answer, and no task.
 fn is_counted(run: &RunSummary) -> bool {
-    run.last != RecordKind::Recovered && run.verb.is_some()
+    let only_answers = run.last == RecordKind::Consent && run.verb.is_none();
+    run.last != RecordKind::Recovered && !only_answers
 }
 
 fn step_back(runs: &[RunSummary], reference: &str, back: usize) -> Result<String, EffectError> {

@@ -50,11 +50,11 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
     );
     insta::assert_snapshot!(plain(&out), @r"
     x hunk 1: does-not-apply: the lines are not in the file (line 7)
-        the answer expects                           the file has, from line 7
-        fn one() {                                 | fn one() {
-            work(2);                               !     work(1);
-            let a_name_that_is_long = another_nam… |     let a_name_that_is_long = another_nam…
-        }                                          !
+        the answer expects                             the file has, from line 7
+        fn one() {                                   | fn one() {
+            work(2);                                 !     work(1);
+            let a_name_that_is_long = another_name_… |     let a_name_that_is_long = another_name_…
+        }                                            !
     ");
 }
 
@@ -66,7 +66,7 @@ fn a_difference_at_the_end_of_a_long_line_is_shown() {
             "ordered = sorted(counts.items(), key=lambda pair: pair[0])",
             "ordered = sorted(counts.items(), key=lambda pair: pair[1])",
             24,
-            ("…ir: pair[0])", "…ir: pair[1])"),
+            ("…r: pair[0])", "…r: pair[1])"),
         ),
         // The beginnings differ already, so both are cut at the end.
         (
