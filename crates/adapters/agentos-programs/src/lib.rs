@@ -35,6 +35,7 @@ mod refusals;
 mod speaker;
 mod trial;
 mod views;
+mod watched_files;
 
 pub use adapter::Agent;
 pub use checkout::{Checkout, Copies, SharedPath};

@@ -17,6 +17,7 @@ use crate::adapter::check_layers;
 use crate::background::{ProgressChannel, start_work};
 use crate::checkout::{SharedPath, check_shared_folders, keep_while_alive};
 use crate::views::{FolderView, ViewFallback, ViewPlace, add_views};
+use crate::watched_files::WatchedFiles;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Maximum bytes that a command may write.
@@ -48,6 +49,8 @@ pub struct TrialResult {
     pub elapsed_ms: u64,
     /// Sandbox layers that confined it.
     pub layers: Vec<String>,
+    /// Paths that the command changed, if the trial watches them. New files that the commit ignores are left out.
+    pub changed: Vec<String>,
 }
 
 /// Check command with everything it needs to run.
@@ -61,6 +64,8 @@ pub struct Trial {
     views: Vec<FolderView>,
     /// True if the copy's files get the time of the run before the command.
     freshens: bool,
+    /// True if the result lists the files that the command changed.
+    watches: bool,
 }
 
 impl Trial {
@@ -75,7 +80,15 @@ impl Trial {
             time,
             views: Vec::new(),
             freshens: false,
+            watches: false,
         }
+    }
+
+    /// Makes the result list the files that the command changed. They are compared from outside, after it has ended.
+    #[must_use]
+    pub fn watch_files(mut self) -> Self {
+        self.watches = true;
+        self
     }
 
     /// Shows folders of the user's as views. One in the copy is left out if the commit does not ignore it.
@@ -154,7 +167,7 @@ impl Trial {
     /// commit ignores.
     fn usable_views(&self, checkout: &dyn Checkout) -> Vec<FolderView> {
         let is_usable = |view: &&FolderView| match &view.place {
-            ViewPlace::Same | ViewPlace::Home(_) => true,
+            ViewPlace::Same | ViewPlace::Home(_) | ViewPlace::GitDir(_) => true,
             ViewPlace::Copy(name) => {
                 let folder = SharedPath {
                     from: view.from.clone(),
@@ -203,6 +216,17 @@ impl Trial {
         // Deletions first: a deleted file may make room for a folder of the same name.
         delete_files(&place, overlaid, files)?;
         write_files(&place, files)?;
+        let watched = WatchedFiles {
+            checkout,
+            place: &place,
+            overlaid,
+            files,
+        };
+        let before = if self.watches {
+            watched.read()?
+        } else {
+            String::new()
+        };
         let mut order = self.launch_spec(scratch, lower)?;
         for name in add_views(&mut order, at.views, scratch, overlaid)? {
             let line = format!("`{name}` is too large to be copied for the check\n");
@@ -233,7 +257,13 @@ impl Trial {
             Err(SandboxError::OutOfTime(_)) => (None, None, self.time),
             Err(error) => return Err(error.into()),
         };
+        let changed = if self.watches {
+            watched.list_changed(&before)?
+        } else {
+            Vec::new()
+        };
         Ok(TrialResult {
+            changed,
             code,
             said: String::from_utf8_lossy(&kept).into_owned(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
@@ -266,7 +296,7 @@ impl Trial {
         }
         let in_copy = self.views.iter().filter_map(|view| match &view.place {
             ViewPlace::Copy(name) => Some(name.as_str()),
-            ViewPlace::Same | ViewPlace::Home(_) => None,
+            ViewPlace::Same | ViewPlace::Home(_) | ViewPlace::GitDir(_) => None,
         });
         let pruned: String = in_copy
             .chain([".git"])

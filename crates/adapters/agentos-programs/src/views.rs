@@ -36,6 +36,8 @@ pub struct FolderView {
 pub enum ViewPlace {
     /// This path in the copy of the repository.
     Copy(String),
+    /// This path in the git directory of the copy.
+    GitDir(String),
     /// This path in the run's home folder.
     Home(String),
     /// The folder's own path. Build tools record absolute paths, and rebuild what seems to have moved.
@@ -70,6 +72,7 @@ pub(crate) fn add_views(
     for (number, view) in views.iter().enumerate() {
         let at = match &view.place {
             ViewPlace::Copy(name) => scratch.copy().join(name),
+            ViewPlace::GitDir(name) => scratch.copy().join(".git").join(name),
             ViewPlace::Home(name) => scratch.home().join(name),
             ViewPlace::Same => view.from.clone(),
         };
@@ -92,7 +95,7 @@ pub(crate) fn add_views(
             ViewPlace::Copy(name) if overlaid => Some((scratch.changes(), name)),
             ViewPlace::Copy(name) => Some((scratch.copy(), name)),
             ViewPlace::Home(name) => Some((scratch.home(), name)),
-            ViewPlace::Same => None,
+            ViewPlace::GitDir(_) | ViewPlace::Same => None,
         };
         let is_copied = match target.filter(|_| is_copy_wanted) {
             Some((top, name)) => {
@@ -107,12 +110,12 @@ pub(crate) fn add_views(
         let is_shared =
             !is_copied && matches!(view.fallback, ViewFallback::Share | ViewFallback::CopyOrShare);
         match &view.place {
-            ViewPlace::Copy(_) if is_shared => spec.shares.push(SharedFolder {
+            ViewPlace::Copy(_) | ViewPlace::GitDir(_) if is_shared => spec.shares.push(SharedFolder {
                 from: view.from.clone(),
                 at,
             }),
             ViewPlace::Same if is_shared => spec.readable.push(at),
-            ViewPlace::Copy(_) | ViewPlace::Home(_) | ViewPlace::Same => {}
+            ViewPlace::Copy(_) | ViewPlace::GitDir(_) | ViewPlace::Home(_) | ViewPlace::Same => {}
         }
     }
     Ok(too_large)

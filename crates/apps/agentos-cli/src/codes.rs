@@ -104,6 +104,8 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("key-not-cleared", "unlock the keyring, then run it again"),
     // Landing: the answer does not fit.
     ("check-failed", "fix what the check shows; `--attempts` lets a model try again, `--check-timeout` allows more time"),
+    ("hook-failed", "fix what the hook shows, or change the message; without `--run-hooks` no hook is run"),
+    ("hook-changed", "land what the hook writes as a change: `agentos run -p command -- FORMATTER`"),
     ("bad-mail", "correct the mail's headers, or remove them and land the diff alone"),
     ("no-diff", "ask for a diff, or for search/replace blocks"),
     ("malformed", "`agentos apply FILE --explain` shows how far it was parsed"),

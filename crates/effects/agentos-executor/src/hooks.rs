@@ -17,6 +17,17 @@ const COMMIT_HOOKS: [&str; 6] = [
     "post-index-change",
 ];
 
+/// Hooks of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundHooks {
+    /// The folder from which git runs them.
+    pub folder: PathBuf,
+    /// Hooks that git would run.
+    pub active: Vec<&'static str>,
+    /// Hooks that git would skip because they are not executable.
+    pub skipped: Vec<&'static str>,
+}
+
 impl Repository {
     /// Lists the hooks of this repository that `git commit` would run, and a landing does not.
     #[must_use]
@@ -30,6 +41,34 @@ impl Repository {
             found.is_some_and(|found| found.is_file() && is_executable(&found).unwrap_or(true))
         };
         COMMIT_HOOKS.into_iter().filter(is_active).collect()
+    }
+
+    /// Lists the hooks of some names that git would run, in the order of the names, and those that it would skip because they
+    /// are not executable.
+    #[must_use]
+    pub fn find_hooks(&self, names: &[&'static str]) -> FoundHooks {
+        let folder = self.hooks_folder();
+        let mut found = FoundHooks {
+            folder: folder.canonicalize().unwrap_or_else(|_| folder.clone()),
+            active: Vec::new(),
+            skipped: Vec::new(),
+        };
+        for name in names {
+            let Some(facts) = folder
+                .join(name)
+                .metadata()
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+            else {
+                continue;
+            };
+            if is_executable(&facts).unwrap_or(true) {
+                found.active.push(name);
+            } else {
+                found.skipped.push(name);
+            }
+        }
+        found
     }
 
     /// Returns the folder from which git runs hooks. A relative `core.hooksPath` is relative to the working tree.

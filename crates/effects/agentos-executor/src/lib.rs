@@ -69,9 +69,11 @@ pub use error::{
 pub use fail::FailPoints;
 pub use file_ref::{NewFile, RefFile, ScratchFolder};
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
+pub use hooks::FoundHooks;
 pub use identity::{Authorship, CommitTime, Identity, IdentityEnv, local_offset_minutes};
 pub use land::LandPlan;
 pub use measure::Measurement;
+pub use message::preview_message;
 pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};
 pub use repository::Repository;
 pub use signing::{CommitSigner, NotSigned, Signed, Signing};

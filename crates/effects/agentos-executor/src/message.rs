@@ -2,17 +2,47 @@
 //!
 //! Owns: the last paragraph, which leads from a commit to its evidence. Never: takes a trailer from the text of a message.
 
+use agentos_landing::{Change, FileMode};
+
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
-use crate::{LandPlan, ReceiptFile};
+use crate::{FileId, LandPlan, ReceiptFile};
 
 /// Columns of a subject, by the common convention for git.
 const SUBJECT_COLUMNS: usize = 72;
 
+/// Returns the message that the commit of a change would have, with zeros for the hash of its evidence, which is not known before
+/// the change is written.
+#[must_use]
+pub fn preview_message(message: &str, trailers: &[(String, String)], run: &str, change: &Change) -> String {
+    let id = |present: bool| {
+        present.then(|| FileId {
+            oid: String::new(),
+            mode: FileMode::Regular,
+        })
+    };
+    let files = change.files().iter().map(|file| ReceiptFile {
+        path: file.path.clone(),
+        old: id(file.old.is_some()),
+        new: id(file.new.is_some()),
+    });
+    let files: Vec<ReceiptFile> = files.collect();
+    let pin = format!("sha256:{}", "0".repeat(64));
+    compose_message((message, trailers, run), &files, &pin)
+}
+
 /// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
 /// lines of the text that look like trailers count as text.
-pub fn commit_message(plan: &LandPlan, files: &[ReceiptFile], pin: &str) -> String {
-    let body: String = plan
-        .message
+pub(crate) fn commit_message(plan: &LandPlan, files: &[ReceiptFile], pin: &str) -> String {
+    compose_message((&plan.message, &plan.trailers, &plan.run), files, pin)
+}
+
+/// Builds a message from the text, the trailers and the run of a commit.
+fn compose_message(
+    (message, trailers, run): (&str, &[(String, String)], &str),
+    files: &[ReceiptFile],
+    pin: &str,
+) -> String {
+    let body: String = message
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
@@ -23,9 +53,8 @@ pub fn commit_message(plan: &LandPlan, files: &[ReceiptFile], pin: &str) -> Stri
         body.to_owned()
     };
     text.push_str("\n\n");
-    let own = [(RUN_TRAILER, plan.run.as_str()), (EVIDENCE_TRAILER, pin)];
-    let given = plan
-        .trailers
+    let own = [(RUN_TRAILER, run), (EVIDENCE_TRAILER, pin)];
+    let given = trailers
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in given.chain(own) {
@@ -70,10 +99,9 @@ fn describe_files(files: &[ReceiptFile]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentos_landing::{FileMode, RepoPath};
+    use agentos_landing::RepoPath;
 
     use super::*;
-    use crate::FileId;
 
     fn file(mark: char, path: &str) -> ReceiptFile {
         let id = || FileId {

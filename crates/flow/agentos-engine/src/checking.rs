@@ -180,6 +180,8 @@ fn record_check(
         output_sha256: &output_sha256,
         elapsed_ms: tried.elapsed_ms,
         layers: &tried.layers,
+        hook: None,
+        changed: &[],
     };
     // Durable at once: a question to a person may follow, which takes as long as the person does.
     records::record_now(effects.evidence, RecordKind::Check, &record)?;

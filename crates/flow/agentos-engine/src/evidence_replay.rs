@@ -209,8 +209,9 @@ impl RunReplayer<'_> {
             RecordKind::Check => {
                 let body = self.body_of(record)?;
                 let passed = body.get("passed").and_then(Value::as_bool);
-                // A check of the base proves nothing about a change.
+                // A check of the base proves nothing about a change, and a hook is no check of the user's.
                 if text_at(&body, "/diff_sha256").is_some()
+                    && text_at(&body, "/hook").is_none()
                     && let Some(tool) = &mut known.tool
                 {
                     tool.checked = passed == Some(true);

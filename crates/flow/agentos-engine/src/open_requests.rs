@@ -131,6 +131,7 @@ pub async fn approve_request(
         evidence: &mut *effects.evidence,
         consent,
         clock: effects.clock,
+        hooks: effects.hooks,
     };
     Ok(settle::apply_answer(&mut effects, "approve", &instruction, &proposal, cancel).await)
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::request_drift::RequestDrift;
 use crate::{Cause, Tried};
 
+mod hooks;
 mod recorded;
 
 pub use agentos_context::PastCommit;
@@ -463,6 +464,8 @@ pub trait Check {
     /// Returns what is known of the command on a commit without a change. `None` if it never ran there.
     fn recall_base(&self, base_commit: &str) -> Option<BaseCheck>;
 }
+
+pub use hooks::{CommitHooks, HookResult, HookedCommit};
 
 /// The result of the user's check on a commit without a change.
 #[derive(Debug, Clone, PartialEq, Eq)]

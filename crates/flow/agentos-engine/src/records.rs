@@ -169,6 +169,12 @@ pub struct CheckBody<'a> {
     pub elapsed_ms: u64,
     /// The sandbox layers that confined the command.
     pub layers: &'a [String],
+    /// The hook of the repository that this is the result of. Absent if it is the user's check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<&'a str>,
+    /// Files that a hook changed, `.git/COMMIT_EDITMSG` for the message. What it wrote there was not taken.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub changed: &'a [String],
 }
 
 /// Policy's decision.

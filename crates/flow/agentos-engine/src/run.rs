@@ -290,7 +290,9 @@ pub async fn run(
         outcome.earlier.clone_from(&earlier);
         add_call(&mut outcome, &proposed);
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed)
-            && outcome.code.as_deref() != Some(checking::CHECK_UNRUNNABLE);
+            && outcome.code.as_deref() != Some(checking::CHECK_UNRUNNABLE)
+            // Not for a hook that rejects the message, which is not the tool's.
+            && outcome.cause != Cause::Repository;
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
         // that denies it, would refuse the next answer as well.
         let again = attempt < request.attempts

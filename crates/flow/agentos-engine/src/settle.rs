@@ -15,6 +15,7 @@
 //! | keep the answer as it came | `answer` | with the next | the landing could not be replayed |
 //! | place: find where the edits belong in the base | `landing` | with the next | policy would judge text instead of exact files |
 //! | decide: ask policy | `decision` | with the next | a replay would judge by today's rules instead of the recorded ones |
+//! | run the repository's hooks on a copy, if the user asks for them | `check` | with the next | a commit would land that git refuses |
 //! | consent, if policy asks | `consent` | with the next, if it lands | a yes could be used for another change |
 //! | approve: create `Approved` | none | – | the executor would accept a change that nobody allowed |
 //! | intent, from the executor | `intent` | before the ref moves | after a crash, a commit would exist that no record explains |
@@ -31,7 +32,7 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{
     Change, LandError, LandOptions, LandedChange as Found, LandingReport, RefusalCode, land,
 };
-use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
+use agentos_policy::{Decision, Effect, NotApproved, PolicySet, ToolFacts, approve};
 
 use crate::context::unreadable_base;
 use crate::ports::{ActivePolicy, CancelSignal, EffectError, TargetInfo};
@@ -254,6 +255,18 @@ async fn decide_and_land(
         report: Some(report),
         ..describe_change(proposal, target, &change)
     };
+    // Before anybody is asked: a change that a hook rejects is not worth a question.
+    if decision.effect() != Effect::Deny
+        && let Some(rejected) = hooks::run_hooks(effects, proposal, target, &change, cancel).await?
+    {
+        return Ok(Outcome {
+            decision: Some(decision),
+            report: outcome.report,
+            files: outcome.files,
+            diff_sha256: outcome.diff_sha256,
+            ..rejected
+        });
+    }
     let consent = match request_consent(effects, proposal, (&change, &decision), target, cancel).await? {
         ConsentResult::NotNeeded => None,
         ConsentResult::Given(consent) => Some(consent),
@@ -423,6 +436,7 @@ pub(crate) fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &
 
 mod beginning;
 mod consent;
+mod hooks;
 mod landing;
 mod proposal;
 

@@ -49,6 +49,7 @@ pub(crate) fn run_with_effects<T>(
         evidence: tape,
         consent: &mut Nobody,
         clock: &NoonClock::default(),
+        hooks: None,
     };
     let run = RunId::parse(run).unwrap();
     // Never ready: nobody stops the run.

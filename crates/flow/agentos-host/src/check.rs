@@ -13,6 +13,7 @@ use agentos_engine::{Cause, Tried};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Base, Change, FileMode};
 use agentos_programs::{CandidateFile, Trial, TrialResult};
+use agentos_sandbox::SandboxProbe;
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
 use serde::Deserialize;
 
@@ -59,23 +60,7 @@ impl Checker {
         let base = session.port().base(&target)?;
         let command = &choose_command(host, &asked.command, base.as_ref())?;
         let (sandbox, held) = programs::start_sandbox(host)?;
-        let why = match held.get() {
-            Ok(report) if report.is_whole() => None,
-            Ok(report) => {
-                let missing: Vec<&str> = report.missing().iter().map(|layer| layer.as_str()).collect();
-                Some(format!("the kernel does not give it {}", missing.join(", ")))
-            }
-            Err(why) => Some(why.clone()),
-        };
-        // Unlike a tool, a check without every layer is refused: it runs code that a model has just written.
-        if let Some(why) = why {
-            let message = format!("`{command}` cannot be run in a sandbox here: {why}");
-            return Err(
-                EffectError::new(Cause::Tool, "not-confined", message).suggest_steps([NextStep::LeaveOut {
-                    option: RunOption::Check,
-                }]),
-            );
-        }
+        refuse_unconfined(command, &held, RunOption::Check)?;
         let mut program = Trial::program();
         // Rules about reading can test both, so the check's copy lacks the same files as the tool's.
         program.provider = tool.adapter.provider().to_owned();
@@ -185,6 +170,27 @@ impl Checker {
     }
 }
 
+/// Refuses to run a command without every layer of the sandbox, unlike a tool: it runs code that a model has just written.
+///
+/// # Errors
+/// With the missing layers, and `option` as the one to leave out.
+pub(crate) fn refuse_unconfined(
+    command: &str,
+    held: &SandboxProbe,
+    option: RunOption,
+) -> Result<(), EffectError> {
+    let why = match held.get() {
+        Ok(report) if report.is_whole() => return Ok(()),
+        Ok(report) => {
+            let missing: Vec<&str> = report.missing().iter().map(|layer| layer.as_str()).collect();
+            format!("the kernel does not give it {}", missing.join(", "))
+        }
+        Err(why) => why.clone(),
+    };
+    let message = format!("`{command}` cannot be run in a sandbox here: {why}");
+    Err(EffectError::new(Cause::Tool, "not-confined", message).suggest_steps([NextStep::LeaveOut { option }]))
+}
+
 /// Command that means the one that the committed files suggest.
 const AUTO: &str = "auto";
 
@@ -214,6 +220,8 @@ fn choose_command(host: &Host, asked: &str, base: &dyn Base) -> Result<String, E
 #[derive(Deserialize)]
 struct RecordedCheck {
     command: String,
+    #[serde(default)]
+    hook: Option<String>,
     base_commit: String,
     diff_sha256: Option<String>,
     passed: bool,
@@ -243,7 +251,7 @@ fn recall_base_checks(session: &Session, command: &str) -> Result<BTreeMap<Strin
                 let Ok(check) = serde_json::from_value::<RecordedCheck>(record.body) else {
                     continue;
                 };
-                if check.command != command {
+                if check.command != command || check.hook.is_some() {
                     continue;
                 }
                 match (check.diff_sha256, check.passed) {
@@ -267,7 +275,7 @@ fn recall_base_checks(session: &Session, command: &str) -> Result<BTreeMap<Strin
 }
 
 /// Returns the change as files, with the content after it at each of its paths.
-fn to_candidate_files(change: &Change) -> Vec<CandidateFile> {
+pub(crate) fn to_candidate_files(change: &Change) -> Vec<CandidateFile> {
     let written = |file: &agentos_landing::FileChange| {
         let new = file.new.as_ref();
         CandidateFile {
@@ -279,7 +287,7 @@ fn to_candidate_files(change: &Change) -> Vec<CandidateFile> {
     change.files().iter().map(written).collect()
 }
 
-fn to_check_error(error: &ToolError) -> EffectError {
+pub(crate) fn to_check_error(error: &ToolError) -> EffectError {
     let cause = match error.failure {
         ToolFailure::Timeout => Cause::Limit,
         ToolFailure::Failed => Cause::Tool,

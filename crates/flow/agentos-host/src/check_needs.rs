@@ -285,6 +285,30 @@ impl CheckSurroundings<'_> {
         }
     }
 
+    /// Adds what the `pre-commit` framework needs: its environments, and the Python that the text of its hook names.
+    pub(crate) fn add_pre_commit(&self, needs: &mut CheckNeeds, hook: &str) {
+        let Some(line) = hook.lines().find_map(|line| line.strip_prefix("INSTALL_PYTHON=")) else {
+            return;
+        };
+        let python = Path::new(line.trim().trim_matches(['\'', '"']));
+        if python.is_absolute() && python.is_file() {
+            needs.readable.extend(self.places.readable(python));
+        }
+        let usual = match self.environment.get("XDG_CACHE_HOME") {
+            Some(cache) => Some(PathBuf::from(cache).join("pre-commit")),
+            None => self
+                .environment
+                .home_dir()
+                .map(|home| home.join(".cache/pre-commit")),
+        };
+        let set = self.environment.get("PRE_COMMIT_HOME").map(PathBuf::from);
+        if let Some(home) = set.or(usual).filter(|home| home.is_absolute() && home.is_dir()) {
+            set_variable(needs, "PRE_COMMIT_HOME", &home.display().to_string());
+            // At its own path: the programs of its environments name it.
+            add_view(needs, home, ViewPlace::Same, ViewFallback::Share);
+        }
+    }
+
     /// Adds a view of a folder of the working tree, at the same path of the copy.
     fn add_copied(&self, needs: &mut CheckNeeds, name: &str, fallback: ViewFallback) {
         add_view(
@@ -312,7 +336,7 @@ impl CheckSurroundings<'_> {
 }
 
 /// Adds a view of a folder, if it exists and is no link: a link of the working tree may lead anywhere.
-fn add_view(needs: &mut CheckNeeds, from: PathBuf, place: ViewPlace, fallback: ViewFallback) {
+pub(crate) fn add_view(needs: &mut CheckNeeds, from: PathBuf, place: ViewPlace, fallback: ViewFallback) {
     // Elsewhere neither overlays nor folders at another path can be had.
     let is_possible = cfg!(target_os = "linux") || place == ViewPlace::Same;
     if is_possible && from.symlink_metadata().is_ok_and(|found| found.is_dir()) {

@@ -28,6 +28,7 @@ mod files;
 mod following;
 mod health;
 mod history;
+mod hooks;
 mod host;
 mod hosted;
 mod init;
@@ -126,7 +127,7 @@ pub use model_name::ModelName;
 pub use models::ModelList;
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{
-    BaseRule, CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,
+    BaseRule, CheckOptions, HookRule, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,
     SessionOptions,
 };
 pub use policy::POLICY_DIR;

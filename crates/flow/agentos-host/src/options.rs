@@ -21,6 +21,8 @@ pub struct SessionOptions {
     pub dry_run: bool,
     /// Policy files that restrict this call further.
     pub policies: Vec<PathBuf>,
+    /// The repository's own hooks before a commit.
+    pub hooks: HookRule,
     /// Only judge the change, in whatever state the repository is. Nothing lands.
     pub look_only: bool,
 }
@@ -130,6 +132,18 @@ pub struct CheckOptions {
     pub timeout_seconds: u64,
     /// The check on the base, before a tool is called.
     pub base: BaseRule,
+}
+
+/// The rule about the repository's own hooks before a commit. A repository's configuration has no part in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HookRule {
+    /// No hook runs.
+    #[default]
+    Skip,
+    /// `pre-commit` and `commit-msg` run in the sandbox.
+    Run,
+    /// The user's setting says whether they run.
+    Usual,
 }
 
 /// The rule about a check that fails on the base, without any change.

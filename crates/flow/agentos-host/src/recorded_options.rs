@@ -173,6 +173,7 @@ pub(crate) fn restore_session(host: &Host, options: &TaskOptions, mine: &Session
     };
     SessionOptions {
         policies,
+        hooks: mine.hooks,
         ..if names_target { mine.clone() } else { target }
     }
 }

@@ -75,6 +75,9 @@ pub struct StoryAttempt {
     pub files: Vec<StoryFile>,
     /// The result of the check. `None` if nothing was checked.
     pub check: Option<StoryCheck>,
+    /// The results of the repository's hooks. Left out if none was run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<StoryCheck>,
 }
 
 /// A file of an answer.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agentos_api::Notice;
 use agentos_engine::ports::{
-    Clock, Durability, EffectError, Evidence, LandingHistory, RecordReader, RunPhase,
+    Clock, CommitHooks, Durability, EffectError, Evidence, LandingHistory, RecordReader, RunPhase,
 };
 use agentos_engine::settle::RunEffects;
 use agentos_evidence::{RecordKind, Store};
@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
 use crate::control::StopFlag;
+use crate::hooks::HookRunner;
 use crate::host::Host;
 use crate::notice::recovered_notice;
 use crate::options::SessionOptions;
@@ -49,6 +50,8 @@ pub struct Session {
     tape: Tape,
     reader: TapeReader<Rc<Store>>,
     approver: Approver,
+    /// The repository's commit hooks. `None` if they are not to run.
+    hooks: Option<HookRunner>,
 }
 
 impl Session {
@@ -80,7 +83,7 @@ impl Session {
             Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
             Err(error) => return Err(error),
         }
-        Ok(Self {
+        let mut session = Self {
             port: RepositoryPort::new(host, repo, options.target_spec(), layers).stopped_by(stop),
             work_dir,
             options: options.clone(),
@@ -89,7 +92,10 @@ impl Session {
             tape,
             reader: TapeReader(store),
             approver,
-        })
+            hooks: None,
+        };
+        session.hooks = HookRunner::prepare_hooks(host, &session, options.hooks)?;
+        Ok(session)
     }
 
     /// Returns the effects, for the engine.
@@ -99,6 +105,7 @@ impl Session {
             evidence: &mut self.tape,
             consent: &mut self.approver,
             clock: &SystemClock,
+            hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
         }
     }
 
@@ -112,6 +119,7 @@ impl Session {
                 evidence: &mut self.tape,
                 consent: &mut self.approver,
                 clock: &SystemClock,
+                hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
             },
         }
     }

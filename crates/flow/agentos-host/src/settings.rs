@@ -99,6 +99,14 @@ pub const SETTINGS: &[KnownSetting] = &[
         )
     },
     KnownSetting {
+        usual: Some("skip"),
+        ..setting(
+            "hooks",
+            SettingKind::Word(&["run", "skip"]),
+            "whether the repository's hooks run before a commit, in the sandbox",
+        )
+    },
+    KnownSetting {
         usual: Some("require"),
         ..setting(
             "check_base",
@@ -370,6 +378,12 @@ impl Settings {
             "auto" => Some(ContextMode::Auto),
             _ => Some(ContextMode::Named),
         }
+    }
+
+    /// Returns true if the repository's hooks run before a commit.
+    #[must_use]
+    pub fn runs_hooks(&self) -> bool {
+        self.text("hooks") == Some("run")
     }
 
     /// Returns the usual rule about a check that fails without a change.

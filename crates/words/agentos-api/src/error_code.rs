@@ -140,6 +140,8 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("key-not-cleared", &[5], "a key store could not be asked to delete the key"),
     // Landing: the answer does not fit.
     code("check-failed", &[6, 9], "the check command failed on the change, or did not finish in time"),
+    code("hook-failed", &[6, 8, 9], "a hook of the repository rejects the commit, or did not finish in time"),
+    code("hook-changed", &[8], "a hook of the repository changed files or the commit message, which is not taken"),
     code("bad-mail", &[6], "a mail names no author or subject, or cannot be decoded; nothing was landed"),
     code("no-diff", &[6], "the answer contains no edit"),
     code("malformed", &[6], "an edit cannot be parsed; the message names the line"),

@@ -267,6 +267,8 @@ pub enum RunOption {
     Reading,
     /// Search for files that belong to the task.
     Context,
+    /// The repository's hooks before a commit.
+    Hooks,
 }
 
 /// Kind of branch that a person should name.

@@ -19,6 +19,8 @@ pub enum Activity {
     RunningProgram,
     /// The user's check runs on a copy that contains the change.
     RunningCheck,
+    /// The repository's hooks run on a copy that contains the change.
+    RunningHooks,
     /// The user's signing program signs the commit; it may ask for a passphrase.
     SigningCommit,
 }

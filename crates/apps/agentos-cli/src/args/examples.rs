@@ -60,6 +60,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos apply fix.patch",
             "pbpaste | agentos apply - --explain",
             "agentos apply reply.md --branch ai/fix --json",
+            "agentos apply fix.patch --run-hooks",
         ],
     ),
     (

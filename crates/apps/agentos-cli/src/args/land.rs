@@ -4,11 +4,34 @@
 
 use std::path::PathBuf;
 
-use agentos_host::{BaseRule, ProgramOptions, SessionOptions};
+use agentos_host::{BaseRule, HookRule, ProgramOptions, SessionOptions};
 use agentos_tool::EditFormat;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::{OverrideFlags, ProviderFlags};
+
+/// The repository's hooks before a commit.
+#[derive(Debug, Clone, Args)]
+pub struct HookFlags {
+    /// Run the repository's hooks `pre-commit` and `commit-msg` before the commit
+    ///
+    /// They run in the sandbox, on a copy with the change: they may refuse the commit, and what they write is not taken
+    #[arg(long, conflicts_with = "no_hooks")]
+    pub run_hooks: bool,
+    /// Run no hook, not even if your settings say so
+    #[arg(long)]
+    pub no_hooks: bool,
+}
+
+impl From<&HookFlags> for HookRule {
+    fn from(flags: &HookFlags) -> Self {
+        match (flags.run_hooks, flags.no_hooks) {
+            (true, _) => Self::Run,
+            (false, true) => Self::Skip,
+            (false, false) => Self::Usual,
+        }
+    }
+}
 
 /// Target of a change.
 #[derive(Debug, Clone, Args)]
@@ -17,7 +40,7 @@ pub struct TargetFlags {
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["no_commit", "dry_run"])]
     pub branch: Option<String>,
     /// Change index and working tree without a commit
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["dry_run", "run_hooks"])]
     pub no_commit: bool,
     /// Show what would happen and write nothing but evidence
     #[arg(long)]
@@ -34,6 +57,9 @@ pub struct TargetFlags {
     /// Exit with 0 if the repository has the change already
     #[arg(long)]
     pub allow_empty: bool,
+    /// The repository's hooks before a commit.
+    #[command(flatten)]
+    pub hooks: HookFlags,
     /// Commit message [default: derived from the task or the file name]
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
@@ -285,6 +311,9 @@ pub struct ApproveArgs {
     /// Add a policy file that the run used; needed if the run was started with one
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
+    /// The repository's hooks before a commit.
+    #[command(flatten)]
+    pub hooks: HookFlags,
 }
 
 /// Arguments of `deny`.
@@ -302,6 +331,7 @@ impl From<&TargetFlags> for SessionOptions {
             no_commit: flags.no_commit,
             dry_run: flags.dry_run,
             policies: flags.policy.clone(),
+            hooks: (&flags.hooks).into(),
             look_only: false,
         }
     }

@@ -19,7 +19,7 @@ use crate::terminal::walk::walk_queue;
 pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
     match &args.run {
         None if !args.list && !args.all && consent_mode(app, false) == ConsentMode::Person => {
-            walk_queue(app, &args.policy)
+            walk_queue(app, &args.policy, (&args.hooks).into())
         }
         None => list_requests(app, args.all),
         Some(id) if args.show => show_request(app, id),
@@ -32,6 +32,7 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         // The consent is bound to the policy that asked. Without the files of the first run, the policy differs and the
         // consent is void.
         policies: args.policy.clone(),
+        hooks: (&args.hooks).into(),
         ..SessionOptions::default()
     };
     // At a terminal, the person is shown the change and asked. Without one, naming the run's id is the consent.

@@ -212,6 +212,20 @@ fn describe_check(body: &Value) -> (&'static str, String) {
         .unwrap_or_default();
     let code = body.pointer("/code").and_then(Value::as_u64);
     let is_base = body.pointer("/diff_sha256").is_none_or(Value::is_null);
+    if let Some(hook) = body.pointer("/hook").and_then(Value::as_str) {
+        let is_passed = body.pointer("/passed").and_then(Value::as_bool) == Some(true);
+        let colour = if is_passed { style::GOOD } else { style::BAD };
+        let hook = escape::line(hook);
+        return match (is_passed, code) {
+            (true, _) => (colour, format!("the hook `{hook}` passes")),
+            (false, Some(0)) => (
+                colour,
+                format!("the hook `{hook}` changed something, which was not taken"),
+            ),
+            (false, Some(code)) => (colour, format!("the hook `{hook}` ended with exit code {code}")),
+            (false, None) => (colour, format!("the hook `{hook}` did not finish in time")),
+        };
+    }
     let without = if is_base { " without the change" } else { "" };
     match (body.pointer("/passed").and_then(Value::as_bool), code) {
         (Some(true), _) if is_base => (style::DIM, format!("`{command}` passes without the change")),

@@ -263,6 +263,7 @@ fn word_option(option: RunOption) -> &'static str {
         RunOption::Recording => "leave `--replay` out",
         RunOption::Reading => "leave `--read` and `--share` out",
         RunOption::Context => "leave `--context` out",
+        RunOption::Hooks => "run no hook with `--no-hooks`",
         RunOption::Sandbox => {
             "leave `--require-sandbox` out to have the boundary observed instead; the evidence records which it was"
         }

@@ -111,6 +111,9 @@ fn push_attempt(out: &mut String, attempt: &StoryAttempt) {
     if let Some(check) = &attempt.check {
         push_line(out, "check", &describe_check(check));
     }
+    for (at, hook) in attempt.hooks.iter().enumerate() {
+        push_line(out, if at == 0 { "hooks" } else { "" }, &describe_check(hook));
+    }
 }
 
 /// Returns size, tokens, time and cost of an answer. `None` if nothing is known.

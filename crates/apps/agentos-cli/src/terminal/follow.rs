@@ -124,6 +124,7 @@ async fn show_run(app: &App, mut handle: RunHandle, check: String) -> Result<Run
                 Activity::AskingTool => display.start_work(LongWork::Model),
                 Activity::RunningProgram => display.start_work(LongWork::Program),
                 Activity::RunningCheck => display.start_work(LongWork::Check(check.clone())),
+                Activity::RunningHooks => display.start_work(LongWork::Other("running the hooks")),
                 // A signing program may ask for a passphrase on the terminal.
                 Activity::SigningCommit => display.finish_work(),
             },

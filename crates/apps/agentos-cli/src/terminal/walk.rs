@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use agentos_editor::TextToEdit;
 use agentos_host::{
-    ApprovalMode, ConsentMode, ConsentRequested, DiffRevision, EffectError, LARGEST_ANSWER, OpenRequest,
-    PreviewedRequest, RevisedDiff, RunSpec, RunWork, SessionOptions, WalkEffect, WalkState,
+    ApprovalMode, ConsentMode, ConsentRequested, DiffRevision, EffectError, HookRule, LARGEST_ANSWER,
+    OpenRequest, PreviewedRequest, RevisedDiff, RunSpec, RunWork, SessionOptions, WalkEffect, WalkState,
 };
 
 use super::consent::ConsentScreen;
@@ -39,7 +39,7 @@ enum Step {
 }
 
 /// Walks through the open requests.
-pub fn walk_queue(app: &App, policies: &[PathBuf]) -> Done {
+pub fn walk_queue(app: &App, policies: &[PathBuf], hooks: HookRule) -> Done {
     let requests = app.host.open_requests()?;
     if requests.is_empty() {
         app.printer.show_note("no run waits for consent");
@@ -54,6 +54,7 @@ pub fn walk_queue(app: &App, policies: &[PathBuf]) -> Done {
         let mut visit = RequestVisit {
             app,
             policies,
+            hooks,
             request,
             revision: None,
         };
@@ -70,6 +71,7 @@ pub fn walk_queue(app: &App, policies: &[PathBuf]) -> Done {
 struct RequestVisit<'a> {
     app: &'a App,
     policies: &'a [PathBuf],
+    hooks: HookRule,
     request: &'a OpenRequest,
     /// Diff that the person made of the change. `None` if it is the requested one.
     revision: Option<RevisedDiff>,
@@ -186,6 +188,7 @@ impl RequestVisit<'_> {
     fn land(&self, consent: ApprovalMode) -> Result<(), EffectError> {
         let session = SessionOptions {
             policies: self.policies.to_vec(),
+            hooks: self.hooks,
             ..SessionOptions::default()
         };
         let work = RunWork::Approval {

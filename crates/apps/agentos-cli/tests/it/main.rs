@@ -44,6 +44,7 @@ mod exit_codes;
 mod git_reach;
 mod hangs;
 mod health_table;
+mod hooks;
 mod hosted;
 mod hostile;
 mod identity;

@@ -110,6 +110,7 @@ fn settings_are_listed_got_set_and_removed_with_their_origin() {
     attempts            3           ~/.config/agentos/config.toml:1  maximum number of attempts of a task
     pager               ""          ~/.config/agentos/config.toml:3  program that shows long text
     check_timeout       (600)       -                                time limit of the check in seconds
+    hooks               (skip)      -                                whether the repository's hooks run before a commit, in the sandbox
     check_base          (require)   -                                whether the check must pass without a change before a tool is called
     context             -           -                                search for files to show in addition to the named ones
     timeout             -           -                                seconds of silence of a server, or of the whole run of a program

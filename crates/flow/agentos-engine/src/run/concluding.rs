@@ -97,8 +97,12 @@ pub(super) async fn conclude_answer(
     }
 }
 
+/// Adds the result of the user's check to an outcome, unless it has that of a hook, which ran later.
 fn with_check(outcome: Outcome, check: Option<Tried>) -> Outcome {
-    Outcome { check, ..outcome }
+    Outcome {
+        check: outcome.check.or(check),
+        ..outcome
+    }
 }
 
 fn make_proposal<'a>(

@@ -6,7 +6,7 @@ use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
-use crate::ports::{Clock, CommitAuthor, ConsentPort, Evidence, Repository};
+use crate::ports::{Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, Repository};
 use crate::recorded_answer::AnswerSource;
 use crate::request_drift::AnsweredRequest;
 
@@ -20,6 +20,8 @@ pub struct RunEffects<'a> {
     pub consent: &'a mut dyn ConsentPort,
     /// The time.
     pub clock: &'a dyn Clock,
+    /// The repository's commit hooks. `None` if they are not to run.
+    pub hooks: Option<&'a dyn CommitHooks>,
 }
 
 /// An untrusted answer and what is known about where it came from.

@@ -149,6 +149,7 @@ fn asked(
         evidence: &mut tape,
         consent,
         clock: &NoonClock::default(),
+        hooks: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let outcome = runtime.block_on(apply_answer(

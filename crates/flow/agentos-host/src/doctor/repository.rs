@@ -200,10 +200,10 @@ fn hooks(repo: &Repository) -> Option<DoctorCheck> {
         "hooks",
         "hooks-not-run",
         format!(
-            "git runs {} for a commit; a landing runs no hook",
+            "git runs {} for a commit; a landing runs `pre-commit` and `commit-msg` on request, and no other",
             names.join(", ")
         ),
-        "test a change with a check of the run, and run the hooks' own checks in CI or before you push",
+        "ask for the hooks where you land a change, or set that they always run; run the others in CI or before you push",
     ))
 }
 

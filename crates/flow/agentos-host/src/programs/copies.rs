@@ -74,6 +74,15 @@ impl ExecutorCopies {
 }
 
 impl ExecutorCopies {
+    /// Returns copies without the files that policy withholds from this tool.
+    pub(crate) fn for_tool(&self, tool: &ToolFacts) -> Self {
+        let mut copies = self.clone();
+        copies.tool.provider.clone_from(&tool.provider);
+        copies.tool.model.clone_from(&tool.model);
+        copies.tool.execution_mode = tool.execution_mode;
+        copies
+    }
+
     /// Returns copies of another commit, with the same policy.
     pub(crate) fn for_target(&self, target: &TargetInfo) -> Self {
         Self {

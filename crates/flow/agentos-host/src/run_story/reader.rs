@@ -144,13 +144,17 @@ impl StoryReader {
                 }
             }
             RecordKind::Check => {
-                attempt.check = Some(StoryCheck {
+                let check = StoryCheck {
                     command: text_at(body, "/command").unwrap_or_default(),
                     passed: body.pointer("/passed").and_then(Value::as_bool) == Some(true),
                     code: number_at(body, "/code"),
                     elapsed_ms: number_at(body, "/elapsed_ms").unwrap_or(0),
                     passes_without: None,
-                });
+                };
+                match text_at(body, "/hook") {
+                    Some(_) => attempt.hooks.push(check),
+                    None => attempt.check = Some(check),
+                }
             }
             RecordKind::Task
             | RecordKind::Boundary
