@@ -27,11 +27,13 @@
 //!    | `*** End of File`, `\ No newline at end of file` | the end of the file, with that final newline |
 //!
 //! 3. There is one such place, or one at the stated new line.
-//! 4. A hunk that only removes lines is at its stated new line. Or its context is in the file once, and the run
-//!    reaches a border of the file; or the context above or below alone is in the file once as well, and the removed
-//!    lines are nowhere in it. Else its lines may have stood at another place. A hunk that inserts blank lines alone
-//!    is at its stated new line.
-//! 5. No two hunks of a file claim the same lines ([`contested`]).
+//! 4. A hunk that only removes lines is at its stated new line, or the run reaches a border of the file that the hunk
+//!    names, or it is the whole file. Else its lines may have stood at another place. A hunk that inserts blank lines
+//!    alone is at its stated new line.
+//! 5. An insertion with context at one side only ends at a border of the file that it names. Else the lines may have
+//!    stood there before, as a bracket below a bracket.
+//! 6. The hunk has as many lines as its header counts. Half of a hunk may stand in a file that never had the change.
+//! 7. No two hunks of a file claim the same lines ([`contested`]).
 //!
 //! Where the bytes of the result are known, they decide instead: `merge` compares with the content that the tool saw,
 //! and `plan` with the blob id of the `index` line.
@@ -40,7 +42,7 @@ use std::collections::HashSet;
 
 use crate::Refusal;
 use crate::budget::WorkBudget;
-use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates, has_run};
+use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
 use crate::splice::AddedText;
 use crate::text::{LineEnding, TextLine, trim};
@@ -251,7 +253,8 @@ pub(crate) fn find_applied(
         (None, _, []) => return Ok(AppliedState::Absent),
         (None, _, [first, ..]) => return Ok(AppliedState::Unproven(*first)),
     };
-    let proven = stated.is_some() || (image.says_more(one) && is_pinned(target, one, &image, budget)?);
+    let proven =
+        !lost_lines(one) && (stated.is_some() || (image.says_more(one) && is_pinned(target, &image, chosen)));
     Ok(match proven {
         true => AppliedState::Proven(chosen),
         false => AppliedState::Unproven(chosen),
@@ -266,40 +269,20 @@ fn as_context<'a>(line: &HunkLine<'a>) -> HunkLine<'a> {
 }
 
 /// Returns true if the removed lines of the hunk can only have stood at the place that was found: it adds lines, which
-/// are there, or reaches a border of the file, or has context that occurs once.
-fn is_pinned(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    image: &PostImage<'_, '_>,
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
+/// are there, or reaches a border that it names, or its lines are the whole file.
+fn is_pinned(target: &TargetFile<'_>, image: &PostImage<'_, '_>, start: usize) -> bool {
     let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
-    if adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile {
-        return Ok(true);
-    }
-    // Lines that are still in the file may be the ones that the hunk removes, at another place.
-    for run in one.old.chunk_by(|a, b| a.mark == b.mark) {
-        let removed = run.first().is_some_and(|line| line.mark == LineMark::Remove);
-        if removed && has_run(target, run, budget)? {
-            return Ok(false);
-        }
-    }
-    let above = one.old.get(..one.lead).unwrap_or_default();
-    let below = one
-        .old
-        .get(one.old.len() - one.trail.min(one.old.len())..)
-        .unwrap_or_default();
-    for context in [above, below] {
-        let hunk = Hunk {
-            lines: context.iter().map(|line| as_context(line)).collect(),
-            ..Hunk::default()
-        };
-        let once = find_candidates(target, &SoughtHunk::new(&hunk), budget)?.len() == 1;
-        if !context.is_empty() && once {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let whole = start == 0 && image.new.len() == target.lines.len();
+    adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile || whole
+}
+
+/// Returns true if the hunk lost lines: its header counts more on both sides. What is left of it may stand in a file
+/// that never had the change.
+fn lost_lines(one: &SoughtHunk<'_, '_>) -> bool {
+    let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+    let stated = one.hunk.stated;
+    let more = |stated: Option<u64>, have: usize| stated.is_some_and(|stated| stated > have as u64);
+    more(stated.old_count, one.old.len()) && more(stated.new_count, new)
 }
 
 /// Judges a hunk whose old lines have this place: its result may be around them, so that to land it would apply it
@@ -316,12 +299,16 @@ pub(crate) fn judge_placed(
         return Ok(AppliedState::Absent);
     }
     budget.spend(one.old.len().saturating_mul(COMPARED))?;
-    let start = if has(LineMark::Remove) {
+    let removes = has(LineMark::Remove);
+    let start = if removes {
         find_wrapped(lines, one, &image.new, place, budget)?
     } else {
         find_inserted(lines, one, &image.new, place)
     };
-    let says = image.says_more(one);
+    // Context at one side still matches after the insertion, and before it the same lines may have stood there: a
+    // bracket below a bracket. Only a border of the file, where nothing else can be, distinguishes the two.
+    let bounded = removes || image.top == Edge::OfFile || image.bottom == Edge::OfFile;
+    let says = image.says_more(one) && bounded;
     Ok(match start {
         None => AppliedState::Absent,
         Some(start) if says && image.edges_hold(lines, start) => AppliedState::Proven(start),

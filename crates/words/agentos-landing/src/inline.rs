@@ -56,7 +56,14 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
             [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
-                misses.push((index, PlaceMiss::AlreadyApplied(line_at(&starts, *only))));
+                let line = line_at(&starts, *only);
+                misses.push((
+                    index,
+                    match is_whole_lines(text, *only, search) {
+                        true => PlaceMiss::Unproven(line),
+                        false => PlaceMiss::AlreadyApplied(line),
+                    },
+                ));
             }
             [only] => {
                 let to = only + search.len();
@@ -156,6 +163,14 @@ fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) ->
                 // The line end above an empty line is none of the lines that the edit adds.
                 && from.is_some_and(|from| !begins_line(at) || begins_line(from))
         })
+}
+
+/// Returns true if the text at this offset begins and ends with its lines. Lines that an edit adds next to it may have
+/// been there before, as a bracket below a bracket; a longer word at its place was not.
+fn is_whole_lines(text: &str, at: usize, search: &str) -> bool {
+    let ends_line = |at: usize| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
+    let to = at + search.len();
+    ends_line(at) && (ends_line(to) || matches!(text.as_bytes().get(to), None | Some(b'\n' | b'\r')))
 }
 
 fn line_at(starts: &[usize], offset: usize) -> usize {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
 use crate::parse::{HeaderName, ParsedAnswer, SkippedPathPlace, parse};
-use crate::readings::{has_entities, has_raw_marks, other_readings, undo_escaping};
+use crate::readings::{
+    ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
+};
 use crate::{
     Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
     RepoPath, ResultFacts, checks, sequence,
@@ -108,8 +110,7 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
         for reading in other_readings(answer) {
             if let Ok(mut landed) = self::land_as_written(&reading.text, base, &whole)
-                // These readings guess, so each hunk must match the file exactly to prove the guess.
-                && (!reading.needs_exact_lines || landed.report.files.iter().all(sequence::is_exact))
+                && is_proven(reading.proof, answer, &landed)
             {
                 landed.report.notes.push(reading.note.to_owned());
                 return refuse_if_escaped(&reading.text, landed, base, &whole);
@@ -122,6 +123,21 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
         return refuse_if_escaped(answer, landed, base, options);
     }
     Err(LandError::Refused(as_written))
+}
+
+/// Returns true if the landing of a reading has the proof that the reading needs.
+fn is_proven(proof: ReadingProof, answer: &[u8], landed: &LandedChange) -> bool {
+    let own_entities = |file: &FileChange| {
+        let old = file.old.as_ref();
+        file.new.is_some() && old.is_none_or(|old| has_entities(&old.content))
+    };
+    match proof {
+        ReadingProof::Landing => true,
+        ReadingProof::ExactLines => landed.report.files.iter().all(sequence::is_exact),
+        ReadingProof::ForeignEntities => {
+            !has_raw_ampersand(answer) || !landed.change.files().iter().any(own_entities)
+        }
+    }
 }
 
 /// Refuses an answer that lands as it is and has another meaning with its HTML entities decoded: nothing shows which

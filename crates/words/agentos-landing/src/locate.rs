@@ -76,6 +76,9 @@ pub(crate) struct TargetFile<'b> {
     pub content: &'b [u8],
     /// Lines of the file.
     pub lines: Vec<TextLine<'b>>,
+    /// True if the hunks were certainly made for this content, as their `index` line names it. Their numbers are then
+    /// those of this file.
+    pub is_stated_base: bool,
     index: LineIndex,
     parts: SectionEnds,
 }
@@ -86,6 +89,7 @@ impl<'b> TargetFile<'b> {
         Self {
             content,
             lines: split_lines(content),
+            is_stated_base: false,
             index: LineIndex::default(),
             parts: SectionEnds::default(),
         }
@@ -134,6 +138,9 @@ pub(crate) enum PlaceMiss {
     Outdented(usize),
     /// The search text occurs once, in this line, inside its replacement, which is there already.
     AlreadyApplied(usize),
+    /// The search text occurs once, at this line, with the lines that its replacement adds next to it. They may have
+    /// stood there before.
+    Unproven(usize),
     /// The line that ended the hunk may belong to it: the file has the same line below the hunk's place.
     MayGoOn(usize),
     /// A line of context next to added lines at the edge of the hunk is missing from it.
@@ -235,7 +242,7 @@ fn place_by_lines(
 
 /// Returns the stated places if all hunks fit there exactly and without overlap. Returns `None` otherwise.
 fn place_as_stated(
-    target: &TargetFile<'_>,
+    target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
     budget: &mut WorkBudget,
 ) -> Result<Option<Vec<HunkPlace>>, Refusal> {
@@ -259,10 +266,37 @@ fn place_as_stated(
             shift: IndentShift::default(),
         });
     }
-    // If no hunk has old lines, nothing in the file confirms any of the numbers.
-    let proven = target.lines.is_empty() || sought.iter().any(says_place);
+    if !target.lines.is_empty() && !are_numbers_confirmed(target, sought, budget)? {
+        return Ok(None);
+    }
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
-    Ok((proven && order::are_disjoint(sought, &starts)).then_some(places))
+    Ok(order::are_disjoint(sought, &starts).then_some(places))
+}
+
+/// Returns true if the file confirms the stated lines of hunks that fit there: one of the hunks has context, or lines
+/// that occur once, or the hunks were made for this content. A line alone that occurs often fits a wrong number by
+/// chance: each of them is as likely.
+fn are_numbers_confirmed(
+    target: &mut TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
+    budget: &mut WorkBudget,
+) -> Result<bool, Refusal> {
+    let (shown, bare): (Vec<_>, Vec<_>) = sought
+        .iter()
+        .filter(|one| says_place(one))
+        .partition(|one| one.lead + one.trail > 0);
+    if !shown.is_empty() || (target.is_stated_base && !bare.is_empty()) {
+        return Ok(true);
+    }
+    for one in bare {
+        let runs = target
+            .index
+            .find_runs(MatchLevel::Exact, &target.lines, &one.old, budget)?;
+        if runs.len() == 1 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns true if the hunk has an old line with text. Blank lines are everywhere, so they confirm no number.
@@ -314,18 +348,6 @@ pub(crate) fn find_candidates(
         }
     }
     Ok(Vec::new())
-}
-
-/// Returns true if these lines, one after the other, are in the file exactly.
-pub(crate) fn has_run(
-    target: &mut TargetFile<'_>,
-    run: &[&HunkLine<'_>],
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
-    let starts = target
-        .index
-        .find_runs(MatchLevel::Exact, &target.lines, run, budget)?;
-    Ok(!starts.is_empty())
 }
 
 /// Returns the place of an insertion without context. It has one only in an empty file, or at a stated end of the

@@ -236,6 +236,7 @@ fn report_miss(
 ) -> Result<(), Refusal> {
     let because = match why {
         PlaceMiss::AlreadyApplied(start) => Err(start),
+        PlaceMiss::Unproven(start) => Ok(MissExplanation::unproven(start)),
         PlaceMiss::Nowhere => explain_nowhere(target, one, budget)?,
         PlaceMiss::Outdented(start) => Ok(MissExplanation {
             hint: "begin the text and its replacement with the line's indentation",

@@ -8,15 +8,15 @@
 //! would guess for each line; a repair of the whole answer is one guess, and the base confirms it, since damaged
 //! lines would not be found there.
 //!
-//! | damage | repaired only if | then each hunk must match exactly |
+//! | damage | repaired only if | and then ([`ReadingProof`]) |
 //! |---|---|---|
-//! | terminal colours | there is no other escape sequence | no |
-//! | carriage returns as line ends | there is no line feed at all | no |
-//! | HTML entities | there is no raw `<` or `>` | no |
-//! | line numbers | every old line has one, each one more than the last | no |
-//! | JSON string around the edit | exactly one text in the JSON begins as an edit | no |
-//! | context lines without their mark | every hunk then has the lines that its header counts | yes |
-//! | long lines broken in two | every hunk then has the lines that its header counts | yes |
+//! | terminal colours | there is no other escape sequence | it lands |
+//! | carriage returns as line ends | there is no line feed at all | it lands |
+//! | HTML entities | there is no raw `<` or `>` | the files have no entities of their own, or `&` was escaped, too |
+//! | line numbers | every old line has one, each one more than the last | it lands |
+//! | JSON string around the edit | exactly one text in the JSON begins as an edit | it lands |
+//! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
+//! | long lines broken in two | every hunk then has the lines that its header counts | each hunk matches exactly |
 
 mod json_text;
 
@@ -31,8 +31,19 @@ pub(crate) struct AnswerReading {
     pub text: Vec<u8>,
     /// Note for the report that names the damage.
     pub note: &'static str,
-    /// True if the repair is a guess that only exactly matching lines confirm.
-    pub needs_exact_lines: bool,
+    /// Proof that the repair needs.
+    pub proof: ReadingProof,
+}
+
+/// Proof that a reading of a damaged answer needs, besides that it lands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadingProof {
+    /// No other: the damage is certain.
+    Landing,
+    /// Each hunk matches exactly, since the repair is a guess.
+    ExactLines,
+    /// The files have no entities of their own, which would look like those of the damage, or `&` was escaped, too.
+    ForeignEntities,
 }
 
 /// Undoes one kind of damage. Returns `None` if the answer does not have it.
@@ -41,57 +52,51 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, bool); 8] = [
+    const KINDS: [(UndoDamage, &str, ReadingProof); 8] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
-            false,
+            ReadingProof::Landing,
         ),
         (
             with_line_feeds,
             "the answer was read with carriage returns as line ends",
-            false,
+            ReadingProof::Landing,
         ),
         (
             undo_escaping,
             "the answer was read as text that was escaped for a web page",
-            false,
+            ReadingProof::ForeignEntities,
         ),
         (
             undo_numbering,
             "the answer was read without the line numbers in front of its lines",
-            false,
+            ReadingProof::Landing,
         ),
         (
             out_of_json,
             "the answer was read as the text inside a JSON value",
-            false,
+            ReadingProof::Landing,
         ),
         (
             with_context_marks,
             "the answer was read with a blank in front of each context line",
-            true,
+            ReadingProof::ExactLines,
         ),
         (
             |answer| undo_wrapping(answer, b" "),
             "the answer was read with its broken context lines joined",
-            true,
+            ReadingProof::ExactLines,
         ),
         (
             |answer| undo_wrapping(answer, b""),
             "the answer was read with its broken context lines joined",
-            true,
+            ReadingProof::ExactLines,
         ),
     ];
     KINDS
         .into_iter()
-        .filter_map(move |(undo, note, needs_exact_lines)| {
-            undo(answer).map(|text| AnswerReading {
-                text,
-                note,
-                needs_exact_lines,
-            })
-        })
+        .filter_map(move |(undo, note, proof)| undo(answer).map(|text| AnswerReading { text, note, proof }))
 }
 
 /// Removes colours (`ESC [ … m`). Returns `None` if there is another escape sequence: it could hide text.
@@ -149,8 +154,13 @@ pub(crate) fn has_entities(text: &[u8]) -> bool {
 
 /// Returns true if the text has a character that escaping would have replaced.
 pub(crate) fn has_raw_marks(text: &[u8]) -> bool {
+    text.iter().any(|byte| matches!(byte, b'<' | b'>')) || has_raw_ampersand(text)
+}
+
+/// Returns true if the text has a `&` that escaping would have replaced.
+pub(crate) fn has_raw_ampersand(text: &[u8]) -> bool {
     let mut ands = text.split(|byte| *byte == b'&').skip(1);
-    text.iter().any(|byte| matches!(byte, b'<' | b'>')) || ands.any(|rest| read_entity(rest).is_none())
+    ands.any(|rest| read_entity(rest).is_none())
 }
 
 /// Reads the entity whose rest after `&` begins here. Returns its character and its length after `&`, or `None`.
@@ -184,7 +194,8 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Removes numbers such as `12 | ` after the marks of a diff. Every old line must have one, each one more than the
-/// line above; added lines have all or none. Returns `None` otherwise.
+/// line above; added lines have all or none. Returns `None` otherwise. If the file's own lines begin with such numbers,
+/// an added line with one number has the file's or the listing's: only lines with both are certain.
 fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
     // The whole answer is checked first. To strip numbers from some lines only would mix numbered and plain text.
     let mut counted = ListingNumbers::default();
@@ -193,7 +204,8 @@ fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
         counted.count_line(line)?;
     }
     let added = counted.added_with > 0;
-    if counted.old == 0 || (added && counted.added_without > 0) {
+    let uncertain = counted.old_twice > 0 && counted.added_twice < counted.added_with;
+    if counted.old == 0 || (added && counted.added_without > 0) || uncertain {
         return None;
     }
     let mut out = Vec::with_capacity(answer.len());
@@ -341,7 +353,10 @@ struct ListingNumbers {
     inside: bool,
     last: Option<u64>,
     old: usize,
+    /// Old lines with a second number behind the first: the file's own.
+    old_twice: usize,
     added_with: usize,
+    added_twice: usize,
     added_without: usize,
 }
 
@@ -355,12 +370,16 @@ impl ListingNumbers {
         }
         let (mark, rest) = line.split_first()?;
         match (self.inside, mark, line_number(rest)) {
-            (true, b' ' | b'-', Some((found, _))) if self.last.is_none_or(|last| last + 1 == found) => {
+            (true, b' ' | b'-', Some((found, text))) if self.last.is_none_or(|last| last + 1 == found) => {
                 self.old += 1;
+                self.old_twice += usize::from(line_number(text).is_some());
                 self.last = Some(found);
             }
             (true, b' ' | b'-', _) => return None,
-            (true, b'+', Some(_)) => self.added_with += 1,
+            (true, b'+', Some((_, text))) => {
+                self.added_with += 1;
+                self.added_twice += usize::from(line_number(text).is_some());
+            }
             (true, b'+', None) => self.added_without += 1,
             (_, _, _) => {}
         }
@@ -397,7 +416,7 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(UndoDamage, &str, Option<&str>); 10] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 12] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),
@@ -416,6 +435,12 @@ mod tests {
                 Some("@@ @@\n a\n-b\n+c\n"),
             ),
             (undo_numbering, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
+            (undo_numbering, "@@ @@\n 4 | 1: a\n-5 | 2: b\n+2: c\n", None),
+            (
+                undo_numbering,
+                "@@ @@\n 4 | 1: a\n-5 | 2: b\n+5 | 2: c\n",
+                Some("@@ @@\n 1: a\n-2: b\n+2: c\n"),
+            ),
         ];
         for (undo, damaged, wanted) in cases {
             assert_eq!(text(undo(damaged.as_bytes())).as_deref(), wanted, "{damaged:?}");

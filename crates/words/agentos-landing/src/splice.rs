@@ -11,7 +11,7 @@
 //!
 //! | property | decided by | without it |
 //! |---|---|---|
-//! | line ending | the hunk's own carriage returns if its old lines have the endings of the file, else the neighbouring line | a CRLF file gets LF lines |
+//! | line ending | the hunk's own carriage returns if its old lines have the endings of the file, else the one ending of the file's lines there | a CRLF file gets LF lines |
 //! | indentation | the shift that located the hunk ([`added`]) | a block lands at the wrong depth, which changes Python code |
 //! | blanks at the end | removed if every old line has them and no line of the file does ([`added`]) | transport adds blanks to each new line |
 //! | typography | never changed; a curly quote that the old lines have and the file does not is refused | curly quotes land in source code |
@@ -137,6 +137,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         let last = self.added.len().saturating_sub(1);
         for (at, line) in self.added.iter().enumerate() {
             match ending.as_in_file(line) {
+                _ if ending.is_uncertain(self) => return Err(UncertainBlanks),
                 Some(text) => splice.bytes.extend_from_slice(text),
                 None if ending.tabs_differ(line) || ending.typography_differs(&line.text) => {
                     return Err(UncertainBlanks);
@@ -283,6 +284,20 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         out.extend_from_slice(eol.bytes());
     }
 
+    /// Returns true if nothing states the ending of the added lines of a run: the hunk does not have the file's endings,
+    /// and the lines around the run, or those that it replaces by another number of lines, end in both ways.
+    fn is_uncertain(&self, run: &ChangeRun<'_, '_>) -> bool {
+        let around = if run.removed.is_empty() {
+            run.start.saturating_sub(1)..run.end + 1
+        } else if run.removed.len() == run.added.len() {
+            return false;
+        } else {
+            run.start..run.end
+        };
+        let end = around.end.min(self.lines.len());
+        !self.literal && has_both_endings(self.lines.get(around.start..end).unwrap_or_default())
+    }
+
     /// Returns the ending of the line that is replaced (of the last one, if lines are added), else of the line above,
     /// else the usual one.
     fn neighbour_ending(&self, run: &ChangeRun<'_, '_>, at: usize) -> LineEnding {
@@ -328,6 +343,11 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         // lost the `\ No newline` line that would say so.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
     }
+}
+
+fn has_both_endings(lines: &[TextLine<'_>]) -> bool {
+    let has = |ending: LineEnding| lines.iter().any(|line| line.eol == ending);
+    has(LineEnding::Lf) && has(LineEnding::CrLf)
 }
 
 /// Returns the more frequent ending of the lines `here`, at the hunk's place. If both are equally frequent there, returns

@@ -177,6 +177,8 @@ impl IndentShift {
             }
             // A line that uses the file's kind of blanks was not damaged.
             Self::ToSpaces(_) if !blanks.contains(&b'\t') => Some(text.to_vec()),
+            // A tab was not damaged, or had a blank in front of it.
+            Self::LostBlank { .. } if blanks.starts_with(b"\t") => None,
             Self::LostBlank { bare } if blanks.is_empty() => (!bare).then(|| text.to_vec()),
             Self::LostBlank { .. } => Some([b" ", text].concat()),
             Self::ToSpaces(width) => {

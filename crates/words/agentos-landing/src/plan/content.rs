@@ -308,6 +308,7 @@ fn edited_content(
         return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
     }
     let mut target = TargetFile::new(&old.content);
+    target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
     let settled = placement::place_hunks(&mut target, &hunks, budget)?;
     let settled = place_repeated(&mut target, (&all, &hunks), settled, budget, report)?;
     // Each retry reads the hunks in another way and is used only if they all land then: repeated hunks once, hunks

@@ -160,8 +160,8 @@ impl<'l, 'h> AddedText<'l, 'h> {
         near.any(|line| !line.text.is_empty() && trim(line.text).is_empty())
     }
 
-    /// Returns true if the shift turns the indentation of this line into another kind, and the file has both
-    /// kinds near the place.
+    /// Returns true if the file has, near the place, lines with the indentation that this line gets by the shift, and
+    /// lines with the one that it has: it may be either.
     fn mixes_indentation(&self, text: &[u8]) -> bool {
         let blanks = leading_blanks(text);
         let mut near = self.near_lines().iter().map(|line| leading_blanks(line.text));
@@ -171,10 +171,9 @@ impl<'l, 'h> AddedText<'l, 'h> {
                 blanks.starts_with(&spaces) && near.any(|line| line.starts_with(&spaces))
             }
             IndentShift::ToSpaces(_) => blanks.contains(&b'\t') && near.any(|line| line.contains(&b'\t')),
-            IndentShift::Same
-            | IndentShift::Deeper(_)
-            | IndentShift::Shallower(_)
-            | IndentShift::LostBlank { .. } => false,
+            // The only blank of a line may be the one that got lost.
+            IndentShift::LostBlank { .. } => blanks.is_empty() && near.any(|line| line == b" "),
+            IndentShift::Same | IndentShift::Deeper(_) | IndentShift::Shallower(_) => false,
         }
     }
 }

@@ -203,8 +203,8 @@ fn added_lines_prove_what_they_replace_and_nothing_more() {
     half replaced: does-not-apply
     the last line: empty
     the last line, and more: plain does-not-apply, git does-not-apply, bare empty, blocks empty, envelope empty, json empty
-    an insertion at the end: empty
-    an insertion at the end, and more: plain does-not-apply, git does-not-apply, bare empty, blocks empty, envelope empty, json empty
+    an insertion at the end: plain empty, git empty, bare does-not-apply, blocks does-not-apply, envelope does-not-apply, json does-not-apply
+    an insertion at the end, and more: does-not-apply
     ");
 }
 
@@ -464,7 +464,11 @@ proptest! {
         for (dialect, answer) in edit.all() {
             let numbered = dialect == "plain" || dialect == "git";
             let open = numbered && (!after.is_empty() || before.is_empty());
-            if shown || (replaced && !open) {
+            // Context at one side of an insertion, or a removal alone, shows nothing without a number.
+            let bounded = !edit.removed.is_empty() || (numbered && (!edit.above.is_empty() || before.is_empty()));
+            let whole = before.is_empty() && after.is_empty();
+            let says = !edit.added.is_empty() || numbered || whole;
+            if says && (shown || (replaced && !open && bounded)) {
                 prop_assert_eq!(code(&answer, &base), "empty", "{}\n{}", dialect, answer);
             }
         }

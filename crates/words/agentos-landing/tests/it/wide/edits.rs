@@ -14,6 +14,20 @@ use crate::memory::{Memory, Tree};
 pub struct Random(pub u64);
 
 impl Random {
+    /// The numbers of one class of damage in one round.
+    pub fn for_round(seed: u64, round: usize, class: &str) -> Self {
+        let mix = |state: u64, value: u64| (state ^ value).wrapping_mul(0x0100_0000_01B3).rotate_left(29);
+        let state = class
+            .bytes()
+            .fold(mix(seed, round as u64), |state, byte| mix(state, u64::from(byte)));
+        let mut random = Self(state | 1);
+        // The first numbers of similar states are similar.
+        (0..8).for_each(|_| {
+            random.next();
+        });
+        random
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

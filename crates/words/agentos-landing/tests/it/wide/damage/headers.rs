@@ -290,7 +290,7 @@ pub const CLASSES: &[Damage] = &[
         no_fence_inside(case).then(|| format!("```sh\ngit apply <<'EOF'\n{}EOF\n```\n", plain(random, case)))
     }),
     ("hdr_note", Expect::Either, |random, case| {
-        if !only_edits(case) {
+        if !only_edits(case) || !only_lf(case) {
             return None;
         }
         let diff = rendered(

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::edits::{Case, File, Hunk, Random};
 use super::super::write::{
-    GIT, Style, bare, bare_new_file, blocks, json, lines, only_edits, rendered, trailing_blanks, whole,
+    GIT, Style, bare, bare_new_file, blocks, json, lines, only_edits, only_lf, rendered, trailing_blanks,
+    whole,
 };
 use super::{Damage, Expect};
 use crate::memory::Memory;
@@ -114,10 +115,9 @@ pub const CLASSES: &[Damage] = &[
     ("ws_trailing_uniform", Expect::Either, |random, case| {
         let files = lines(case, |mark, text, _, _| match mark {
             '\\' => vec![(mark, text.to_owned())],
-            _ if text.contains('\r') => vec![(mark, text.to_owned())],
             _ => vec![(mark, format!("{text} "))],
         });
-        (!trailing_blanks(case)).then(|| rendered(random, &files, &GIT))
+        (only_lf(case) && !trailing_blanks(case)).then(|| rendered(random, &files, &GIT))
     }),
     ("ws_tabs_4_any", Expect::Either, |random, case| {
         if adds_spaces(case) {

@@ -64,6 +64,9 @@ pub const CLASSES: &[Damage] = &[
         }))
     }),
     ("ctx_wrapped", Expect::Either, |random, case| {
+        if !only_lf(case) {
+            return None;
+        }
         let diff = plain(random, case);
         Some(each_line(&diff, |line| match line.char_indices().nth(60) {
             Some((at, _)) if line.starts_with(' ') => {
