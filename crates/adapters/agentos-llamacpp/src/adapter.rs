@@ -215,7 +215,11 @@ impl Service for LlamaCppService {
                 Err(why) => (None, Some(why.to_owned())),
             };
             let model = call.wanted_model().map(str::to_owned);
-            let context_window = loaded_context(call, &root).await;
+            // The length was read from the server when the files were chosen.
+            let context_window = match work.task.and_then(|task| task.limits.loaded_context) {
+                Some(loaded) => Some(loaded),
+                None => loaded_context(call, &root).await,
+            };
             let mut prompt_tokens = None;
             // `/completion` has only a prompt.
             let mode = match work.chat.is_text() {

@@ -66,9 +66,20 @@ impl Service for LmStudioService {
     fn prepare_task<'a>(
         &'a self,
         call: ServerCall<'a>,
-        _: ModelWork<'a>,
+        work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
+            let url = ChatWire::url_below(&call.base.without_last("v1").join("v1"));
+            let prepared =
+                |model| PreparedTask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model);
+            // The length was read from the server when the files were chosen.
+            let loaded = work.task.and_then(|task| task.limits.loaded_context);
+            if let (Some(model), Some(loaded)) = (call.wanted_model(), loaded) {
+                return Ok(PreparedTask {
+                    context_window: Some(loaded),
+                    ..prepared(Some(model.to_owned()))
+                });
+            }
             let found = Self::probe_documents(call).await;
             // Newer versions of LM Studio refuse unknown names, so the placeholder must be replaced by a name of the list. With a
             // name, the list only provides the length of the loaded context: the server cuts a longer prompt without an error.
@@ -80,10 +91,9 @@ impl Service for LmStudioService {
                     (found.model, found.context_window)
                 }
             };
-            let url = ChatWire::url_below(&call.base.without_last("v1").join("v1"));
             Ok(PreparedTask {
                 context_window,
-                ..PreparedTask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model)
+                ..prepared(model)
             })
         })
     }

@@ -318,12 +318,14 @@ mod tests {
                     part: None,
                 })
                 .to_vec(),
+            outline: Vec::new(),
             edit_format: EditFormat::default(),
             allowed_paths: Vec::new(),
             forbidden_paths: Vec::new(),
             limits: TaskLimits {
                 timeout_seconds: 1,
                 max_output_tokens: None,
+                loaded_context: None,
             },
             attempt: 1,
             feedback: None,

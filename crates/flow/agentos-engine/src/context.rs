@@ -9,11 +9,12 @@ use agentos_api::NextStep;
 use agentos_context::cut_text;
 use agentos_landing::{Base, BaseError, EntryKind, RepoPath, SeenFile};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
-use agentos_tool::{ContextFile, FilePart, PastTurn};
+use agentos_tool::{ContextFile, FileOutline, FilePart, PastTurn};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Cause;
+pub use crate::context_outline::OutlinedFile;
 use crate::ports::EffectError;
 
 /// The files for a task, shown and withheld.
@@ -21,6 +22,8 @@ use crate::ports::EffectError;
 pub struct Context {
     /// Files and parts of files that the tool is shown.
     pub files: Vec<ContextFile>,
+    /// Definitions of files that the tool is not shown as a whole.
+    pub outline: Vec<FileOutline>,
     /// Earlier tasks and answers that the tool is shown.
     pub history: Vec<PastTurn>,
     /// Shown files in the form that landing needs, each whole.
@@ -146,7 +149,7 @@ fn decide_read(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &
 }
 
 /// Asks policy about a read of a text, if `context_bytes` bytes are sent with it altogether.
-fn decide_text(
+pub(crate) fn decide_text(
     policy: &PolicySet,
     path: &str,
     content: &str,
@@ -166,7 +169,8 @@ impl Context {
     pub fn count_bytes(&self) -> u64 {
         let files = self.files.iter().map(|file| file.content.len() as u64);
         let history = self.history.iter().map(|turn| turn.count_bytes() as u64);
-        files.chain(history).sum()
+        let outlines = self.outline.iter().map(FileOutline::count_bytes);
+        files.chain(outlines).chain(history).sum()
     }
 
     fn add_seen(&mut self, file: &RequestedFile, content: &str) {

@@ -17,12 +17,14 @@ pub(crate) fn count_prompt(query: &ContextQuery<'_>) -> u64 {
         task_id: RunId::new(&Timestamp::from_unix_seconds(0), 1),
         instruction: query.task.to_owned(),
         context: Vec::new(),
+        outline: Vec::new(),
         edit_format: query.edit_format,
         allowed_paths: Vec::new(),
         forbidden_paths: Vec::new(),
         limits: TaskLimits {
             timeout_seconds: 0,
             max_output_tokens: None,
+            loaded_context: None,
         },
         attempt: 1,
         feedback: None,
@@ -32,12 +34,12 @@ pub(crate) fn count_prompt(query: &ContextQuery<'_>) -> u64 {
     estimate_tokens(&prompt::system(&task)) + estimate_tokens(&prompt::user(&task)) + TEMPLATE
 }
 
-/// Reports a division of a window. `used` is the number of tokens of the files.
+/// Reports a division of a window, with the tokens of the files and of the outlines.
 pub(crate) fn report_budget(
     division: &WindowBudget,
     source: WindowSource,
     query: &ContextQuery<'_>,
-    used: u64,
+    (used, outline): (u64, u64),
 ) -> ContextBudgetReport {
     ContextBudgetReport {
         window: division.window,
@@ -45,6 +47,7 @@ pub(crate) fn report_budget(
         prompt: division.prompt,
         context: division.context,
         used,
+        outline,
         answer: division.answer,
         answer_limit: query.max_output_tokens,
         reserve: division.reserve,

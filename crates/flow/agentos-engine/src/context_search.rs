@@ -10,20 +10,18 @@ use agentos_context::{
     CandidateFile, ContextBudget, FileId, FileRanker, FileText, IgnorePatterns, LineRange, MOST_MATCHED,
     PickedFile, PickedFiles, RankReason, RankedFile, TaskQuery, divide_window, pick_parts,
 };
-use agentos_landing::{Base, BaseError, EntryKind};
+use agentos_landing::{Base, BaseError};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::{Adapter, EditFormat, PastTurn};
 
+use crate::base_files::{read_ignore, walk_files};
 use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
 use crate::context_budget::{count_prompt, report_budget};
+use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
 use crate::named_files::NamedFiles;
 use crate::ports::{Clock, EffectError, Repository};
 use crate::request::tool_facts;
 
-/// File of patterns whose matches are left out of the search.
-const IGNORE_FILE: &str = ".agentosignore";
-/// Folder of the repository's rules and profiles.
-const OWN_FOLDER: &str = ".agentos";
 /// Most bytes of text that are read. Files beyond it are ranked by their paths and their history. A limit of size and not of
 /// time, so that a busy machine chooses the same files.
 const MOST_BYTES: usize = 512 << 20;
@@ -76,6 +74,8 @@ pub struct ContextQuery<'a> {
 pub struct ContextPlan {
     /// The files, named ones first.
     pub files: Vec<RequestedFile>,
+    /// Files of which only the definitions are shown.
+    pub outline: Vec<OutlinedFile>,
     /// The report.
     pub report: ContextReport,
 }
@@ -127,24 +127,42 @@ pub fn find_context(
         source: WindowSource::Assumed,
     });
     let division = divide_window(window.tokens, count_prompt(query), query.max_output_tokens);
+    let whole_only = query.edit_format == EditFormat::WholeFile;
     let picked = pick_parts(
         &candidates,
         ContextBudget {
-            tokens: division.context,
-            whole_only: query.edit_format == EditFormat::WholeFile,
+            tokens: division.context - reserve_outline(&candidates, division.context, whole_only),
+            whole_only,
         },
     );
+    let spare = division.spare_tokens() + division.context.saturating_sub(picked.tokens);
+    let mut outline = OutlineWriter::with_limit(if whole_only { 0 } else { spare });
+    search.outline_rest(&candidates, &picked, query.searches, &mut outline)?;
     let mut plan = search.make_plan(picked);
+    plan.report.outlined = outline.files.iter().map(|file| file.path.clone()).collect();
+    plan.outline = outline.files;
     plan.report.budget = Some(report_budget(
         &division,
         window.source,
         query,
-        plan.report_tokens(),
+        (plan.report_tokens(), outline.tokens),
     ));
     plan.report.budget_bytes = division.context * BYTES_PER_TOKEN;
     plan.add_unfit(unfit, &query.named.files);
     plan.report.omitted = plan.count_omitted(query.named);
     Ok(plan)
+}
+
+/// Returns the tokens to keep for the outline of a file that the user names and that does not fit.
+fn reserve_outline(candidates: &[CandidateFile], context: u64, whole_only: bool) -> u64 {
+    let is_cut = |candidate: &CandidateFile| {
+        let is_named = matches!(candidate.file.why, RankReason::Named | RankReason::Matched);
+        is_named && !candidate.is_limited && candidate.tokens > context
+    };
+    match candidates.iter().any(is_cut) && !whole_only {
+        true => (context / 12).min(MOST_OUTLINE),
+        false => 0,
+    }
 }
 
 impl ContextPlan {
@@ -353,6 +371,38 @@ impl ContextSearch<'_> {
         })
     }
 
+    /// Writes the outlines of the files that are not shown as a whole, the best first. Without a search, only those of the files
+    /// that the user means.
+    fn outline_rest(
+        &self,
+        candidates: &[CandidateFile],
+        picked: &PickedFiles,
+        searches: bool,
+        outline: &mut OutlineWriter,
+    ) -> Result<(), EffectError> {
+        for candidate in candidates {
+            if outline.is_full() {
+                break;
+            }
+            let is_meant = matches!(candidate.file.why, RankReason::Named | RankReason::Matched);
+            let shown = picked.files.iter().find(|file| file.file == candidate.file.file);
+            let is_whole = shown.is_some_and(|file| file.ranges.is_empty());
+            if is_whole || candidate.is_limited || !(searches || is_meant) {
+                continue;
+            }
+            let CandidateText::Shown(source) = self.read_candidate(&candidate.file)? else {
+                continue;
+            };
+            let ranges = shown.map_or(&[][..], |file| file.ranges.as_slice());
+            let ranges: Vec<(u64, u64)> = ranges
+                .iter()
+                .map(|range| (range.first as u64, range.last as u64))
+                .collect();
+            outline.add_file(&candidate.file.path, &source.text, &ranges, is_meant);
+        }
+        Ok(())
+    }
+
     /// Makes the plan and its report.
     fn make_plan(self, picked: PickedFiles) -> ContextPlan {
         let mut plan = ContextPlan::default();
@@ -426,48 +476,6 @@ impl CandidateText {
     fn withheld(decision: &Decision) -> Self {
         Self::Withheld(first_reason(decision))
     }
-}
-
-/// Visits every file of a base with its path and object id, except those that are left out of a search.
-pub(crate) fn walk_files(
-    base: &dyn Base,
-    ignore: &IgnorePatterns,
-    mut visit: impl FnMut(String, String),
-) -> Result<(), EffectError> {
-    // A list instead of recursion: the depth of the folders comes from untrusted content.
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for found in base.list(&folder).map_err(|error| unreadable_base(&error))? {
-            // A tool is given paths as text, so a name that is not UTF-8 cannot be shown.
-            let Ok(name) = String::from_utf8(found.name) else {
-                continue;
-            };
-            let path = if folder.is_empty() {
-                name
-            } else {
-                format!("{folder}/{name}")
-            };
-            match found.entry.kind {
-                // Our own settings are part of a task only if the user names them as files to show.
-                EntryKind::Directory if path == OWN_FOLDER => {}
-                EntryKind::Directory => folders.push(path),
-                EntryKind::File(_) if !ignore.leaves_out(&path) => visit(path, found.entry.id),
-                EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Reads the patterns of files to leave out; there are none without the file.
-pub(crate) fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
-    let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable_base(&error))?;
-    // A link would be a path as text, whose words would be taken for patterns.
-    let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
-        return Ok(IgnorePatterns::default());
-    };
-    let text = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
-    Ok(IgnorePatterns::parse(&String::from_utf8_lossy(&text)))
 }
 
 #[cfg(test)]

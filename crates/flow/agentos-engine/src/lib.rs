@@ -21,8 +21,10 @@ pub mod settle;
 pub mod task_options;
 pub mod undo;
 
+mod base_files;
 mod checking;
 mod context_budget;
+mod context_outline;
 mod measuring;
 mod outcome;
 mod preflight;

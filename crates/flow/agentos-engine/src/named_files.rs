@@ -13,8 +13,9 @@ use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::Adapter;
 
 use crate::Cause;
+use crate::base_files::{read_ignore, walk_files};
 use crate::context::{RequestedFile, text_of, unreadable_base};
-use crate::context_search::{LARGEST_FILE, read_ignore, walk_files};
+use crate::context_search::LARGEST_FILE;
 use crate::ports::{Clock, EffectError, Repository};
 use crate::request::tool_facts;
 

@@ -3,7 +3,7 @@
 //! Owns: the bodies. Never: holds a key, an authorization header or more of an endpoint than `host:port`.
 //! Every body is a plain struct with a version of its record; nothing is flattened.
 
-use agentos_api::NextStep;
+use agentos_api::{ContextReport, NextStep};
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
@@ -94,7 +94,14 @@ pub struct Prompted<'a> {
     /// The parts of files of which the tool was not shown the whole text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ShownPart<'a>>,
+    /// Files of which the tool was shown the definitions alone, besides these parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlined: Vec<&'a str>,
     pub withheld: &'a [Withheld],
+    /// How the files were chosen: the window, its division, and what did not fit. Absent if nothing was chosen, and on tapes of
+    /// earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<&'a ContextReport>,
 }
 
 /// Lines of a file that a tool was shown.

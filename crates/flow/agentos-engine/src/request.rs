@@ -6,13 +6,14 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
+use agentos_api::ContextReport;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
     Adapter, EditFormat, ErrorCategory, PastTurn, RunId, TaskLimits, Timestamp, TokenPrices, ToolError,
     ToolFailure,
 };
 
-use crate::context::RequestedFile;
+use crate::context::{OutlinedFile, RequestedFile};
 use crate::ports::{CancelSignal, Check};
 use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
@@ -28,6 +29,10 @@ pub struct TaskRequest<'a> {
     pub instruction: &'a str,
     /// Files to show.
     pub files: &'a [RequestedFile],
+    /// Files of which only the definitions are shown.
+    pub outline: &'a [OutlinedFile],
+    /// The report about the choice of the files, for the record. `None` if there was nothing to choose.
+    pub choice: Option<&'a ContextReport>,
     /// Earlier tasks and answers to show, as far as policy lets the tool see them.
     pub history: &'a [PastTurn],
     /// Remark of the user on the last of these answers. `None` if there is none.

@@ -25,7 +25,7 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ContextFile, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
+    Boundary, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::checking;
@@ -34,7 +34,7 @@ use crate::history::gather_history;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
-use crate::records::{self, Called, Prompted, ShownPart};
+use crate::records::{self, Called};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{RunBegin, RunEffects, begin_run, close, record_answer};
 use crate::transcript::{TranscriptRecorder, last_lines};
@@ -83,13 +83,14 @@ async fn propose_change(
         let policy = effects.repo.policy(&target)?;
         let base = effects.repo.base(&target)?;
         let mut context = gather_files(request.files, base.as_ref(), &policy.set, &tool)?;
+        context.gather_outline(request.outline, base.as_ref(), &policy.set, &tool);
         let (history, withheld) = gather_history(request.history, &policy.set, &tool);
         context.history = history;
         context.withheld.extend(withheld);
         context
     };
     let task = make_task(request, &context, attempt, feedback);
-    record_prompt(effects, &task, &context)?;
+    record_prompt(effects, &task, &context, request.choice)?;
     // After the files were read: the verdict's time is that of the call.
     let began = effects.clock.now();
     let heard = call_tool(effects, request, &task, progress, cancel).await?;
@@ -324,56 +325,6 @@ fn attempt_facts(request: &TaskRequest<'_>, attempt: u32, at: Timestamp) -> Tool
     tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
-/// Makes the task that the tool is given.
-fn make_task(
-    request: &TaskRequest<'_>,
-    context: &Context,
-    attempt: u32,
-    feedback: Option<String>,
-) -> ToolTask {
-    ToolTask {
-        task_id: request.run.clone(),
-        instruction: request.instruction.to_owned(),
-        context: context.files.clone(),
-        edit_format: request.edit_format,
-        // Empty: policy judges every path of the change, so the tool's own restriction would prove nothing.
-        allowed_paths: Vec::new(),
-        forbidden_paths: Vec::new(),
-        limits: request.limits.clone(),
-        attempt,
-        feedback,
-        remark: request.remark.map(str::to_owned),
-        history: context.history.clone(),
-    }
-}
-
-/// Lists the paths of the files, each once.
-fn list_paths(files: &[ContextFile]) -> Vec<&str> {
-    let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    // The parts of a file follow each other.
-    paths.dedup();
-    paths
-}
-
-/// Records the task as the tool is given it, with the files and without secrets.
-fn record_prompt(
-    effects: &mut RunEffects<'_>,
-    task: &ToolTask,
-    context: &Context,
-) -> Result<(), EffectError> {
-    let prompt_sha256 = effects
-        .evidence
-        .store_blob(records::clean_json(task)?.as_bytes())?;
-    let record = Prompted {
-        attempt: task.attempt,
-        prompt_sha256: &prompt_sha256,
-        context: list_paths(&task.context),
-        parts: task.context.iter().filter_map(ShownPart::from_file).collect(),
-        withheld: &context.withheld,
-    };
-    records::record_now(effects.evidence, RecordKind::Attempt, &record).map(drop)
-}
-
 /// Places the answer without landing it, and returns the verdict with the change that was found.
 fn judge_answer(
     effects: &RunEffects<'_>,
@@ -407,9 +358,11 @@ fn judge_answer(
 }
 
 mod concluding;
+mod prompting;
 mod unusable;
 
 use concluding::{add_call, conclude_answer};
+use prompting::{make_task, record_prompt};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! sends a task.
 
 use agentos_api::{ContextReport, NextStep, RunOption, WindowSource};
-use agentos_engine::context::RequestedFile;
+use agentos_engine::context::{OutlinedFile, RequestedFile};
 use agentos_engine::context_search::{self, ContextQuery, ModelWindow};
 use agentos_engine::named_files::{NamedFiles, NamedPath, NamedRequest, find_named};
 use agentos_engine::ports::{Clock as _, EffectError};
@@ -23,6 +23,10 @@ use crate::tools::Tool;
 pub(crate) struct ChosenFiles {
     /// The files, named ones first.
     pub files: Vec<RequestedFile>,
+    /// Files of which only the definitions are shown.
+    pub outline: Vec<OutlinedFile>,
+    /// Tokens of the context that the server has loaded. `None` if it was not asked, or did not say.
+    pub loaded: Option<u64>,
     /// The report about the choice. `None` if there was nothing to choose.
     pub report: Option<ContextReport>,
     /// True if the tool is shown something else than the files that the user named, as a whole.
@@ -107,6 +111,11 @@ pub(crate) fn has_window(spec: &TaskSpec, tool: &Tool) -> bool {
     !tool.in_copy && spec.provider.provider != ProviderKind::Replay
 }
 
+/// Returns true if the user names no file to show.
+pub(crate) fn names_no_file(spec: &TaskSpec) -> bool {
+    spec.files.is_empty() && spec.symbols.is_empty()
+}
+
 /// Returns true if files are searched for the task: by default, for a model that was given none.
 ///
 /// # Errors
@@ -120,7 +129,7 @@ pub(crate) fn wants_search(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectE
         None => Ok(match spec.usual_context {
             Some(ContextMode::Auto) => true,
             Some(ContextMode::Named) => false,
-            None => spec.files.is_empty() && spec.symbols.is_empty(),
+            None => names_no_file(spec),
         }),
     }
 }
@@ -160,17 +169,20 @@ pub(crate) async fn choose_files(
     if !searches && (is_empty || !has_window(spec, tool)) {
         return Ok(ChosenFiles {
             files: list_all_named(named)?,
+            outline: Vec::new(),
+            loaded: None,
             report: None,
             differs: false,
         });
     }
+    let loaded = ask_loaded(tool).await;
     let query = ContextQuery {
         adapter: tool.adapter.as_ref(),
         model: tool.model.as_deref(),
         task: order.task,
         named: &named,
         searches,
-        window: find_window(tool).await,
+        window: find_window(tool, loaded),
         edit_format: choose_format(spec.provider.edit_format, tool)?,
         max_output_tokens: spec.provider.max_output_tokens.or(tool.max_tokens),
         history: order.history,
@@ -180,21 +192,28 @@ pub(crate) async fn choose_files(
     Ok(ChosenFiles {
         differs: searches || plan.files != named.files,
         files: plan.files,
+        outline: plan.outline,
+        loaded,
         report: Some(plan.report),
     })
 }
 
-/// Returns the size of the model's window. `None` if nobody states it.
+/// Asks the server how much of the model's window it has loaded. `None` if it does not decide that, or does not say.
 ///
-/// The servers of llama.cpp and LM Studio decide when they start how much of a model's window they load, so they are asked. If
-/// profile and server differ, the smaller number is right: a profile may save memory or money, but it cannot enlarge what is
-/// loaded.
-async fn find_window(tool: &Tool) -> Option<ModelWindow> {
+/// The servers of llama.cpp and LM Studio decide when they start how much of a model's window they load. The answer goes with the
+/// task, so that the adapter need not ask again.
+async fn ask_loaded(tool: &Tool) -> Option<u64> {
     if !tool.reports_window {
-        return tool.window;
+        return None;
     }
     let health = tool.adapter.health_check(SystemClock.now()).await;
-    let loaded = health.context_window.map(|tokens| ModelWindow {
+    health.context_window
+}
+
+/// Returns the size of the model's window. `None` if nobody states it. If profile and server differ, the smaller number is right:
+/// a profile may save memory or money, but it cannot enlarge what is loaded.
+fn find_window(tool: &Tool, loaded: Option<u64>) -> Option<ModelWindow> {
+    let loaded = loaded.map(|tokens| ModelWindow {
         tokens,
         source: WindowSource::Server,
     });

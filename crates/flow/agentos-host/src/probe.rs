@@ -131,6 +131,7 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
             content: BEFORE.to_owned(),
             part: None,
         }],
+        outline: Vec::new(),
         edit_format,
         allowed_paths: vec![PATH.to_owned()],
         forbidden_paths: Vec::new(),
@@ -138,6 +139,7 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
             timeout_seconds: tool.timeout_seconds.min(MOST_SECONDS),
             // The profile's limit can be large, and a model that does not stop would be paid for all of it.
             max_output_tokens: Some(MOST_TOKENS),
+            loaded_context: None,
         },
         attempt: 1,
         feedback: None,

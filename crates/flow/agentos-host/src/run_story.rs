@@ -14,6 +14,7 @@ use crate::repository;
 use crate::run_log::LoggedRun;
 
 mod reader;
+mod shown;
 
 /// The output of `agentos show --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

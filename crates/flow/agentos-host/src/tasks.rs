@@ -19,7 +19,7 @@ use crate::approver::Approver;
 use crate::check::Checker;
 use crate::clock::{self, SystemClock};
 use crate::context_choice::{
-    ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, refuse_program,
+    ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, names_no_file, refuse_program,
 };
 use crate::control::StopFlag;
 use crate::error::usage_error;
@@ -150,15 +150,17 @@ pub(crate) async fn run_task(
     }
     let ChosenFiles {
         files,
+        outline,
+        loaded,
         report,
         differs,
     } = choose_files(host, session, spec, &tool, &order).await?;
-    if let Some(report) = report.filter(|_| differs) {
+    if let Some(report) = report.clone().filter(|_| differs) {
         events.send_event(RunEvent::ContextFound(report.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
     let options = record_options(host, session, spec);
-    let request = TaskRequest {
+    let mut request = TaskRequest {
         history,
         remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
         follows: followed.as_ref().map(|(earlier, _)| earlier),
@@ -169,8 +171,11 @@ pub(crate) async fn run_task(
         answers_once: answers_once(spec),
         check: checker.as_ref().map(|checker| checker as &dyn Check),
         base_must_pass: must_base_pass(spec),
+        outline: &outline,
+        choice: report.as_ref(),
         ..make_request(run, spec, &tool, &task, &files)?
     };
+    request.limits.loaded_context = loaded;
     events.send_event(RunEvent::Began(tool.activity()));
     let mut outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
     // The same proposal as in a health check, which works on this machine.
@@ -339,6 +344,8 @@ fn make_request<'a>(
         model: tool.model.clone(),
         instruction: task,
         files,
+        outline: &[],
+        choice: None,
         history: &[],
         remark: None,
         follows: None,
@@ -349,6 +356,7 @@ fn make_request<'a>(
         limits: TaskLimits {
             timeout_seconds: tool.timeout_seconds,
             max_output_tokens: spec.provider.max_output_tokens,
+            loaded_context: None,
         },
         partial: false,
         attempts: 1,
@@ -358,11 +366,6 @@ fn make_request<'a>(
         check: None,
         base_must_pass: false,
     })
-}
-
-/// Returns true if the user names no file to show.
-fn names_no_file(spec: &TaskSpec) -> bool {
-    spec.files.is_empty() && spec.symbols.is_empty()
 }
 
 /// Returns true if another call would give the same answer: for a recording, and for a program without a task, which has no

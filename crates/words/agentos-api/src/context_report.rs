@@ -26,6 +26,9 @@ pub struct ContextReport {
     /// Division of the model's context window. `None` in records of versions that did not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<ContextBudgetReport>,
+    /// Files of which the definitions alone are shown, besides these parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlined: Vec<String>,
     /// Folders, patterns and names of definitions of which not everything is shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<OmittedMatches>,
@@ -81,6 +84,9 @@ pub struct ContextBudgetReport {
     pub context: u64,
     /// Tokens that the shown files have.
     pub used: u64,
+    /// Tokens of the definitions of other files.
+    #[serde(default)]
+    pub outline: u64,
     /// Tokens kept for the answer.
     pub answer: u64,
     /// Maximum tokens of the answer that the user or the profile set. `None` if there is no limit.

@@ -28,6 +28,15 @@ pub struct WindowBudget {
     pub context: u64,
 }
 
+impl WindowBudget {
+    /// Returns the tokens of the window that have no use, because files get no more than a fixed maximum.
+    #[must_use]
+    pub fn spare_tokens(&self) -> u64 {
+        let used = self.prompt + self.answer + self.reserve + self.context;
+        self.window.saturating_sub(used)
+    }
+}
+
 /// Divides a window. `limit` is the maximum length of the answer, if one is set.
 #[must_use]
 pub fn divide_window(window: u64, prompt: u64, limit: Option<u64>) -> WindowBudget {

@@ -37,4 +37,4 @@ pub use result::{
     StateMeasurement, ToolResult,
 };
 pub use secret::Secret;
-pub use task::{ContextFile, EditFormat, FilePart, TaskLimits, ToolTask};
+pub use task::{ContextFile, EditFormat, FileOutline, FilePart, OutlineLine, TaskLimits, ToolTask};

@@ -82,6 +82,39 @@ pub struct TaskLimits {
     /// Maximum number of tokens in the answer. `None` if the provider's profile decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
+    /// Tokens of the context that the server has loaded, if it was asked before the files were chosen. `None` if it was not asked
+    /// or did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded_context: Option<u64>,
+}
+
+/// Definitions of a file that a tool is not shown as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileOutline {
+    /// Path in the repository.
+    pub path: String,
+    /// Number of lines of the file.
+    pub total_lines: u64,
+    /// Lines that begin a definition and are not shown, in the order of the file. Empty if only the path is given.
+    pub lines: Vec<OutlineLine>,
+}
+
+/// Line that begins a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutlineLine {
+    /// Number of the line, counted from 1.
+    pub line: u64,
+    /// Beginning of its text.
+    pub text: String,
+}
+
+impl FileOutline {
+    /// Counts the bytes of repository text in it.
+    #[must_use]
+    pub fn count_bytes(&self) -> u64 {
+        let lines = self.lines.iter().map(|line| line.text.len() as u64);
+        lines.sum::<u64>() + self.path.len() as u64
+    }
 }
 
 /// Task for a tool.
@@ -93,6 +126,9 @@ pub struct ToolTask {
     pub instruction: String,
     /// Files that the tool is shown.
     pub context: Vec<ContextFile>,
+    /// Definitions of files that the tool is not shown as a whole, for orientation. Empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outline: Vec<FileOutline>,
     /// Form in which to write the edits.
     pub edit_format: EditFormat,
     /// Paths that the answer may change. Empty if the answer may change every path that policy allows.
@@ -119,6 +155,8 @@ impl ToolTask {
     #[must_use]
     pub fn count_context_bytes(&self) -> u64 {
         let files = self.context.iter().map(|file| file.content.len() as u64);
+        let outlines = self.outline.iter().map(FileOutline::count_bytes);
+        let files = files.chain(outlines);
         let history = self.history.iter().map(|turn| turn.count_bytes() as u64);
         files.chain(history).sum()
     }

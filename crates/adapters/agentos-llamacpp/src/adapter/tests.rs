@@ -423,6 +423,33 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
 }
 
 #[tokio::test]
+async fn a_context_that_is_known_is_not_asked_for_again() {
+    let server = FakeServer::start(|request| match request.path.as_str() {
+        "/v1/chat/completions" => fixture("run_chat_stream"),
+        _ => healthy(request),
+    })
+    .unwrap();
+    let adapter = chat(Some(&server.url()), None);
+    let asks = |loaded| {
+        let mut task = task(Duration::from_secs(20));
+        task.limits.loaded_context = loaded;
+        let (adapter, server) = (&adapter, &server);
+        async move {
+            let before = server.requests().len();
+            // Whether the answer is of use does not matter here.
+            adapter.run(&task, &NoProgress).await.ok();
+            let asked = server.requests();
+            asked
+                .iter()
+                .skip(before)
+                .filter(|request| request.path == "/props")
+                .count()
+        }
+    };
+    assert_eq!((asks(None).await, asks(Some(4096)).await), (1, 0));
+}
+
+#[tokio::test]
 async fn a_routers_model_has_a_context_of_its_own() {
     let server = FakeServer::start(|request| match request.path.as_str() {
         "/health" => fixture("health_ok"),

@@ -282,6 +282,21 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
 }
 
 #[tokio::test]
+async fn a_context_that_is_known_is_not_asked_for_again() {
+    let server = FakeServer::start(unexpected).unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.model = Some("qwen".to_owned());
+    let mut task = task(Duration::from_secs(20));
+    task.instruction = "Fix add(). ".repeat(2000);
+    task.limits.loaded_context = Some(2048);
+    let output = HttpAdapter::new(settings, LmStudioService, http())
+        .run(&task, &NoProgress)
+        .await;
+    assert_eq!(output.unwrap_err().detail, "context-length");
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
 async fn an_offered_tool_goes_to_the_model_that_is_loaded() {
     let recorded = Fixture::load("lmstudio", "run_chat_tool_call")
         .unwrap()

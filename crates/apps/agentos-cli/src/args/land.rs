@@ -151,7 +151,7 @@ pub enum EditFormatArg {
 /// Selection of the files that a tool is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ContextArg {
-    /// Print the files that would be sent and the reasons, and send nothing
+    /// Print what the same call without `--context` would send and why, and send nothing
     Show,
     /// Send files that the task names, then files that match its words, as many as fit
     Auto,

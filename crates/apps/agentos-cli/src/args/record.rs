@@ -43,15 +43,18 @@ pub struct ShowArgs {
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Print the last answer exactly as the tool gave it
-    #[arg(long, conflicts_with_all = ["prompt", "output", "diff"])]
+    #[arg(long, conflicts_with_all = ["prompt", "output", "diff", "context"])]
     pub answer: bool,
     /// Print what the tool was sent, without secrets
-    #[arg(long, conflicts_with_all = ["output", "diff"])]
+    #[arg(long, conflicts_with_all = ["output", "diff", "context"])]
     pub prompt: bool,
     /// Print the output of the program or agent, and of the check
-    #[arg(long, conflicts_with = "diff")]
+    #[arg(long, conflicts_with_all = ["diff", "context"])]
     pub output: bool,
     /// Print the canonical diff of the change
-    #[arg(long)]
+    #[arg(long, conflicts_with = "context")]
     pub diff: bool,
+    /// Print which files and lines the tool was shown, why, and what did not fit
+    #[arg(long)]
+    pub context: bool,
 }

@@ -46,10 +46,10 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
         files: args.files.clone(),
         symbols: args.symbols.clone(),
         context: match args.context {
-            // `show` must select the files as `auto` would, or it would describe another run.
-            Some(ContextArg::Auto | ContextArg::Show) => Some(ContextMode::Auto),
+            Some(ContextArg::Auto) => Some(ContextMode::Auto),
             Some(ContextArg::None) => Some(ContextMode::Named),
-            None => None,
+            // `show` must select the files as the same call without it, or it would describe another run.
+            Some(ContextArg::Show) | None => None,
         },
         usual_context: settings.context_mode(),
         check: choose_check(args, &settings)?,

@@ -3,7 +3,7 @@
 //! Owns: the choice of the text and of the stream. Never: shows a terminal untrusted text unescaped; a pipe is given the
 //! exact bytes.
 
-use agentos_host::{RunOutput, RunText};
+use agentos_host::{ContextReport, RunOutput, RunText};
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::record::ShowArgs;
@@ -18,6 +18,9 @@ pub fn show_run(app: &App, args: &ShowArgs) -> Done {
     let run = args.run.as_deref();
     if app.printer.json && (args.answer || args.prompt || args.output || args.diff) {
         return Err(usage_error("this text is printed as it is, and not as JSON").hint("leave `--json` out"));
+    }
+    if args.context {
+        return print_context(app, &app.host.run_context(run)?);
     }
     if args.output {
         return print_output(app, &app.host.run_output(run)?);
@@ -36,6 +39,17 @@ pub fn show_run(app: &App, args: &ShowArgs) -> Done {
         app.printer.write_json(&story)
     } else {
         app.print_paged(&render::story::format_story(&story, &layout_of(app)))
+    }
+    .map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+/// Prints what the tool was shown.
+fn print_context(app: &App, shown: &ContextReport) -> Done {
+    if app.printer.json {
+        app.printer.write_json(shown)
+    } else {
+        app.print_paged(&render::context::format_shown(shown))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

@@ -9,6 +9,29 @@ use agentos_host::{ContextBudgetReport, ContextFileReport, ContextReport, Omitte
 
 /// Returns a line for each file, the division of the model's window, and what is not shown.
 pub fn format_context(report: &ContextReport) -> String {
+    let mut out = format_files(report);
+    if report.files.is_empty() {
+        out.push_str("no file of the repository seems to belong to this task; name one with `--file`\n");
+    }
+    out.push_str(&format_division(report));
+    out
+}
+
+/// Returns the same for the context of an earlier run.
+pub fn format_shown(report: &ContextReport) -> String {
+    let mut out = format_files(report);
+    if report.files.is_empty() {
+        out.push_str("the tool was shown no file as text\n");
+    }
+    match report.budget {
+        Some(_) => out.push_str(&format_division(report)),
+        None => out.push_str(&paint(style::DIM, &format!("{}\n", format_size(report.bytes)))),
+    }
+    out
+}
+
+/// Returns a line for each file, and what is not shown.
+fn format_files(report: &ContextReport) -> String {
     let rows: Vec<Vec<String>> = report
         .files
         .iter()
@@ -22,15 +45,19 @@ pub fn format_context(report: &ContextReport) -> String {
         })
         .collect();
     let mut out = format_columns(&rows);
+    if !report.outlined.is_empty() {
+        let paths: Vec<String> = report.outlined.iter().map(|path| escape::line(path)).collect();
+        out.push_str(&format!("definitions alone: {}\n", paths.join(", ")));
+    }
     for text in list_omissions(report) {
         out.push_str(&paint(style::WARN, &format!("{text}\n")));
     }
-    if report.files.is_empty() {
-        out.push_str("no file of the repository seems to belong to this task; name one with `--file`\n");
-    }
-    if let Some(budget) = &report.budget {
-        out.push_str(&format_budget(budget));
-    }
+    out
+}
+
+/// Returns the division of the window, and how many files were searched.
+fn format_division(report: &ContextReport) -> String {
+    let mut out = report.budget.as_ref().map(format_budget).unwrap_or_default();
     // A very large repository is searched up to a limit of size. The other files can only be ranked by their paths.
     let unread = report.ranked - report.read.min(report.ranked);
     let cut = match unread {
@@ -54,7 +81,7 @@ fn format_budget(budget: &ContextBudgetReport) -> String {
     let answer = limit.map_or_else(String::new, |limit| {
         format!("of the {limit} that are allowed; the files keep the rest")
     });
-    let rows = [
+    let mut rows = vec![
         ("window", budget.window, window_origin(budget.source).to_owned()),
         ("instructions and task", budget.prompt, String::new()),
         (
@@ -65,6 +92,16 @@ fn format_budget(budget: &ContextBudgetReport) -> String {
         ("kept for the answer", budget.answer, answer),
         ("reserve", budget.reserve, "the counts are estimates".to_owned()),
     ];
+    if budget.outline > 0 {
+        rows.insert(
+            3,
+            (
+                "definitions",
+                budget.outline,
+                "of files that are not shown as a whole".to_owned(),
+            ),
+        );
+    }
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(name, tokens, note)| vec![name.to_owned(), format!("{tokens} tokens"), note])

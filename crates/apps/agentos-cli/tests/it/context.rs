@@ -41,10 +41,12 @@ fn what_would_be_sent_is_shown_with_the_reason() {
     README.md      whole  8 B   named
     src/basket.rs  whole  69 B  basket_total, basket, total
     .env           whole  41 B  basket
+    definitions alone: src/lib.rs
 
     window                 16384 tokens  assumed, because neither server nor profile states it
     instructions and task  225 tokens
     files                  132 tokens    of 11551 that they may have
+    definitions            98 tokens     of files that are not shown as a whole
     kept for the answer    4096 tokens
     reserve                512 tokens    the counts are estimates
     118 B from 5 files
@@ -164,6 +166,29 @@ fn of_a_named_file_that_does_not_fit_the_parts_are_sent_and_their_edit_lands() {
         sent.contains("of 3203") && sent.contains("Change only lines that you see"),
         "{sent}"
     );
+    // The record alone says which lines were shown, of which window, and which definitions besides them.
+    let shown = run_in(&repo, &["show", "--context"]);
+    assert!(shown.stdout.contains(" of 3203"), "{shown}");
+    assert!(
+        shown.stdout.contains("definitions alone: src/large.rs"),
+        "{shown}"
+    );
+    assert!(
+        shown.stdout.contains("tokens  assumed, because neither"),
+        "{shown}"
+    );
+    let shown = run_in(&repo, &["show", "--context", "--json"]).json().unwrap();
+    assert!(validate_value(SchemaName::Context, &shown).is_ok(), "{shown:#}");
+    // What was announced is what was sent.
+    let planned = agentos()
+        .in_dir(repo.path())
+        .env("OPENAI_API_KEY", "k")
+        .run(&[args.as_slice(), &["--context", "show", "--json"]].concat())
+        .unwrap();
+    let planned = planned.json().unwrap();
+    for name in ["files", "outlined", "budget"] {
+        assert_eq!(planned[name], shown[name], "{name}");
+    }
     // The record says which lines were shown, and a replay places the answer in the same way.
     let tape = run_in(&repo, &["evidence", "show", "--json"]).stdout;
     assert!(tape.contains("\"total_lines\": 3203"), "{tape}");

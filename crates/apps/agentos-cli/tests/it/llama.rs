@@ -1,6 +1,7 @@
 //! The main job against the real llama.cpp server, on both of its wires. Skipped, and said so, where it is not
 //! installed.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -221,6 +222,105 @@ fn an_edit_from_noise_lands_under_a_grammar() {
         .unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.git(&["diff", "--name-only", "HEAD^", "HEAD"]), "src/lib.rs");
+}
+
+/// Sends a task about the sources of this program to a server with a context of so many tokens. Returns the tokens that the server
+/// counted for the whole prompt, and for the texts in it.
+fn count_sent(context: u64) -> Option<(u64, u64)> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    list_files(&sources, &mut files);
+    let repo = small_repo();
+    let mut all = String::new();
+    for file in &files {
+        let text = std::fs::read_to_string(file).ok()?;
+        let below = file.strip_prefix(&sources).ok()?;
+        repo.write(&format!("program/{}", below.display()), &text);
+        all.push_str(&text);
+    }
+    repo.commit_all("program");
+    let words = repo.path().join(".git/words.txt");
+    write_file(&words, all);
+    let context_size = context.to_string();
+    let server = LlamaServer::start(LlamaOptions {
+        answer: SLOPPY_FIX,
+        model_args: &["--ctx", &context_size, "--words", words.to_str()?],
+        ..LlamaOptions::default()
+    });
+    let server = server.expect("the server starts")?;
+    let task = "make add add, and let the terminal show the progress of a run";
+    let output = run_in(
+        &repo,
+        &[
+            "run",
+            "-p",
+            "llamacpp",
+            "--base-url",
+            server.url(),
+            task,
+            "--context",
+            "auto",
+            "--file",
+            "src/lib.rs",
+        ],
+    );
+    assert_eq!(output.code, Some(0), "{output}");
+    let story = run_in(&repo, &["show", "--json"]).json().ok()?;
+    let planned = run_in(&repo, &["show", "--context", "--json"]).json().ok()?;
+    assert_eq!(planned["budget"]["window"], context, "{planned:#}");
+    assert_eq!(planned["budget"]["source"], "server", "{planned:#}");
+    let prompt = run_in(&repo, &["show", "--prompt"]).stdout;
+    let texts = count_tokens(server.url(), &prompt);
+    Some((story["attempts"][0]["input_tokens"].as_u64()?, texts))
+}
+
+fn list_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => list_files(&path, found),
+            path => found.push(path),
+        }
+    }
+    found.sort();
+}
+
+/// Lets the server count the tokens of a text.
+fn count_tokens(url: &str, text: &str) -> u64 {
+    let body = serde_json::json!({ "content": text });
+    let url = HttpUrl::parse(url).map(|url| url.join("tokenize"));
+    let answer = url.ok().and_then(|url| {
+        let http = HttpClient::new(NetConfig::default()).ok()?;
+        let request = Request::post(url, Auth::None, body);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
+        runtime
+            .block_on(http.send(&request, &Deadline::after(Duration::from_secs(20))))
+            .ok()
+    });
+    let tokens: Option<serde_json::Value> =
+        answer.and_then(|answer| serde_json::from_slice(&answer.body).ok());
+    let tokens = tokens.and_then(|tokens| Some(tokens["tokens"].as_array()?.len()));
+    u64::try_from(tokens.unwrap_or(0)).unwrap_or(0)
+}
+
+/// By the count of the server itself: the whole prompt was read, it fits with the answer that was kept room for, and it fills the
+/// room that there is.
+#[test]
+fn what_is_sent_fits_the_context_that_the_server_has_loaded() {
+    // Of a window of 65,536 tokens, files get 48,000.
+    for (context, least) in [(8192, 4500), (65_536, 35_000)] {
+        let Some((sent, texts)) = count_sent(context) else {
+            return;
+        };
+        assert!(
+            texts > 0 && sent >= texts,
+            "{context}: the server read {sent} of {texts}"
+        );
+        assert!(sent <= context - context / 4, "{context}: {sent}");
+        assert!(sent >= least, "{context}: {sent}");
+    }
 }
 
 /// Is the only slot of a server at work?

@@ -27,7 +27,7 @@ use crate::tape::{TapeReader, evidence_error};
 
 /// The records of one run and its blobs.
 pub(super) struct StoryReader {
-    tape: TapeReader<Box<Store>>,
+    pub(super) tape: TapeReader<Box<Store>>,
     run: LoggedRun,
     records: Vec<(Record, Value)>,
 }
@@ -56,7 +56,7 @@ impl StoryReader {
     }
 
     /// Returns the body of the last record of a kind. `None` if there is none.
-    fn last_body(&self, kind: RecordKind) -> Option<&Value> {
+    pub(super) fn last_body(&self, kind: RecordKind) -> Option<&Value> {
         let mut found = self.records.iter().rev();
         found
             .find(|(record, _)| record.kind == kind)
@@ -195,7 +195,7 @@ impl StoryReader {
         // A program works in a copy of the files and is given the instruction alone. A call of a server names its address.
         let called = self.last_body(RecordKind::ToolResult);
         let is_server = called.is_some_and(|body| text_at(body, "/result/endpoint").is_some());
-        let text = if is_server || !task.context.is_empty() {
+        let text = if is_server || !task.context.is_empty() || !task.outline.is_empty() {
             format!("{}\n\n{}", prompt::system(&task), prompt::user(&task))
         } else {
             format!("{}\n", prompt::instruction(&task))
@@ -224,7 +224,7 @@ impl StoryReader {
         Ok(found)
     }
 
-    fn lacks_text(&self, what: &str) -> EffectError {
+    pub(super) fn lacks_text(&self, what: &str) -> EffectError {
         usage_error(format!("run `{}` recorded {what}", self.run.run)).suggest_steps([NextStep::ShowRun {
             run: self.run.run.clone(),
         }])

@@ -1,0 +1,67 @@
+//! The task of one attempt: as the tool is given it, and as the evidence keeps it.
+//!
+//! Owns: both. Never: chooses a file, or calls the tool.
+
+use agentos_api::ContextReport;
+use agentos_evidence::RecordKind;
+use agentos_tool::{ContextFile, ToolTask};
+
+use crate::context::Context;
+use crate::ports::EffectError;
+use crate::records::{self, Prompted, ShownPart};
+use crate::request::TaskRequest;
+use crate::settle::RunEffects;
+
+/// Makes the task that the tool is given.
+pub(super) fn make_task(
+    request: &TaskRequest<'_>,
+    context: &Context,
+    attempt: u32,
+    feedback: Option<String>,
+) -> ToolTask {
+    ToolTask {
+        task_id: request.run.clone(),
+        instruction: request.instruction.to_owned(),
+        context: context.files.clone(),
+        outline: context.outline.clone(),
+        edit_format: request.edit_format,
+        // Empty: policy judges every path of the change, so the tool's own restriction would prove nothing.
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        limits: request.limits.clone(),
+        attempt,
+        feedback,
+        remark: request.remark.map(str::to_owned),
+        history: context.history.clone(),
+    }
+}
+
+/// Lists the paths of the files, each once.
+fn list_paths(files: &[ContextFile]) -> Vec<&str> {
+    let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    // The parts of a file follow each other.
+    paths.dedup();
+    paths
+}
+
+/// Records the task as the tool is given it, with the files and without secrets.
+pub(super) fn record_prompt(
+    effects: &mut RunEffects<'_>,
+    task: &ToolTask,
+    context: &Context,
+    choice: Option<&ContextReport>,
+) -> Result<(), EffectError> {
+    let prompt_sha256 = effects
+        .evidence
+        .store_blob(records::clean_json(task)?.as_bytes())?;
+    let record = Prompted {
+        attempt: task.attempt,
+        prompt_sha256: &prompt_sha256,
+        context: list_paths(&task.context),
+        parts: task.context.iter().filter_map(ShownPart::from_file).collect(),
+        outlined: task.outline.iter().map(|file| file.path.as_str()).collect(),
+        withheld: &context.withheld,
+        choice,
+    };
+    records::record_now(effects.evidence, RecordKind::Attempt, &record).map(drop)
+}
