@@ -236,13 +236,22 @@ impl CheckSurroundings<'_> {
     fn add_go(&self, needs: &mut CheckNeeds) {
         let modules = match self.environment.get("GOMODCACHE") {
             Some(set) => Some(PathBuf::from(set)),
-            None => self.folder_of("GOPATH", "go").map(|go| go.join("pkg/mod")),
+            None => self.first_gopath().map(|go| go.join("pkg/mod")),
         };
         if let Some(modules) = modules.filter(|modules| modules.is_dir()) {
             set_variable(needs, "GOMODCACHE", &modules.display().to_string());
             add_view(needs, modules, ViewPlace::Same, ViewFallback::Share);
         }
-        if let Some(cache) = self.folder_of("GOCACHE", ".cache/go-build") {
+        // Go follows `XDG_CACHE_HOME` (os.UserCacheDir).
+        let usual = self
+            .environment
+            .cache_dir()
+            .map(|own| own.with_file_name("go-build"));
+        let set = self.environment.get("GOCACHE").map(PathBuf::from);
+        if let Some(cache) = set
+            .or(usual)
+            .filter(|cache| cache.is_absolute() && cache.is_dir())
+        {
             let place = ViewPlace::Home(".cache/go-build".to_owned());
             add_view(needs, cache, place, ViewFallback::CopyOrNothing);
         }
@@ -262,6 +271,15 @@ impl CheckSurroundings<'_> {
                 .filter(|root| self.may_show(root))
                 .map(Path::to_owned),
         );
+    }
+
+    /// Returns the folder into which Go puts modules: the first of `GOPATH`, which may be a list. `None` if it does not exist.
+    fn first_gopath(&self) -> Option<PathBuf> {
+        let set = self.environment.get("GOPATH");
+        let set = set.and_then(|list| std::env::split_paths(&list).next());
+        let usual = self.environment.home_dir().map(|home| home.join("go"));
+        set.or(usual)
+            .filter(|folder| folder.is_absolute() && folder.is_dir())
     }
 
     /// Adds the toolchain managers whose programs are on the search path.

@@ -18,6 +18,7 @@ mod boundary;
 mod calls;
 mod causes;
 mod check;
+mod check_tools;
 mod check_views;
 mod clock;
 mod command;
