@@ -5,7 +5,7 @@
 use crate::locate::PlaceMiss;
 use crate::parse::{Hunk, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
-use crate::text::{LineEnding, TextLine, is_blank, leading_blanks, trim};
+use crate::text::{BOM, LineEnding, TextLine, is_blank, leading_blanks, trim};
 
 /// Outcome of the search for the texts of a file's edits.
 pub(crate) enum InlineSearch {
@@ -55,6 +55,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             // These edits are placed by lines, which can shift the indentation and keep the file's line endings.
             [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
             [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
+            [only] if leaves_indentation(text, *only, inline) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
                 let line = line_at(&starts, *only);
                 misses.push((
@@ -105,12 +106,25 @@ fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
     search.bytes().next().is_some_and(is_blank) && before.copied().is_some_and(is_blank)
 }
 
+/// Returns true if the text is the rest of a line behind its indentation, with the line end, and its replacement does
+/// not continue that line: the indentation would stay behind, in front of the next line.
+fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
+    let above = text.get(..at).unwrap_or_default();
+    let before = above.rsplit('\n').next().unwrap_or_default();
+    let before = before.trim_start_matches('\u{feff}').as_bytes();
+    let continues = inline
+        .replace
+        .first()
+        .is_some_and(|first| !first.is_ascii_whitespace());
+    inline.search.ends_with(b"\n") && !before.is_empty() && trim(before).is_empty() && !continues
+}
+
 /// Returns true if the text is one line, and its replacement has a further line with less indentation than the line
 /// that the text is in: the author may have left out that indentation everywhere.
 fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement<'_>) -> bool {
     let search = inline.search.strip_suffix(b"\n").unwrap_or(&inline.search);
     let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
-    let indentation = leading_blanks(line.text);
+    let indentation = leading_blanks(line.text.strip_prefix(BOM).unwrap_or(line.text));
     !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
 }
 

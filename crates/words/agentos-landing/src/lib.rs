@@ -3,22 +3,29 @@
 //! Owns: parsing answers in any edit dialect, placing each edit in the base, the canonical diff, path safety, and the
 //! facts of a change. Never: does I/O, reads a clock, starts anything, or lands by similarity. Start at [`land`].
 //!
-//! How an answer becomes a change:
+//! How an answer becomes a change. This table is the order of all steps; a step that finds nothing leaves the answer
+//! to the next one:
 //!
 //! | step | modules | result |
 //! |---|---|---|
-//! | parse | `parse`, one submodule for each dialect | the files and hunks, as written |
-//! | order the parts | `sequence` | parts that edit the same file: together, or one after the other |
-//! | resolve | `resolve` | for each part the path it means and what happens there |
-//! | plan | `plan`, `merge`, `whole` | for each path its new content |
-//! | place | `placement`, `locate`, `inline` | for each hunk its one place in the file |
-//! | see what is done | `applied` | for each hunk without a place, whether its result is in the file |
-//! | splice | `splice` | the new bytes |
-//! | check | `checks`, `path` | refusals for links, submodules and colliding names |
-//! | render | `change`, `canonical` | the `Change` and its canonical diff |
+//! | 1 parse | `parse` (its page has the order of the dialects) | the files and hunks, as written |
+//! | 2 order the parts | `sequence` | parts that edit the same file: together, or one after the other |
+//! | 3 resolve | `resolve` | for each part the path it means and what happens there |
+//! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 11 |
+//! | 5 refuse elisions | `elided` | no line of the answer stands for lines that were left out |
+//! | 6 compare with the blob ids and the files shown | `merge` | done already, or made for another state and merged |
+//! | 7 place | `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
+//! | 8 see what is done | `applied` | for each hunk without a place, whether its result is in the file |
+//! | 9 write the bytes | `splice` | the new bytes, or a refusal if nothing shows an added line's |
+//! | 10 repeated hunks | `plan::content` | 7 to 9 again, each hunk once |
+//! | 11 gaps in the context | `plan::content::elision`, `edges` | 7 to 9 again, in pieces, then without blank edges |
+//! | 12 check | `checks`, `path` | refusals for links, submodules and colliding names |
+//! | 13 render | `change`, `canonical` | the `Change` and its canonical diff |
+//! | 14 other readings | `readings`, in the order of its table | only after a refusal: 1 to 13 for the answer with one damage undone |
+//! | 15 a part of it | `land` | only if requested: 1 to 13 without the hunks that have no place |
 //!
-//! `readings` repairs an answer that was damaged as a whole and starts again. `findings` and `result_facts` state
-//! facts that policy judges. `report`, `refusal` and `feedback` are how the outcome is reported.
+//! `findings` and `result_facts` state facts that policy judges. `report`, `refusal` and `feedback` are how the outcome
+//! is reported.
 
 mod applied;
 mod base;

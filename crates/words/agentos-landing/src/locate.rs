@@ -105,6 +105,8 @@ pub(crate) struct HunkPlace {
     pub level: MatchLevel,
     /// Indentation shift between the hunk and the file.
     pub shift: IndentShift,
+    /// Number of other places on the same rung, which the stated line, the anchors or the other hunks exclude.
+    pub others: usize,
 }
 
 impl HunkPlace {
@@ -237,7 +239,13 @@ fn place_by_lines(
     for one in sought {
         found.push(find_candidates(target, one, budget)?);
     }
-    order::choose_places(sought, &found, target.lines.len(), budget)
+    let mut chosen = order::choose_places(sought, &found, target.lines.len(), budget)?;
+    for (chosen, found) in chosen.iter_mut().zip(&found) {
+        if let Ok(place) = chosen {
+            place.others = place.others.max(found.len().saturating_sub(1));
+        }
+    }
+    Ok(chosen)
 }
 
 /// Returns the stated places if all hunks fit there exactly and without overlap. Returns `None` otherwise.
@@ -264,6 +272,7 @@ fn place_as_stated(
             start,
             level: MatchLevel::Exact,
             shift: IndentShift::default(),
+            others: 0,
         });
     }
     if !target.lines.is_empty() && !are_numbers_confirmed(target, sought, budget)? {
@@ -339,7 +348,12 @@ pub(crate) fn find_candidates(
                 let lines = target.lines.get(start..start + one.old.len())?;
                 // On the rungs that ignore indentation, equal keys are not enough: one rule must explain all lines.
                 let shift = indent::find_shift(level, &one.old, lines, one.hunk.marked)?;
-                Some(HunkPlace { start, level, shift })
+                Some(HunkPlace {
+                    start,
+                    level,
+                    shift,
+                    others: 0,
+                })
             })
             .collect();
         let places = below_anchors(target, one, places, budget)?;
@@ -360,6 +374,7 @@ fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<Hun
         start: target.lines.len(),
         level: MatchLevel::Exact,
         shift: IndentShift::default(),
+        others: 0,
     }]
 }
 
@@ -402,7 +417,11 @@ fn below_anchors(
             None => true,
         };
         if under && place.start + one.old.len() > from {
-            below.push(place.clone());
+            let others = places.len() - 1;
+            below.push(HunkPlace {
+                others,
+                ..place.clone()
+            });
         }
     }
     // With several places below the anchors, all candidates stay, for the report.

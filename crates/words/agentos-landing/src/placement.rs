@@ -69,6 +69,11 @@ pub(crate) fn place_hunks(
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
                             report.repairs.push(new_repair("missing-anchor", detail));
                         }
+                        if place.others > 0 {
+                            report
+                                .repairs
+                                .push(new_repair("one-of-several", reason_chosen(one, &place)));
+                        }
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
@@ -97,6 +102,19 @@ pub(crate) fn place_hunks(
     // Hunks are placed in the order of the answer, but `join_splices` needs them in the order of the file.
     all.sort_by_key(|splice| (splice.start, splice.end));
     Ok(collect_placed(&sought, reports, all, complete, &placed))
+}
+
+/// Returns the words for the evidence by which one of several places was taken.
+fn reason_chosen(one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> String {
+    let evidence = if one.stated == Some(place.start) {
+        "the stated line is"
+    } else if one.hunk.anchors.is_empty() {
+        "the order of the hunks, which do not overlap, leaves"
+    } else {
+        "the lines that it names behind `@@`, and the order of the hunks, leave"
+    };
+    let others = place.others;
+    format!("its lines are at {others} other places as well; {evidence} this one")
 }
 
 /// Returns the splices of all hunks. If a hunk has no place, returns those of the others for a partial landing, unless they

@@ -74,6 +74,7 @@ pub(crate) fn changed_content(
         start: 0,
         level: MatchLevel::Exact,
         shift: IndentShift::default(),
+        others: 0,
     };
     let content = match hunk_splices(&old, &hunk, &place) {
         Ok(splices) => join_splices(&old, &splices),

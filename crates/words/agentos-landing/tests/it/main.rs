@@ -7,6 +7,8 @@ mod applied;
 #[cfg(test)]
 mod authors;
 #[cfg(test)]
+mod bytes;
+#[cfg(test)]
 mod contradicted;
 #[cfg(test)]
 mod damage;

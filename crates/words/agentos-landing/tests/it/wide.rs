@@ -1,7 +1,7 @@
 //! Many edits of real files under many kinds of damage: the result is the right one, or there is none.
 //!
 //! Owns: the count by class. The sources are the vendored corpus, and with `AGENTOS_LANDING_SOURCES` set when
-//! this is compiled, every text file below that folder. Never: forgives a wrong result.
+//! this is compiled, every text file below those folders (`:` between them). Never: forgives a wrong result.
 
 mod damage;
 mod edits;
@@ -59,7 +59,13 @@ impl Score {
 #[test]
 fn damage_of_any_kind_makes_the_right_result_or_none() {
     let (projects, rounds) = match option_env!("AGENTOS_LANDING_SOURCES") {
-        Some(folder) => (outside(Path::new(folder)), rounds()),
+        Some(folders) => (
+            folders
+                .split(':')
+                .flat_map(|folder| outside(Path::new(folder)))
+                .collect(),
+            rounds(),
+        ),
         None => (corpus(), 24),
     };
     let mut table: BTreeMap<&str, Score> = BTreeMap::new();

@@ -148,6 +148,10 @@ pub fn in_two(random: &mut Random, case: &Case) -> Option<[Vec<File>; 2]> {
 
 /// A few sites, each with a small edit as people make them.
 fn edited(random: &mut Random, text: &str) -> String {
+    // The mark is no part of the first line: people insert below it.
+    if let Some(rest) = text.strip_prefix('\u{feff}') {
+        return format!("\u{feff}{}", edited(random, rest));
+    }
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     if lines.len() < 4 {
         return format!("{text}added line\n");

@@ -21,7 +21,17 @@ pub const CLASSES: &[Damage] = &[
     }),
     ("ctx_lost_any_bare", Expect::Either, |random, case| {
         let files = without_one(random, case);
-        Some(rendered(random, &files, &bare_style()))
+        // Without counts, a hunk that lost all context of one side is a right answer of its own.
+        let hunks =
+            |files: &[File]| -> Vec<Hunk> { files.iter().flat_map(|file| file.hunks.clone()).collect() };
+        let edges =
+            |hunk: &Hunk| [hunk.lines.first(), hunk.lines.last()].map(|line| line.map(|line| line.0 == ' '));
+        let (right, left) = (hunks(&case.files), hunks(&files));
+        let kept = right
+            .iter()
+            .zip(&left)
+            .all(|(right, left)| edges(right) == edges(left));
+        kept.then(|| rendered(random, &files, &bare_style()))
     }),
     ("ctx_below_only", Expect::Either, |random, case| {
         let files = one_sided(case, true);
@@ -329,7 +339,8 @@ fn tells(case: &Case, files: &[File]) -> bool {
         let differs = |added: bool| {
             let mut pairs = right.lines.iter().zip(&hunk.lines);
             pairs.any(|(right, line)| {
-                (line.0 == '+') == added && !right.1.trim().is_empty() && right.1 != line.1
+                let says = added || !right.1.trim().is_empty();
+                (line.0 == '+') == added && says && right.1 != line.1
             })
         };
         !differs(true) || differs(false)
