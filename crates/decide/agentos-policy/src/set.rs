@@ -153,6 +153,21 @@ impl PolicySet {
         Decision::new(reasons.into_sorted(), facts, None, self.sha256.clone())
     }
 
+    /// Returns a digest of everything besides the path on which [`PolicySet::decide_read`] depends for empty content. Two
+    /// tools, or two hours, with one digest may read the same files by their names.
+    #[must_use]
+    pub fn read_scope(&self, tool: &ToolFacts) -> String {
+        // The table of touched parts is built in, so it changes with the version only.
+        let parts = ["agentos read scope 1", env!("CARGO_PKG_VERSION"), &self.sha256].map(str::to_owned);
+        let numbers = [u64::from(tool.attempt), tool.context_bytes].map(|number| number.to_string());
+        let active = self
+            .active_indices(tool)
+            .into_iter()
+            .map(|index| index.to_string());
+        let all: Vec<String> = parts.into_iter().chain(numbers).chain(active).collect();
+        hash_parts(all.iter().map(String::as_str))
+    }
+
     /// Decides about a change whose findings are known already.
     pub(crate) fn decide_inspected(&self, found: InspectedChange<'_>, tool: &ToolFacts) -> Decision {
         let change = found.change;

@@ -142,6 +142,12 @@ impl Base for GitBase<'_> {
         }
     }
 
+    fn size(&self, id: &str) -> Option<u64> {
+        let id = Oid::from_str(id).ok()?;
+        let (size, kind) = self.git.odb().and_then(|odb| odb.read_header(id)).ok()?;
+        (kind == ObjectType::Blob).then(|| u64::try_from(size).ok())?
+    }
+
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
         let folder;
         let tree = if dir.is_empty() {

@@ -7,24 +7,22 @@ use std::collections::{BTreeSet, HashMap};
 
 use agentos_api::{ContextFileReport, ContextReport, OmittedMatches, WindowSource, WithheldFile};
 use agentos_context::{
-    CandidateFile, ContextBudget, FileId, FileRanker, FileText, IgnorePatterns, LineRange, MOST_MATCHED,
-    PickedFile, PickedFiles, RankReason, RankedFile, TaskQuery, divide_window, pick_parts,
+    CandidateFile, ContextBudget, FileId, FileRanker, FileText, LineRange, MOST_MATCHED, PickedFile,
+    PickedFiles, RankReason, RankedFile, TaskQuery, divide_window, pick_parts,
 };
-use agentos_landing::{Base, BaseError};
+use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::{Adapter, EditFormat, PastTurn};
 
-use crate::base_files::{read_ignore, walk_files};
 use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
 use crate::context_budget::{count_prompt, report_budget};
 use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
 use crate::named_files::NamedFiles;
-use crate::ports::{Clock, EffectError, Repository};
+use crate::ports::{Clock, ContextIndex, EffectError, Repository};
 use crate::request::tool_facts;
 
-/// Most bytes of text that are read. Files beyond it are ranked by their paths and their history. A limit of size and not of
-/// time, so that a busy machine chooses the same files.
-const MOST_BYTES: usize = 512 << 20;
+mod texts;
+
 /// Largest file that is ranked by its text. A larger one is data, or too large for a model.
 pub(crate) const LARGEST_FILE: usize = 1 << 20;
 /// Most commits of the history that are read.
@@ -102,24 +100,27 @@ pub fn find_context(
         policy: &policy.set,
         facts: &facts,
         ranker: FileRanker::new(&words),
-        ids: HashMap::new(),
+        index: None,
+        files: Vec::new(),
+        listed: 0,
         wanted: HashMap::new(),
         read: 0,
         withheld: Vec::new(),
     };
     if query.searches {
-        search.walk_base(&read_ignore(base.as_ref())?)?;
+        search.index = repo.open_index();
+        search.list_files(&target.base_tree)?;
     }
     let unfit = search.add_named(&query.named.files);
     let matched = query.named.matched_paths();
     search.add_matched(&matched)?;
-    if query.searches || !matched.is_empty() {
-        // Of the files of a pattern alone, only those that can be shown are read.
-        search.read_texts(if query.searches { usize::MAX } else { MOST_MATCHED })?;
-    }
     if query.searches {
+        search.count_texts(&target.base_tree)?;
         let history = repo.list_changed_paths(&target, MOST_COMMITS);
         search.ranker.add_history(&history);
+    } else if !matched.is_empty() {
+        // Of the files of a pattern alone, only those that can be shown are read.
+        search.read_first(MOST_MATCHED)?;
     }
     let candidates = search.rank_candidates()?;
     let window = query.window.unwrap_or(ModelWindow {
@@ -210,8 +211,12 @@ struct ContextSearch<'a> {
     policy: &'a PolicySet,
     facts: &'a ToolFacts,
     ranker: FileRanker<'a>,
-    /// Path and object id of each file that is ranked.
-    ids: HashMap<FileId, (String, String)>,
+    /// Index of the texts. `None` if there is none, or the repository is so small that reading it is as fast.
+    index: Option<Box<dyn ContextIndex>>,
+    /// Path and object id of each file that is ranked. From an index they are not trusted.
+    files: Vec<(String, String)>,
+    /// Number of the files that the search listed. The others are named, and left out of a search.
+    listed: usize,
     /// Lines to which the user limits a file.
     wanted: HashMap<FileId, Vec<LineRange>>,
     /// Number of files whose text was considered.
@@ -220,29 +225,19 @@ struct ContextSearch<'a> {
 }
 
 impl ContextSearch<'_> {
-    /// Ranks every file of the base by its path, except those that are left out.
-    fn walk_base(&mut self, ignore: &IgnorePatterns) -> Result<(), EffectError> {
-        let base = self.base;
-        walk_files(base, ignore, |path, object| {
-            self.add_file(path, object);
-        })
-    }
-
     fn add_file(&mut self, path: String, object: String) -> FileId {
         let id = self.ranker.add_path(&path);
-        self.ids.insert(id, (path, object));
+        self.files.push((path, object));
         id
     }
 
     /// Adds the files that the user named, also those that a search leaves out. Returns the paths of those that cannot be
     /// shown.
     fn add_named(&mut self, named: &[RequestedFile]) -> Vec<String> {
-        let known = self.ids.iter().map(|(id, (path, _))| (path.clone(), *id));
-        let known: HashMap<String, FileId> = known.collect();
         let mut unfit = Vec::new();
         for file in named {
-            let id = match known.get(&file.path) {
-                Some(id) => *id,
+            let id = match self.ranker.find_path(&file.path) {
+                Some(id) => id,
                 None => match text_of(&file.path, self.base) {
                     Ok((object, _)) => self.add_file(file.path.clone(), object),
                     // Reading it for the task reports the reason.
@@ -269,8 +264,8 @@ impl ContextSearch<'_> {
         if matched.is_empty() {
             return Ok(());
         }
-        let known = self.ids.iter().map(|(id, (path, _))| (path.clone(), *id));
-        let known: HashMap<String, FileId> = known.collect();
+        let known = self.files.iter().zip(self.ranker.list_ids());
+        let known: HashMap<String, FileId> = known.map(|((path, _), id)| (path.clone(), id)).collect();
         for path in matched {
             let id = match known.get(path) {
                 Some(id) => *id,
@@ -285,38 +280,9 @@ impl ContextSearch<'_> {
         Ok(())
     }
 
-    /// Reads the texts of so many files for the ranking, the best by path first.
-    fn read_texts(&mut self, most: usize) -> Result<(), EffectError> {
-        let mut left = MOST_BYTES;
-        for id in self.ranker.reading_order().into_iter().take(most) {
-            if left == 0 {
-                break;
-            }
-            let Some((path, object)) = self.ids.get(&id) else {
-                continue;
-            };
-            self.read += 1;
-            // A file that must not be shown is not even opened.
-            if self.policy.decide_read(path, b"", self.facts).effect() != Effect::Allow {
-                continue;
-            }
-            let bytes = match self.base.read(object) {
-                Ok(bytes) => bytes,
-                // The search reads many files that the task is not about. In a partial clone those are not worth a fetch.
-                Err(BaseError::NotFetched { .. }) => continue,
-                Err(error @ BaseError::Unreadable(_)) => return Err(unreadable_base(&error)),
-            };
-            left = left.saturating_sub(bytes.len());
-            if bytes.len() <= LARGEST_FILE && std::str::from_utf8(&bytes).is_ok() {
-                self.ranker.add_text(id, &bytes);
-            }
-        }
-        Ok(())
-    }
-
     /// Reads the best files again and ranks their parts.
     fn rank_candidates(&mut self) -> Result<Vec<CandidateFile>, EffectError> {
-        let ranked = self.ranker.rank_files();
+        let ranked = self.ranker.iter_ranked();
         let mut withheld = Vec::new();
         let mut failed = None;
         let candidates = self
@@ -342,20 +308,27 @@ impl ContextSearch<'_> {
 
     /// Reads a file that may be shown, if policy allows it with its text.
     fn read_candidate(&self, file: &RankedFile) -> Result<CandidateText, EffectError> {
-        let Some((path, object)) = self.ids.get(&file.file) else {
+        let path = file.path.as_str();
+        // Asked of the base, although the ranking has an id: an index that somebody changed could name another content.
+        let entry = self.base.entry(path).map_err(|error| unreadable_base(&error))?;
+        let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
             return Ok(CandidateText::Unfit);
         };
         let by_name = self.policy.decide_read(path, b"", self.facts);
         if by_name.effect() != Effect::Allow {
             return Ok(CandidateText::withheld(&by_name));
         }
-        let bytes = match self.base.read(object) {
+        let is_named = file.why == RankReason::Named;
+        let is_too_large = |size: u64| size > LARGEST_FILE as u64 && !is_named;
+        if self.base.size(&entry.id).is_some_and(is_too_large) {
+            return Ok(CandidateText::Unfit);
+        }
+        let bytes = match self.base.read(&entry.id) {
             Ok(bytes) => bytes,
             Err(BaseError::NotFetched { .. }) => return Ok(CandidateText::Unfit),
             Err(error @ BaseError::Unreadable(_)) => return Err(unreadable_base(&error)),
         };
-        let is_named = file.why == RankReason::Named;
-        if bytes.len() > LARGEST_FILE && !is_named {
+        if is_too_large(bytes.len() as u64) {
             return Ok(CandidateText::Unfit);
         }
         let decision = self.policy.decide_read(path, &bytes, self.facts);
@@ -421,7 +394,7 @@ impl ContextSearch<'_> {
         plan.report.version = 1;
         plan.report.bytes = plan.report.files.iter().map(|file| file.bytes).sum();
         plan.report.too_large = picked.too_large;
-        plan.report.ranked = self.ids.len();
+        plan.report.ranked = self.files.len();
         plan.report.read = self.read.max(plan.files.len());
         plan.report.withheld = self.withheld;
         plan
@@ -446,8 +419,10 @@ impl ContextSearch<'_> {
 
     /// Counts the bytes of the lines that are shown.
     fn count_bytes(&self, file: &PickedFile) -> u64 {
-        let object = self.ids.get(&file.file).map(|(_, object)| object);
-        let Some(Ok(bytes)) = object.map(|object| self.base.read(object)) else {
+        let Ok(Some(entry)) = self.base.entry(&file.path) else {
+            return 0;
+        };
+        let Ok(bytes) = self.base.read(&entry.id) else {
             return 0;
         };
         if file.ranges.is_empty() {

@@ -19,10 +19,12 @@ use serde::{Deserialize, Serialize};
 use crate::request_drift::RequestDrift;
 use crate::{Cause, Tried};
 
+mod context_index;
 mod hooks;
 mod recorded;
 
 pub use agentos_context::PastCommit;
+pub use context_index::ContextIndex;
 pub use recorded::{
     LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
 };
@@ -332,6 +334,9 @@ pub trait Repository {
     /// Lists the commits from which the target's base was made, newest first, with the paths that each changed; at most
     /// `limit`. The list is empty where the history cannot be read: it only improves a ranking.
     fn list_changed_paths(&self, target: &TargetInfo, limit: usize) -> Vec<PastCommit>;
+
+    /// Opens the index of the repository's texts. `None` if there is none: then the search reads all texts.
+    fn open_index(&self) -> Option<Box<dyn ContextIndex>>;
 
     /// Measures the state of HEAD, refs, index, working tree and git's own files.
     ///

@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 
 use crate::Cause;
 use crate::ports::{
-    AccountedRuns, ActivePolicy, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
-    EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
-    LandingRecords, Measured, PastCommit, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
-    Repository, RunPhase, TargetInfo, Writes,
+    AccountedRuns, ActivePolicy, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, ContextIndex,
+    Durability, EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory,
+    LandingPlace, LandingRecords, Measured, PastCommit, RecordReader, RecordStream, RecordedLanding,
+    ReplayObjects, Repository, RunPhase, TargetInfo, Writes,
 };
 
 /// Everything that the effects were asked to do, in order.
@@ -46,6 +46,8 @@ pub(crate) struct TestRepository {
     busy: RefCell<BTreeSet<String>>,
     /// The policy file of the repository. Empty for the built-in rules alone.
     policy: RefCell<String>,
+    /// `None` if there is no index of texts.
+    pub(crate) index: RefCell<Option<Box<dyn ContextIndex>>>,
 }
 
 impl TestRepository {
@@ -58,6 +60,7 @@ impl TestRepository {
             has_no_branch: Cell::new(false),
             busy: RefCell::default(),
             policy: RefCell::default(),
+            index: RefCell::default(),
         };
         new.commit_files(files);
         new
@@ -146,6 +149,10 @@ impl Repository for TestRepository {
 
     fn list_changed_paths(&self, _target: &TargetInfo, _limit: usize) -> Vec<PastCommit> {
         Vec::new()
+    }
+
+    fn open_index(&self) -> Option<Box<dyn ContextIndex>> {
+        self.index.take()
     }
 
     fn target(&self) -> Result<TargetInfo, EffectError> {

@@ -68,6 +68,7 @@ mod runtime;
 mod sample;
 mod schema_text;
 mod schemas;
+mod search_folder;
 mod servers;
 mod session;
 mod settings;

@@ -30,6 +30,7 @@ use crate::control::StopFlag;
 use crate::host::Host;
 use crate::mails::name_author;
 use crate::notice::uncommitted_notice;
+use crate::search_folder::SearchFolder;
 use crate::tape::{TapeReader, evidence_error};
 
 /// Opens the host's repository.
@@ -172,12 +173,11 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn list_changed_paths(&self, target: &TargetInfo, limit: usize) -> Vec<PastCommit> {
-        let commits = self.repo.list_changed_paths(&target.base_commit, limit);
-        let commits = commits.into_iter().map(|commit| PastCommit {
-            subject: commit.subject,
-            paths: commit.paths,
-        });
-        commits.collect()
+        SearchFolder::new(&self.repo).list_changed_paths(&self.repo, &target.base_commit, limit)
+    }
+
+    fn open_index(&self) -> Option<Box<dyn ports::ContextIndex>> {
+        Some(Box::new(SearchFolder::new(&self.repo)))
     }
 
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {

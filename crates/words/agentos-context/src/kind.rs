@@ -2,50 +2,77 @@
 //!
 //! Owns: the names by which tests, prose, settings and generated files are recognised. Never: looks at a file's content.
 
+/// Factor for generated files and for data.
+const GENERATED_FACTOR: f64 = 0.15;
+/// Factor for tests: a task is usually about the code they test.
+pub(crate) const TEST_FACTOR: f64 = 0.3;
+/// Factor for prose and settings: they have the words of a task, but most tasks change code.
+pub(crate) const PROSE_FACTOR: f64 = 0.4;
+
 /// Stems of the words of tasks about documents.
 pub(crate) const PROSE_WORDS: [&str; 6] = ["doc", "document", "documentation", "readm", "guid", "manual"];
 
-/// Returns true for prose and settings.
-pub(crate) fn is_prose(path: &str) -> bool {
-    let small = path.to_ascii_lowercase();
+/// Kinds of a file, or of a folder and everything in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PathKinds {
+    /// Prose and settings.
+    pub is_prose: bool,
+    /// Tests.
+    pub is_test: bool,
+    /// Files that programs generate, or that hold no text to work on.
+    pub is_generated: bool,
+}
+
+impl PathKinds {
+    /// Returns the kinds of the files in a folder, whatever their names. A file at the root is in the folder `""`.
+    pub(crate) fn of_folder(folder: &str) -> Self {
+        let small = folder.to_ascii_lowercase();
+        Self {
+            is_prose: small.split('/').next() == Some("docs"),
+            is_test: small.split('/').any(is_test_part),
+            is_generated: small.split('/').any(is_generated_part),
+        }
+    }
+
+    /// Adds the kinds that a file has by its name.
+    pub(crate) fn with_name(self, name: &str) -> Self {
+        let small = name.to_ascii_lowercase();
+        Self {
+            is_prose: self.is_prose || is_prose_name(&small),
+            is_test: self.is_test || is_test_part(&small),
+            is_generated: self.is_generated || is_generated_part(&small) || is_generated_name(&small),
+        }
+    }
+}
+
+fn is_prose_name(small: &str) -> bool {
     let ending = small.rsplit('.').next().unwrap_or_default();
-    let endings = [
-        "md", "rst", "txt", "adoc", "html", "css", "json", "yml", "yaml", "toml", "cfg", "ini",
-    ];
-    endings.contains(&ending) || small.starts_with("docs/")
+    matches!(
+        ending,
+        "md" | "rst" | "txt" | "adoc" | "html" | "css" | "json" | "yml" | "yaml" | "toml" | "cfg" | "ini"
+    )
 }
 
-/// Returns true for tests.
-pub(crate) fn is_test(path: &str) -> bool {
-    let small = path.to_ascii_lowercase();
-    let mut parts = small.split('/');
-    parts.any(|part| {
-        let stem = part.split_once('.').map_or(part, |(stem, _)| stem);
-        matches!(
-            stem,
-            "test" | "tests" | "testing" | "spec" | "specs" | "__tests__"
-        ) || stem.starts_with("test_")
-            || stem.ends_with("_test")
-            || part.contains(".test.")
-            || part.contains(".spec.")
-            || part.ends_with("test.java")
-    })
+fn is_test_part(part: &str) -> bool {
+    let stem = part.split_once('.').map_or(part, |(stem, _)| stem);
+    matches!(
+        stem,
+        "test" | "tests" | "testing" | "spec" | "specs" | "__tests__"
+    ) || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || part.contains(".test.")
+        || part.contains(".spec.")
+        || part.ends_with("test.java")
 }
 
-/// Returns true for files that programs generate, or that hold no text to work on.
-pub(crate) fn is_generated(path: &str) -> bool {
-    let small = path.to_ascii_lowercase();
-    let name = small.rsplit('/').next().unwrap_or(&small);
-    let parts = [
-        "node_modules",
-        "vendor",
-        "third_party",
-        "dist",
-        "target",
-        "snapshots",
-        "fixtures",
-        "testdata",
-    ];
+fn is_generated_part(part: &str) -> bool {
+    matches!(
+        part,
+        "node_modules" | "vendor" | "third_party" | "dist" | "target" | "snapshots" | "fixtures" | "testdata"
+    )
+}
+
+fn is_generated_name(name: &str) -> bool {
     let endings = [
         ".lock", ".min.js", ".min.css", ".map", ".snap", ".svg", ".csv", ".jsonl", ".patch", ".diff",
         ".pb.go", ".ipynb",
@@ -62,7 +89,56 @@ pub(crate) fn is_generated(path: &str) -> bool {
         "history.md",
         "news.md",
     ];
-    small.split('/').any(|part| parts.contains(&part))
-        || endings.iter().any(|ending| name.ends_with(ending))
-        || names.contains(&name)
+    endings.iter().any(|ending| name.ends_with(ending)) || names.contains(&name)
+}
+
+/// Factors for kinds of files. `None` if the task is about this kind.
+pub(crate) struct KindFactors {
+    pub test: Option<f64>,
+    pub prose: Option<f64>,
+}
+
+impl KindFactors {
+    /// Returns the factor for the score of a file.
+    pub(crate) fn factor_of(&self, kinds: PathKinds) -> f64 {
+        if kinds.is_generated {
+            return GENERATED_FACTOR;
+        }
+        let test = self.test.filter(|_| kinds.is_test);
+        let prose = self.prose.filter(|_| kinds.is_prose);
+        test.or(prose).unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_follow_from_folders_and_names() {
+        let cases = [
+            ("src/a.rs", (false, false, false)),
+            ("docs/a.rs", (true, false, false)),
+            ("Docs/Guide.MD", (true, false, false)),
+            ("src/docs/a.rs", (false, false, false)),
+            ("README", (false, false, false)),
+            ("docs", (false, false, false)),
+            ("src/tests/a.rs", (false, true, false)),
+            ("src/test_a.py", (false, true, false)),
+            ("src/a.test.js", (false, true, false)),
+            ("src/AppTest.java", (false, true, false)),
+            ("vendor/a/b.go", (false, false, true)),
+            ("Cargo.lock", (false, false, true)),
+            ("CHANGELOG.md", (true, false, true)),
+        ];
+        for (path, expected) in cases {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let kinds = PathKinds::of_folder(folder).with_name(name);
+            assert_eq!(
+                (kinds.is_prose, kinds.is_test, kinds.is_generated),
+                expected,
+                "{path}"
+            );
+        }
+    }
 }

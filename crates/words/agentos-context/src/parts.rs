@@ -66,7 +66,7 @@ impl FileRanker<'_> {
     /// Ranks the parts of the first files. `read` returns the text of a file, or `None` if it cannot be shown.
     pub fn rank_parts(
         &self,
-        ranked: Vec<RankedFile>,
+        ranked: impl IntoIterator<Item = RankedFile>,
         mut read: impl FnMut(&RankedFile) -> Option<FileText>,
     ) -> Vec<CandidateFile> {
         let mut candidates = Vec::new();

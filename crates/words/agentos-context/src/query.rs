@@ -44,6 +44,10 @@ impl TaskQuery {
             if odd || (weight < IDENTIFIER_WEIGHT && is_common(word)) || !stem_word(word, &mut buffer) {
                 return;
             }
+            // `404s` has the stem `404`, and bare numbers are not counted in texts.
+            if buffer.iter().all(u8::is_ascii_digit) {
+                return;
+            }
             let next = terms.len();
             if next < MAX_TERMS || terms.contains_key(&buffer) {
                 let written = String::from_utf8_lossy(word).into_owned();

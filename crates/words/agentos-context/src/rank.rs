@@ -6,9 +6,14 @@
 
 use std::collections::HashMap;
 
-use crate::kind::{PROSE_WORDS, is_generated, is_prose, is_test};
+use crate::kind::{KindFactors, PROSE_FACTOR, PROSE_WORDS, PathKinds, TEST_FACTOR};
 use crate::query::TaskQuery;
-use crate::words::{for_each_identifier, for_each_part, stem_word};
+use crate::word_key::{WordKey, for_each_stem};
+
+mod past;
+
+use past::PastChange;
+pub use past::PastCommit;
 
 /// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
 /// counts (Robertson and Zaragoza, 2009).
@@ -17,30 +22,24 @@ const B: f64 = 0.5;
 /// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
 const FOLDER_WEIGHT: f64 = 0.8;
 const NAME_WEIGHT: f64 = 2.0;
-/// Factor for generated files and for data.
-const GENERATED_FACTOR: f64 = 0.15;
-/// Factor for tests: a task is usually about the code they test.
-const TEST_FACTOR: f64 = 0.3;
-/// Factor for prose and settings: they have the words of a task, but most tasks change code.
-const PROSE_FACTOR: f64 = 0.4;
 /// Weight of the commits whose subjects resemble the task, relative to the best text.
 const RESEMBLANCE_WEIGHT: f64 = 0.6;
-/// Score at which a resemblance counts half: one common word is no resemblance.
-const HALF_RESEMBLANCE: f64 = 5.0;
 /// Weight of having been changed often and lately.
 const RECENCY_WEIGHT: f64 = 0.25;
-/// Number of commits after which a change counts half.
-const HALF_LIFE: f64 = 100.0;
-/// Number of commits from which recency counts half.
-const HALF_HISTORY: f64 = 20.0;
-/// Maximum number of files of a commit that counts. One of more files renames or formats, and says nothing about each.
-const MOST_CHANGED: usize = 30;
 /// Maximum number of words in the reason of a file.
 const MAX_REASON_WORDS: usize = 3;
 
 /// Number of a file that was added to the ranker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(usize);
+
+impl FileId {
+    /// Returns the position of the file among all that were added.
+    #[must_use]
+    pub fn position(self) -> usize {
+        self.0
+    }
+}
 
 /// Reason why a file belongs to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,15 +52,6 @@ pub enum RankReason {
     Words(Vec<String>),
     /// No word, but earlier commits changed it: often, lately, or for a similar task.
     History,
-}
-
-/// Commit of the history, as far as the ranking needs it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PastCommit {
-    /// First line of the message.
-    pub subject: String,
-    /// Paths of the changed files.
-    pub paths: Vec<String>,
 }
 
 /// File with its rank.
@@ -85,23 +75,23 @@ pub struct FileRanker<'q> {
     /// First letters of the words of the task, so that other words are passed over quickly.
     starts: [bool; 256],
     files: Vec<CollectedFile>,
+    /// For each word of the task: the files with it in their text and how often, sorted by file.
+    in_text: Vec<Vec<(usize, u32)>>,
+    /// For each word of the task: the files with it in their path and its weight, sorted by file.
+    in_path: Vec<Vec<(usize, f64)>>,
+    /// Folder of the file that was added last. Listings are sorted, so most files share the folder of the one before them.
+    last_folder: KnownFolder,
     /// Changes of the ranked files, newest first.
     history: Vec<PastChange>,
 }
 
-/// Commit of the history, with the numbers of its files and of the words that it shares with the task.
-#[derive(Debug)]
-struct PastChange {
-    age: f64,
+/// Folder that was looked at.
+#[derive(Debug, Default)]
+struct KnownFolder {
+    path: String,
+    /// Words of the task in the path.
     words: Vec<usize>,
-    files: Vec<usize>,
-}
-
-/// Score of a file by its history: by commits that resemble the task, and by its recent changes.
-#[derive(Debug, Clone, Copy, Default)]
-struct PastScore {
-    resemblance: f64,
-    recency: f64,
+    kinds: PathKinds,
 }
 
 #[derive(Debug)]
@@ -110,10 +100,7 @@ struct CollectedFile {
     // Named files first. Equal scores are sorted by path, so that one task always has one order.
     named: bool,
     matched: bool,
-    /// For each word of the task in the path: its number and weight.
-    in_path: Vec<(usize, f64)>,
-    /// For each word of the task in the text: its number and how often it occurs.
-    in_text: Vec<(usize, u32)>,
+    kinds: PathKinds,
     /// Number of words of the text. `None` until the text was added.
     length: Option<u32>,
 }
@@ -140,65 +127,63 @@ impl<'q> FileRanker<'q> {
             known,
             starts,
             files: Vec::new(),
+            in_text: vec![Vec::new(); query.terms.len()],
+            in_path: vec![Vec::new(); query.terms.len()],
+            last_folder: KnownFolder::default(),
             history: Vec::new(),
         }
     }
 
-    /// Adds the history, newest commit first, after all paths were added.
-    pub fn add_history(&mut self, commits: &[PastCommit]) {
-        let paths = self.files.iter().enumerate();
-        let known: HashMap<&str, usize> = paths.map(|(at, file)| (file.path.as_str(), at)).collect();
-        let mut history = Vec::new();
-        for (age, commit) in commits.iter().enumerate() {
-            let files: Vec<usize> = commit
-                .paths
-                .iter()
-                .filter_map(|path| known.get(path.as_str()).copied())
-                .collect();
-            if files.is_empty() || files.len() > MOST_CHANGED {
-                continue;
-            }
-            let mut words = Vec::new();
-            self.count_words(commit.subject.as_bytes(), |at| words.push(at));
-            words.sort_unstable();
-            words.dedup();
-            history.push(PastChange {
-                age: age as f64,
-                words,
-                files,
-            });
-        }
-        self.history = history;
-    }
-
     /// Adds a file by its path, with `/` between parts.
     pub fn add_path(&mut self, path: &str) -> FileId {
+        let id = FileId(self.files.len());
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut in_path: Vec<(usize, f64)> = Vec::new();
-        for (part, counts) in [(folder, FOLDER_WEIGHT), (name, NAME_WEIGHT)] {
-            self.count_words(part.as_bytes(), |at| {
-                match in_path.iter_mut().find(|(known, _)| *known == at) {
-                    // A word in folder and name counts once, with the higher weight.
-                    Some((_, best)) => *best = best.max(counts),
-                    None => in_path.push((at, counts)),
-                }
-            });
+        if folder != self.last_folder.path {
+            let mut words = Vec::new();
+            self.count_words(folder.as_bytes(), |at| words.push(at));
+            self.last_folder = KnownFolder {
+                path: folder.to_owned(),
+                words,
+                kinds: PathKinds::of_folder(folder),
+            };
+        }
+        let mut words = Vec::new();
+        self.count_words(name.as_bytes(), |at| words.push(at));
+        let names = words.into_iter().map(|at| (at, NAME_WEIGHT));
+        let folders = self.last_folder.words.iter().map(|at| (*at, FOLDER_WEIGHT));
+        for (at, weight) in names.chain(folders) {
+            let Some(list) = self.in_path.get_mut(at) else {
+                continue;
+            };
+            // A word in folder and name counts once, with the higher weight, which comes first.
+            if list.last().is_none_or(|(file, _)| *file != id.0) {
+                list.push((id.0, weight));
+            }
         }
         let named = self.query.paths.iter().any(|asked| {
             // `parse.rs` in the task names `src/parse.rs`, but not `src/reparse.rs`.
             let above = path.strip_suffix(asked.as_str());
             above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
         });
-        let id = FileId(self.files.len());
         self.files.push(CollectedFile {
             path: path.to_owned(),
             named,
             matched: false,
-            in_path,
-            in_text: Vec::new(),
+            kinds: self.last_folder.kinds.with_name(name),
             length: None,
         });
         id
+    }
+
+    /// Finds a file by its path. `None` if it was not added.
+    #[must_use]
+    pub fn find_path(&self, path: &str) -> Option<FileId> {
+        self.files.iter().position(|file| file.path == path).map(FileId)
+    }
+
+    /// Lists the files in the order in which they were added.
+    pub fn list_ids(&self) -> impl Iterator<Item = FileId> {
+        (0..self.files.len()).map(FileId)
     }
 
     /// Marks a file as named, as if the task contained its path.
@@ -215,18 +200,43 @@ impl<'q> FileRanker<'q> {
         }
     }
 
-    /// Returns the files in the order in which their texts should be read: if not all can be read, the best by path
-    /// are read first.
+    /// Returns the files in the order in which their texts should be read for this task: if not all can be read, the best by
+    /// path are read first.
     #[must_use]
     pub fn reading_order(&self) -> Vec<FileId> {
-        let mut order: Vec<(f64, FileId)> = self
-            .files
-            .iter()
-            .enumerate()
-            .map(|(at, file)| (self.by_path(file), FileId(at)))
-            .collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        order.into_iter().map(|(_, id)| id).collect()
+        let mut scores = vec![0.0; self.files.len()];
+        for (term, paths) in self.query.terms.iter().zip(&self.in_path) {
+            for (at, counts) in paths {
+                if let Some(score) = scores.get_mut(*at) {
+                    *score += term.weight * counts;
+                }
+            }
+        }
+        let mut order: Vec<(u8, f64, usize)> = Vec::new();
+        for (at, (file, score)) in self.files.iter().zip(scores).enumerate() {
+            // Among files without a word of the task in their path, generated ones are read last.
+            let score = score - f64::from(u8::from(file.kinds.is_generated));
+            order.push((file.group(), score, at));
+        }
+        order.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+        order.into_iter().map(|(_, _, at)| FileId(at)).collect()
+    }
+
+    /// Returns the files in an order that does not depend on the task, so that an index of texts serves every task: generated
+    /// ones last.
+    #[must_use]
+    pub fn stable_order(&self) -> Vec<FileId> {
+        let files = self.files.iter().enumerate();
+        let (generated, written): (Vec<_>, Vec<_>) = files.partition(|(_, file)| file.kinds.is_generated);
+        let order = written.into_iter().chain(generated);
+        order.map(|(at, _)| FileId(at)).collect()
+    }
+
+    /// Returns the keys of the words of the task, for [`FileRanker::add_count`].
+    #[must_use]
+    pub fn word_keys(&self) -> Vec<WordKey> {
+        let terms = self.query.terms.iter();
+        terms.map(|term| WordKey::from_stem(&term.stem)).collect()
     }
 
     /// Adds the text of a file. Content with a NUL byte is no text, so such a file counts by its path alone.
@@ -240,63 +250,94 @@ impl<'q> FileRanker<'q> {
                 *count += 1;
             }
         });
+        self.set_length(file, length);
+        for (at, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            self.add_count(file, at, count);
+        }
+    }
+
+    /// Sets the number of words of a file's text, whose words were counted before. A file without a length counts by its path
+    /// alone.
+    pub fn set_length(&mut self, file: FileId, length: u32) {
         if let Some(file) = self.files.get_mut(file.0) {
             file.length = Some(length);
-            let counts = counts.into_iter().enumerate();
-            file.in_text = counts.filter(|(_, count)| *count > 0).collect();
+        }
+    }
+
+    /// Adds the number of occurrences of one word of the task in a file's text. `word` is the word's position in
+    /// [`FileRanker::word_keys`].
+    pub fn add_count(&mut self, file: FileId, word: usize, count: u32) {
+        let Some(list) = self.in_text.get_mut(word) else {
+            return;
+        };
+        match list.last() {
+            Some((last, _)) if *last >= file.0 => match list.binary_search_by_key(&file.0, |(file, _)| *file)
+            {
+                Ok(at) => {
+                    if let Some((_, known)) = list.get_mut(at) {
+                        *known = count;
+                    }
+                }
+                Err(at) => list.insert(at, (file.0, count)),
+            },
+            Some(_) | None => list.push((file.0, count)),
         }
     }
 
     /// Returns the files that have a word of the task or a history, best first; those with equal scores are sorted by path.
     #[must_use]
     pub fn rank_files(&self) -> Vec<RankedFile> {
-        let rarity = self.word_rarity();
+        self.iter_ranked().collect()
+    }
+
+    /// Ranks the files as [`FileRanker::rank_files`] does, and describes each only when it is taken: of a large repository most
+    /// files have some word of the task, and few are looked at.
+    pub fn iter_ranked(&self) -> impl Iterator<Item = RankedFile> {
+        let weights = self.word_weights();
         let usual = self.usual_length();
-        let past = self.score_history(&rarity);
-        let matched: Vec<Vec<(&str, f64)>> = self
-            .files
-            .iter()
-            .map(|file| self.matched_words(file, &rarity, usual))
-            .collect();
-        let sums: Vec<f64> = matched.iter().map(|words| sum_scores(words)).collect();
+        let sums = self.sum_scores(&weights, usual);
         let best = largest(sums.iter().copied());
-        let mut ranked = Vec::new();
-        for (at, ((file, words), sum)) in self.files.iter().zip(&matched).zip(&sums).enumerate() {
-            let past = past.get(at).copied().unwrap_or_default();
+        let past = self.score_history(&weights);
+        let factors = self.kind_factors();
+        let mut order: Vec<(u8, f64, usize)> = Vec::new();
+        for (at, ((file, sum), past)) in self.files.iter().zip(&sums).zip(past).enumerate() {
             let by_history = RESEMBLANCE_WEIGHT * past.resemblance + RECENCY_WEIGHT * past.recency;
-            let score = (sum / best + by_history) * self.kind_factor(&file.path);
-            if score <= 0.0 && !file.named && !file.matched {
-                continue;
+            let score = (sum / best + by_history) * factors.factor_of(file.kinds);
+            if score > 0.0 || file.named || file.matched {
+                order.push((file.group(), score, at));
             }
-            let why = if file.named {
-                RankReason::Named
-            } else if file.matched {
-                RankReason::Matched
-            } else if words.is_empty() {
-                RankReason::History
-            } else {
-                let first = words.iter().take(MAX_REASON_WORDS);
-                RankReason::Words(first.map(|(word, _)| (*word).to_owned()).collect())
-            };
-            ranked.push(RankedFile {
+        }
+        order.sort_unstable_by(|a, b| {
+            let path = |at: usize| self.files.get(at).map(|file| file.path.as_str());
+            let groups = a.0.cmp(&b.0);
+            groups
+                .then(b.1.total_cmp(&a.1))
+                .then_with(|| path(a.2).cmp(&path(b.2)))
+        });
+        order.into_iter().filter_map(move |(_, score, at)| {
+            let file = self.files.get(at)?;
+            Some(RankedFile {
                 file: FileId(at),
                 path: file.path.clone(),
                 score,
-                why,
-            });
+                why: self.find_reason(at, file, &weights, usual),
+            })
+        })
+    }
+
+    fn find_reason(&self, at: usize, file: &CollectedFile, weights: &[f64], usual: f64) -> RankReason {
+        if file.named {
+            return RankReason::Named;
         }
-        let group = |file: &RankedFile| match file.why {
-            RankReason::Named => 0,
-            RankReason::Matched => 1,
-            RankReason::Words(_) | RankReason::History => 2,
-        };
-        ranked.sort_by(|a, b| {
-            let groups = group(a).cmp(&group(b));
-            groups
-                .then(b.score.total_cmp(&a.score))
-                .then_with(|| a.path.cmp(&b.path))
-        });
-        ranked
+        if file.matched {
+            return RankReason::Matched;
+        }
+        let words = self.matched_words(at, file, weights, usual);
+        if words.is_empty() {
+            return RankReason::History;
+        }
+        let first = words.into_iter().take(MAX_REASON_WORDS);
+        RankReason::Words(first.map(|(word, _)| word.to_owned()).collect())
     }
 
     /// Returns the average number of words of the texts.
@@ -309,63 +350,50 @@ impl<'q> FileRanker<'q> {
         (words as f64 / f64::from(count.max(1))).max(1.0)
     }
 
-    /// Returns the factor for the kind of a file.
-    fn kind_factor(&self, path: &str) -> f64 {
-        if is_generated(path) {
-            GENERATED_FACTOR
-        // A task that mentions tests or documents is about them.
-        } else if is_test(path) && !self.asks_for(&["test"]) {
-            TEST_FACTOR
-        } else if is_prose(path) && !self.asks_for(&PROSE_WORDS) {
-            PROSE_FACTOR
-        } else {
-            1.0
+    /// Returns the factors for the kinds of files. A task that mentions tests or documents is about them.
+    fn kind_factors(&self) -> KindFactors {
+        let factor = |stems: &[&str], factor: f64| match self.asks_for(stems) {
+            true => None,
+            false => Some(factor),
+        };
+        KindFactors {
+            test: factor(&["test"], TEST_FACTOR),
+            prose: factor(&PROSE_WORDS, PROSE_FACTOR),
         }
     }
 
-    /// Scores the files by the commits that changed them. Both scores are between 0 and 1.
-    fn score_history(&self, rarity: &[f64]) -> Vec<PastScore> {
-        let mut scores = vec![PastScore::default(); self.files.len()];
-        for change in &self.history {
-            let words = change.words.iter().map(|at| {
-                let weight = self.query.terms.get(*at).map_or(0.0, |term| term.weight);
-                weight * rarity.get(*at).copied().unwrap_or(0.0)
-            });
-            let resemblance: f64 = words.sum();
-            let recency = 0.5_f64.powf(change.age / HALF_LIFE);
-            // A commit of many files says less about each of them.
-            let share = 1.0 / (change.files.len() as f64).sqrt();
-            for file in &change.files {
-                if let Some(score) = scores.get_mut(*file) {
-                    score.resemblance += resemblance * share;
-                    score.recency += recency * share;
+    /// Returns the sum of the scores of the words of each file.
+    fn sum_scores(&self, weights: &[f64], usual: f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.files.len()];
+        for (weight, (texts, paths)) in weights.iter().zip(self.in_text.iter().zip(&self.in_path)) {
+            for (at, often) in texts {
+                if let Some((sum, file)) = sums.get_mut(*at).zip(self.files.get(*at)) {
+                    *sum += weight * file.saturate_count(*often, usual);
+                }
+            }
+            for (at, counts) in paths {
+                if let Some(sum) = sums.get_mut(*at) {
+                    *sum += weight * counts;
                 }
             }
         }
-        let most_alike = largest(scores.iter().map(|score| score.resemblance));
-        let most_recent = largest(scores.iter().map(|score| score.recency));
-        let sureness = most_alike / (most_alike + HALF_RESEMBLANCE);
-        // In a short history every file was changed lately.
-        let commits = self.history.len() as f64;
-        let length = commits / (commits + HALF_HISTORY);
-        for score in &mut scores {
-            score.resemblance = score.resemblance / most_alike * sureness;
-            score.recency = (score.recency / most_recent).sqrt() * length;
-        }
-        scores
+        sums
     }
 
     /// Returns each word of the task that the file has, with its share of the score, highest first.
-    fn matched_words(&self, file: &CollectedFile, rarity: &[f64], usual: f64) -> Vec<(&str, f64)> {
-        let length = f64::from(file.length.unwrap_or(0));
+    fn matched_words(
+        &self,
+        at: usize,
+        file: &CollectedFile,
+        weights: &[f64],
+        usual: f64,
+    ) -> Vec<(&str, f64)> {
         let mut matched: Vec<(&str, f64)> = Vec::new();
-        for (at, term) in self.query.terms.iter().enumerate() {
-            let often = file.in_text.iter().find(|(known, _)| *known == at);
-            let often = f64::from(often.map_or(0, |(_, count)| *count));
-            let in_path = file.in_path.iter().find(|(known, _)| *known == at);
-            let in_path = in_path.map_or(0.0, |(_, counts)| *counts);
-            let in_text = saturate(often, length / usual, B);
-            let adds = term.weight * rarity.get(at).copied().unwrap_or(0.0) * (in_text + in_path);
+        let lists = self.in_text.iter().zip(&self.in_path);
+        for ((term, weight), (texts, paths)) in self.query.terms.iter().zip(weights).zip(lists) {
+            let often = find_use(texts, at).unwrap_or(0);
+            let in_path = find_use(paths, at).unwrap_or(0.0);
+            let adds = weight * (file.saturate_count(often, usual) + in_path);
             if adds > 0.0 {
                 matched.push((&term.written, adds));
             }
@@ -391,72 +419,67 @@ impl<'q> FileRanker<'q> {
     /// Returns how rare each word is: a word of every file does not point to any.
     pub(crate) fn word_rarity(&self) -> Vec<f64> {
         let all = self.files.len() as f64;
-        let mut having = vec![0_u32; self.query.terms.len()];
-        for file in &self.files {
-            let mut found: Vec<usize> = file.in_text.iter().map(|(at, _)| *at).collect();
-            found.extend(file.in_path.iter().map(|(at, _)| *at));
-            found.sort_unstable();
-            found.dedup();
-            for at in found {
-                if let Some(count) = having.get_mut(at) {
-                    *count += 1;
+        // The number of the last word that was found in each file, so that a file counts once for each word.
+        let mut seen = vec![usize::MAX; self.files.len()];
+        let lists = self.in_text.iter().zip(&self.in_path).enumerate();
+        let rarity = lists.map(|(word, (texts, paths))| {
+            let mut count = 0_u32;
+            let files = texts.iter().map(|(at, _)| *at);
+            for at in files.chain(paths.iter().map(|(at, _)| *at)) {
+                if let Some(last) = seen.get_mut(at) {
+                    count += u32::from(*last != word);
+                    *last = word;
                 }
             }
-        }
-        let rarity = having.into_iter().map(|count| {
-            let count = f64::from(count);
-            inverse_frequency(count, all)
+            inverse_frequency(f64::from(count), all)
         });
         rarity.collect()
     }
 
-    fn by_path(&self, file: &CollectedFile) -> f64 {
-        let words = file.in_path.iter().map(|(at, counts)| {
-            let weight = self.query.terms.get(*at).map_or(0.0, |term| term.weight);
-            weight * counts
-        });
-        let score: f64 = words.sum();
-        // More than any sum of weights, so a named file is always read first.
-        let named = f64::from(u8::from(file.named)) * 2000.0 + f64::from(u8::from(file.matched)) * 1000.0;
-        // Among files without a word of the task in their path, generated ones are read last.
-        let written = if is_generated(&file.path) { -1.0 } else { 0.0 };
-        named + score + written
+    /// Returns the weight of each word of the task, with its rarity.
+    fn word_weights(&self) -> Vec<f64> {
+        let rarity = self.word_rarity();
+        self.term_weights()
+            .zip(rarity)
+            .map(|(weight, rare)| weight * rare)
+            .collect()
     }
 
     /// Calls `each` with the number of every word of the task in a text. Returns the number of all its words.
     pub(crate) fn count_words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
-        let mut length = 0_u32;
-        let mut buffer = Vec::new();
         let starts = |word: &[u8]| {
             let first = word.first().copied().map_or(0, usize::from);
             self.starts.get(first).copied().unwrap_or(false)
         };
-        for_each_identifier(text, |whole| {
-            length = length.saturating_add(1);
-            let mut count = 0;
-            let mut only_start = false;
-            for_each_part(whole, |part| {
-                count += 1;
-                only_start = starts(part);
-                if only_start
-                    && stem_word(part, &mut buffer)
-                    && let Some(at) = self.known.get(buffer.as_slice())
-                {
-                    each(*at);
-                }
-            });
-            // An identifier counts by its parts and as a whole, so that `parse_hunk` finds both spellings.
-            let compound = count > 1 || whole.contains(&b'_');
-            if compound
-                && starts(whole)
-                && stem_word(whole, &mut buffer)
-                && let Some(at) = self.known.get(buffer.as_slice())
-            {
+        for_each_stem(text, starts, |stem| {
+            if let Some(at) = self.known.get(stem) {
                 each(*at);
             }
-        });
-        length
+        })
     }
+}
+
+impl CollectedFile {
+    /// Returns the group of the file: those of a lower one come first.
+    fn group(&self) -> u8 {
+        match (self.named, self.matched) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        }
+    }
+
+    /// Returns how much a word adds to the score that occurs `often` times in the text.
+    fn saturate_count(&self, often: u32, usual: f64) -> f64 {
+        let length = f64::from(self.length.unwrap_or(0));
+        saturate(f64::from(often), length / usual, B)
+    }
+}
+
+/// Finds the value of a file in a list that is sorted by file. `None` if the file is not in it.
+fn find_use<T: Copy>(list: &[(usize, T)], at: usize) -> Option<T> {
+    let found = list.binary_search_by_key(&at, |(file, _)| *file).ok()?;
+    list.get(found).map(|(_, value)| *value)
 }
 
 /// Returns the inverse document frequency of BM25 of a word that `count` of `all` texts have. The 1 inside keeps it positive for
@@ -474,8 +497,4 @@ pub(crate) fn saturate(often: f64, length: f64, by_length: f64) -> f64 {
 /// Returns the largest number, or a number close to 0 if there is none to divide by.
 pub(crate) fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(f64::MIN_POSITIVE, f64::max)
-}
-
-fn sum_scores(words: &[(&str, f64)]) -> f64 {
-    words.iter().map(|(_, score)| score).sum()
 }

@@ -79,6 +79,11 @@ pub trait Base {
     /// Fails if the object is missing or cannot be read.
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError>;
 
+    /// Returns the size of a file's content without reading it. `None` if it is not known.
+    fn size(&self, _id: &str) -> Option<u64> {
+        None
+    }
+
     /// Returns the names in a directory; `""` is the root. Empty if there is no such directory.
     ///
     /// # Errors

@@ -1,17 +1,29 @@
 //! Which files are found, which are not even opened, and what fits a window.
 
 use agentos_api::WindowSource;
+use agentos_context::{IndexAnswer, IndexedText, ObjectUse, TextCounter, TextSource, WordKey};
 use agentos_tool::{EditFormat, ExecutionMode, PastTurn};
 
 use super::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
 use crate::context::RequestedFile;
 use crate::named_files::{MatchedFiles, NamedFiles};
+use crate::ports::ContextIndex;
 use crate::test_ports::{NoonClock, TestRepository};
 use crate::test_runs::DescribedTool;
 
 /// Chooses files for a model with a window of so many tokens.
 fn search(
     files: &[(&str, &str)],
+    mode: ExecutionMode,
+    task: &str,
+    named: &[RequestedFile],
+    window: Option<u64>,
+) -> ContextPlan {
+    search_in(&TestRepository::with_files(files), mode, task, named, window)
+}
+
+fn search_in(
+    repository: &TestRepository,
     mode: ExecutionMode,
     task: &str,
     named: &[RequestedFile],
@@ -36,7 +48,7 @@ fn search(
         remark: None,
     };
     let clock = NoonClock { is_late: true };
-    find_context(&TestRepository::with_files(files), &clock, &query).unwrap()
+    find_context(repository, &clock, &query).unwrap()
 }
 
 #[test]
@@ -236,4 +248,149 @@ fn earlier_answers_are_part_of_the_prompt() {
     };
     let history = [turn];
     assert!(prompt(&history) > prompt(&[]) + 1000);
+}
+
+/// An index that keeps nothing: it counts every text that it is asked about, and may claim anything of the rest.
+#[derive(Default)]
+struct CountingIndex {
+    /// Files that it claims to have saved for any tree.
+    files: Option<Vec<(String, String)>>,
+    /// Answers that it claims to have saved for any rules.
+    withheld: Option<Vec<bool>>,
+    /// True if it cannot be used.
+    is_broken: bool,
+}
+
+impl ContextIndex for CountingIndex {
+    fn load_files(&self, _tree: &str) -> Option<Vec<(String, String)>> {
+        self.files.clone()
+    }
+
+    fn save_files(&self, _tree: &str, files: &[(String, String)]) {
+        assert!(files.is_sorted());
+    }
+
+    fn load_withheld(&self, _tree: &str, _scope: &str) -> Option<Vec<bool>> {
+        self.withheld.clone()
+    }
+
+    fn save_withheld(&self, _tree: &str, _scope: &str, withheld: &[bool]) {
+        assert!(withheld.contains(&true) && withheld.contains(&false));
+    }
+
+    fn count_words(
+        &mut self,
+        objects: &[&str],
+        words: &[WordKey],
+        read: &mut dyn FnMut(usize) -> Option<TextSource>,
+    ) -> Option<IndexAnswer> {
+        let mut answer = IndexAnswer {
+            uses: vec![Vec::new(); words.len()],
+            ..IndexAnswer::default()
+        };
+        for object in 0..objects.len() {
+            let TextSource::Bytes(bytes) = read(object)? else {
+                return None;
+            };
+            let counted = TextCounter::default().count_text(&bytes).unwrap();
+            answer.texts.push(IndexedText {
+                length: Some(counted.length),
+                bytes: bytes.len() as u64,
+            });
+            for (key, count) in counted.words {
+                if let Some(word) = words.iter().position(|word| *word == key) {
+                    answer.uses[word].push(ObjectUse { object, count });
+                }
+            }
+        }
+        (!self.is_broken).then_some(answer)
+    }
+}
+
+/// Makes so many files that an index is used, and a few with the words of a task.
+fn many_files() -> Vec<(String, String)> {
+    let file = |at: usize| {
+        let words = if at.is_multiple_of(60) {
+            "basket_total of items"
+        } else {
+            "some words"
+        };
+        (
+            format!("src/part{}/file{at:03}.rs", at % 7),
+            format!("fn f{at}() {{ {words} }}\n"),
+        )
+    };
+    let mut files: Vec<(String, String)> = (0..600).map(file).collect();
+    files.push((".env".to_owned(), "BASKET_TOKEN=basket basket\n".to_owned()));
+    files.push(("data/basket.csv".to_owned(), "basket\n".to_owned()));
+    files.push((".agentosignore".to_owned(), "data/\n".to_owned()));
+    files
+}
+
+#[test]
+fn an_index_changes_nothing_but_the_time() {
+    let files = many_files();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let task = "the basket_total is wrong";
+    // A named file that the search leaves out is read although the index does not know it.
+    let named = [RequestedFile::whole("data/basket.csv")];
+    let cloud = ExecutionMode::Cloud;
+    let expected = search(&files, cloud, task, &named, Some(8192));
+    assert!(expected.files.len() > 5, "{expected:?}");
+    for is_broken in [false, true] {
+        let repository = TestRepository::with_files(&files);
+        repository.index.replace(Some(Box::new(CountingIndex {
+            is_broken,
+            ..CountingIndex::default()
+        })));
+        assert_eq!(
+            search_in(&repository, cloud, task, &named, Some(8192)),
+            expected,
+            "{is_broken}"
+        );
+    }
+}
+
+#[test]
+fn what_an_index_claims_is_compared_with_the_base_and_with_policy() {
+    let files = many_files();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let repository = TestRepository::with_files(&files);
+    let saved = |path: &str, id_of: &str| {
+        let target = crate::ports::Repository::target(&repository).unwrap();
+        let base = crate::ports::Repository::base(&repository, &target).unwrap();
+        (path.to_owned(), base.entry(id_of).unwrap().unwrap().id)
+    };
+    // The content of a withheld file under another name, a file that is not there, and the withheld file as an open one.
+    let listed = vec![
+        saved(".env", ".env"),
+        saved("src/basket.rs", "src/part0/file000.rs"),
+        saved("src/part0/file420.rs", ".env"),
+    ];
+    repository.index.replace(Some(Box::new(CountingIndex {
+        withheld: Some(vec![false; listed.len()]),
+        files: Some(listed),
+        is_broken: false,
+    })));
+    let plan = search_in(&repository, ExecutionMode::Cloud, "the basket of .env", &[], None);
+    let paths: Vec<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["src/part0/file420.rs"]);
+    // The size is that of the file itself, not of the content that the index names.
+    assert_eq!(
+        plan.report.bytes,
+        "fn f420() { basket_total of items }\n".len() as u64
+    );
+    let withheld: Vec<&str> = plan
+        .report
+        .withheld
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(withheld, [".env"]);
 }

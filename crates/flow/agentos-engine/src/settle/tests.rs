@@ -35,6 +35,10 @@ impl Repository for Repo {
         Ok(())
     }
 
+    fn open_index(&self) -> Option<Box<dyn crate::ports::ContextIndex>> {
+        None
+    }
+
     fn list_changed_paths(&self, _target: &TargetInfo, _limit: usize) -> Vec<PastCommit> {
         Vec::new()
     }
