@@ -10,6 +10,9 @@ use crate::tokens::estimate_tokens;
 
 /// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
 const MOST_FILES: usize = 40;
+/// Maximum bytes of the files whose parts are ranked, besides those that the user asks for. No window holds a fifth of it. A limit
+/// of size and not of time, so that a busy machine chooses the same parts.
+const MOST_TEXT: usize = 1 << 20;
 /// Maximum number of files that a pattern of the user means and whose parts are ranked.
 pub const MOST_MATCHED: usize = 256;
 /// How much the length of a part counts.
@@ -71,25 +74,29 @@ impl FileRanker<'_> {
     ) -> Vec<CandidateFile> {
         let mut candidates = Vec::new();
         let mut counted = Vec::new();
-        let (mut matched, mut found) = (0, 0);
+        let (mut matched, mut found, mut bytes) = (0, 0, 0);
         for file in ranked {
             let is_over = match file.why {
                 // The user asks for these files, so that none of them is left out before the budget is known.
                 RankReason::Named => false,
                 RankReason::Matched => matched >= MOST_MATCHED,
-                RankReason::Words(_) | RankReason::History => found >= MOST_FILES,
+                // These come last, so no other file follows.
+                RankReason::Words(_) | RankReason::History if found >= MOST_FILES || bytes >= MOST_TEXT => {
+                    break;
+                }
+                RankReason::Words(_) | RankReason::History => false,
             };
             if is_over {
                 continue;
             }
-            let counter = match file.why {
-                RankReason::Matched => Some(&mut matched),
-                RankReason::Words(_) | RankReason::History => Some(&mut found),
-                RankReason::Named => None,
-            };
             let Some(text) = read(&file) else { continue };
-            if let Some(counter) = counter {
-                *counter += 1;
+            match file.why {
+                RankReason::Matched => matched += 1,
+                RankReason::Words(_) | RankReason::History => {
+                    found += 1;
+                    bytes += text.text.len();
+                }
+                RankReason::Named => {}
             }
             let (candidate, counts) = self.count_parts(file, &text);
             candidates.push(candidate);

@@ -394,3 +394,22 @@ fn what_an_index_claims_is_compared_with_the_base_and_with_policy() {
         .collect();
     assert_eq!(withheld, [".env"]);
 }
+
+#[test]
+fn a_file_with_a_secret_is_replaced_by_the_next_one() {
+    let secret = "let basket_total = \"AKIAQ7XJ2M5N8P3R6T4V\";\n".repeat(3);
+    let files = [
+        ("src/basket.rs", secret.as_str()),
+        ("src/door.rs", "fn open_door() { basket_total() }\n"),
+    ];
+    let plan = search(&files, ExecutionMode::Cloud, "basket_total is wrong", &[], None);
+    let paths: Vec<&String> = plan.report.list_paths().collect();
+    assert_eq!(paths, ["src/door.rs"]);
+    let withheld: Vec<&str> = plan
+        .report
+        .withheld
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(withheld, ["src/basket.rs"]);
+}
