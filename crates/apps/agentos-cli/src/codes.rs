@@ -109,7 +109,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("bad-mail", "correct the mail's headers, or remove them and land the diff alone"),
     ("no-diff", "ask for a diff, or for search/replace blocks"),
     ("malformed", "`agentos apply FILE --explain` shows how far it was parsed"),
-    ("does-not-apply", "compare it with the nearest place that is suggested"),
+    ("does-not-apply", "compare it with the file as it is in the commit"),
     ("ambiguous", "give the edit more lines of context"),
     ("stale", "make the edit again for the current version"),
     ("path-escape", "name a path inside the repository"),

@@ -124,9 +124,9 @@ fn parse_step(reference: &str) -> Option<Result<usize, EffectError>> {
 }
 
 /// Returns true for a run that a person remembers. A verb that only found an interrupted landing is none, and neither is a `deny`,
-/// which is about the run that it answers: it records an answer, and no task.
+/// which is about the run that it answers: it records an answer, and neither a task nor an end of its own.
 fn is_counted(run: &RunSummary) -> bool {
-    let only_answers = run.last == RecordKind::Consent && run.verb.is_none();
+    let only_answers = run.verb.is_none() && run.code.is_none() && run.commit.is_none();
     run.last != RecordKind::Recovered && !only_answers
 }
 
@@ -197,7 +197,7 @@ mod tests {
     fn summary(run: &str, commit: Option<&str>) -> RunSummary {
         let document = serde_json::json!({
             "run": run, "task": "fix the typo", "paths": [], "signed": false, "began": "", "ended": "",
-            "records": 1, "last": "receipt", "commit": commit,
+            "records": 1, "last": "receipt", "commit": commit, "verb": "apply",
         });
         serde_json::from_value(document).unwrap()
     }
@@ -208,6 +208,17 @@ mod tests {
             summary("20261121T091500Z-1a2bffff", None),
             summary("20261122T091500Z-ffee9999", Some("1234567890")),
         ]
+    }
+
+    #[test]
+    fn a_denial_is_no_run_to_count_back_from() {
+        let mut all = runs();
+        all.push(RunSummary {
+            verb: None,
+            ..summary("20261123T091500Z-dddd0000", None)
+        });
+        assert_eq!(resolve_run(&all, "@").unwrap(), "20261122T091500Z-ffee9999");
+        assert_eq!(resolve_run(&all, "dddd").unwrap(), "20261123T091500Z-dddd0000");
     }
 
     #[test]
