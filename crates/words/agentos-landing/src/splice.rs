@@ -183,8 +183,11 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let here = lines
             .get(place.start..place.start + old.len())
             .unwrap_or_default();
-        // An empty file has no endings that could contradict those of the hunk.
-        let literal = (!old.is_empty() || lines.is_empty())
+        // An empty file has no endings that could contradict those of the hunk, and a last line without an end confirms
+        // none.
+        let confirmed = here.iter().any(|line| line.eol != LineEnding::Missing) || lines.len() <= 1;
+        let literal = confirmed
+            && (!old.is_empty() || lines.is_empty())
             && old.iter().zip(here).all(|(old, line)| {
                 line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
             });
