@@ -341,6 +341,14 @@ pub(crate) fn find_candidates(
     for level in MatchLevel::ALL {
         let starts = target.index.find_runs(level, &target.lines, &one.old, budget)?;
         budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
+        // A place that lost marks explain is no place, but another one is not the only one then.
+        let lacks_marks = |start: &usize| {
+            let lines = target.lines.get(*start..start + one.old.len());
+            lines.is_some_and(|lines| indent::may_lack_marks(level, &one.old, lines, one.hunk.marked))
+        };
+        if starts.iter().any(lacks_marks) {
+            return Ok(Vec::new());
+        }
         let places: Vec<HunkPlace> = starts
             .into_iter()
             .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())

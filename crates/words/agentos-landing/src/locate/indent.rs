@@ -66,6 +66,24 @@ pub(crate) fn find_shift(
     }
 }
 
+/// Returns true if the lines are those of the file except for one blank at the front, and nothing shows whether it is
+/// the mark of context lines that lost theirs: the hunk may belong here.
+pub(super) fn may_lack_marks(
+    level: MatchLevel,
+    old: &[&HunkLine<'_>],
+    lines: &[TextLine<'_>],
+    marked: bool,
+) -> bool {
+    let all_context = old.iter().all(|old| old.mark == LineMark::Context);
+    let indent = |text: &[u8]| leading_blanks(text).to_vec();
+    marked
+        && all_context
+        && level >= MatchLevel::Indent
+        && old.iter().zip(lines).all(|(old, line)| {
+            trim(&old.text).is_empty() || [b" ", indent(&old.text).as_slice()].concat() == indent(line.text)
+        })
+}
+
 /// Indentation of each line in the hunk and in the file.
 type IndentPairs = Vec<(Vec<u8>, Vec<u8>)>;
 

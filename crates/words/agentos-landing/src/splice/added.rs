@@ -221,10 +221,13 @@ fn blank_lines(
     shift: &IndentShift,
     tail: ExtraTail<'_>,
 ) -> BlankLines {
+    let shows_less = matches!(shift, IndentShift::Shallower(_));
     let blank = old
         .iter()
         .zip(here)
-        .filter(|(old, _)| old.mark != LineMark::Add && trim(&old.text).is_empty());
+        .filter(|(old, _)| old.mark != LineMark::Add && trim(&old.text).is_empty())
+        // An empty line cannot get longer by mistake: it does not show what became of lines of blanks.
+        .filter(|(old, line)| !(shows_less && old.text.is_empty() && line.text.is_empty()));
     let (mut kept, mut changed, mut any) = (true, true, false);
     for (old, line) in blank {
         let (hunk, file) = (old.text.as_ref(), line.text);

@@ -66,9 +66,14 @@ fn line() -> impl Strategy<Value = String> {
     (indent, word, tail).prop_map(|(indent, word, tail)| format!("{indent}{word}{tail}"))
 }
 
-/// Lines that all differ: each has its number behind the indentation. Some are blank.
-fn lines(count: std::ops::Range<usize>, first: &'static str) -> impl Strategy<Value = Vec<String>> {
-    prop::collection::vec((line(), prop::bool::weighted(0.1)), count).prop_map(move |lines| {
+/// Lines that all differ: each has its number behind the indentation. This share of them is blank: in the file, two
+/// blank lines would give an edit two places.
+fn lines(
+    count: std::ops::Range<usize>,
+    first: &'static str,
+    blank: f64,
+) -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec((line(), prop::bool::weighted(blank)), count).prop_map(move |lines| {
         let numbered = |(at, (line, blank)): (usize, (String, bool))| match blank {
             true => line.chars().take_while(|letter| letter.is_whitespace()).collect(),
             false => {
@@ -88,7 +93,12 @@ fn edit() -> impl Strategy<Value = Edit> {
         0..=3_usize,
         0..=3_usize,
     );
-    (lines(1..16, "n"), any::<[bool; 3]>(), spans, lines(0..4, "+"))
+    (
+        lines(1..16, "n", 0.0),
+        any::<[bool; 3]>(),
+        spans,
+        lines(0..4, "+", 0.1),
+    )
         .prop_map(
             |(lines, [crlf, mark, final_newline], (at, above, gone, below), added)| {
                 let change = at.index(lines.len() + 1);
