@@ -106,8 +106,8 @@ fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
     search.bytes().next().is_some_and(is_blank) && before.copied().is_some_and(is_blank)
 }
 
-/// Returns true if the text is the rest of a line behind its indentation, with the line end, and its replacement does
-/// not continue that line: the indentation would stay behind, in front of the next line.
+/// Returns true if the text begins behind the indentation of a line, and by bytes that indentation would come in front
+/// of another line: the replacement does not continue the line, or begins with another one.
 fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
     let above = text.get(..at).unwrap_or_default();
     let before = above.rsplit('\n').next().unwrap_or_default();
@@ -116,7 +116,15 @@ fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement<'_>) -> bo
         .replace
         .first()
         .is_some_and(|first| !first.is_ascii_whitespace());
-    inline.search.ends_with(b"\n") && !before.is_empty() && trim(before).is_empty() && !continues
+    let ends = inline.search.ends_with(b"\n");
+    // The first line of one side is a later line of the other one: lines were added above it, or removed.
+    let moves = |one: &[u8], other: &[u8]| {
+        let first = one.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut below = other.split(|byte| *byte == b'\n').skip(1);
+        !trim(first).is_empty() && below.any(|line| line == first)
+    };
+    let again = moves(&inline.search, &inline.replace) || moves(&inline.replace, &inline.search);
+    !before.is_empty() && trim(before).is_empty() && ((ends && !continues) || again)
 }
 
 /// Returns true if the text is one line, and its replacement has a further line with less indentation than the line
