@@ -24,6 +24,21 @@
 //!   from git, and asks policy about both.
 //! - Segments take at most 1 GiB, and lists 8 files of each kind.
 
+//!
+//! # Cost
+//!
+//! Processor time of the whole command on one core, measured with `python3 scripts/bench/index.py AGENTOS`: sources of crates, with
+//! other names in the copies, and 300 commits. Most of a warm search is policy's look for secrets in the candidates.
+//!
+//! | | 10,000 files, 109 MiB | 100,000 files, 1,178 MiB |
+//! |---|--:|--:|
+//! | cold: all texts are read, the index is written | 3.6 s | 38 s |
+//! | warm | 0.24 s | 0.39 s |
+//! | first after a commit: the files are listed again, new texts are added | 0.41 s | 4.1 s |
+//! | without an index | 3.7 s | 36 s |
+//! | largest memory, cold and warm | 121 and 33 MiB | 409 and 75 MiB |
+//! | size of the index | 10.7 MiB | 121.5 MiB |
+
 mod bytes;
 mod folder;
 mod saved_lists;

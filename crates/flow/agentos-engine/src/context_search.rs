@@ -4,6 +4,7 @@
 //! policy withholds from the tool, sends anything, or depends on time: one base and one task give one choice.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use agentos_api::{ContextFileReport, ContextReport, OmittedMatches, WindowSource, WithheldFile};
 use agentos_context::{
@@ -25,6 +26,8 @@ mod texts;
 
 /// Largest file that is ranked by its text. A larger one is data, or too large for a model.
 pub(crate) const LARGEST_FILE: usize = 1 << 20;
+/// Bytes from which no more texts of candidates are kept for their outlines. Those that a user names can be many and large.
+const MOST_KEPT: usize = 8 << 20;
 /// Most commits of the history that are read.
 const MOST_COMMITS: usize = 600;
 /// Context window of a model whose window nobody states. Local servers report theirs, and the models of vendors have 32,768 tokens
@@ -105,6 +108,7 @@ pub fn find_context(
         listed: 0,
         wanted: HashMap::new(),
         read: 0,
+        texts: HashMap::new(),
         withheld: Vec::new(),
     };
     if query.searches {
@@ -221,6 +225,8 @@ struct ContextSearch<'a> {
     wanted: HashMap<FileId, Vec<LineRange>>,
     /// Number of files whose text was considered.
     read: usize,
+    /// Texts of candidates, which policy allows: it looks for secrets in every line, and an outline needs the same lines again.
+    texts: HashMap<FileId, Rc<str>>,
     withheld: Vec<WithheldFile>,
 }
 
@@ -285,10 +291,17 @@ impl ContextSearch<'_> {
         let ranked = self.ranker.iter_ranked();
         let mut withheld = Vec::new();
         let mut failed = None;
+        let (mut texts, mut kept) = (HashMap::new(), 0);
         let candidates = self
             .ranker
             .rank_parts(ranked, |file| match self.read_candidate(file) {
-                Ok(CandidateText::Shown(text)) => Some(text),
+                Ok(CandidateText::Shown(source)) => {
+                    if kept < MOST_KEPT {
+                        kept += source.text.len();
+                        texts.insert(file.file, Rc::from(source.text.as_str()));
+                    }
+                    Some(source)
+                }
                 Ok(CandidateText::Withheld(why)) => {
                     withheld.push(WithheldFile {
                         path: file.path.clone(),
@@ -303,6 +316,7 @@ impl ContextSearch<'_> {
                 }
             });
         self.withheld = withheld;
+        self.texts = texts;
         failed.map_or(Ok(candidates), Err)
     }
 
@@ -363,15 +377,20 @@ impl ContextSearch<'_> {
             if is_whole || candidate.is_limited || !(searches || is_meant) {
                 continue;
             }
-            let CandidateText::Shown(source) = self.read_candidate(&candidate.file)? else {
-                continue;
+            let kept = self.texts.get(&candidate.file.file);
+            let text = match kept {
+                Some(text) => Rc::clone(text),
+                None => match self.read_candidate(&candidate.file)? {
+                    CandidateText::Shown(source) => Rc::from(source.text),
+                    CandidateText::Withheld(_) | CandidateText::Unfit => continue,
+                },
             };
             let ranges = shown.map_or(&[][..], |file| file.ranges.as_slice());
             let ranges: Vec<(u64, u64)> = ranges
                 .iter()
                 .map(|range| (range.first as u64, range.last as u64))
                 .collect();
-            outline.add_file(&candidate.file.path, &source.text, &ranges, is_meant);
+            outline.add_file(&candidate.file.path, &text, &ranges, is_meant);
         }
         Ok(())
     }
