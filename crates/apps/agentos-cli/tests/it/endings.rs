@@ -61,7 +61,8 @@ impl Stubborn {
 
     fn until(&self, sleeping: usize) {
         let deadline = Deadline::after(PATIENCE);
-        while self.sleeping() != sleeping {
+        // The kernel takes the mounts of an ended process away a moment after the process.
+        while self.sleeping() != sleeping || (sleeping == 0 && self.mounted() != 0) {
             assert!(!deadline.remaining().is_zero(), "there are {}", self.sleeping());
         }
     }

@@ -337,7 +337,8 @@ fn the_list_says_how_each_run_ended() {
     run_in(&repo, &["deny", &open]);
     pipe_in(&repo, &["apply"], "no edit\n");
     pipe_in(&repo, &["apply", "--branch", "no..branch"], SLOPPY_FIX);
-    pipe_in(&repo, &["apply"], SLOPPY_FIX);
+    let exact = repo.git(&["diff", "HEAD~2", "HEAD", "--", "src/lib.rs"]) + "\n";
+    pipe_in(&repo, &["apply"], &exact);
     assert_eq!(
         endings(),
         [
