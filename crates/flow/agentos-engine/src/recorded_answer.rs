@@ -335,9 +335,13 @@ impl RunBodies {
     /// Returns the check that the answer of an attempt did not pass: one that failed, or the one that the run `asked` for and that
     /// has no record. `None` if it passed, or there was none.
     fn unpassed_check(&self, attempt: u32, asked: Option<String>) -> Option<UnpassedCheck> {
-        // A hook is recorded as a check, and runs again if the call wants hooks.
+        // The check of the base as it is names no diff, and proves nothing about the answer. A hook is recorded as a check too, and
+        // runs again if the call wants hooks.
         let is_own = |record: &Record, body: &Value| {
-            record.kind == RecordKind::Check && attempt_at(body) == attempt && body.get("hook").is_none()
+            record.kind == RecordKind::Check
+                && attempt_at(body) == attempt
+                && text_at(body, "/diff_sha256").is_some()
+                && body.get("hook").is_none()
         };
         let last = self.0.iter().rev().find(|(record, body)| is_own(record, body));
         let Some((_, last)) = last else {

@@ -122,3 +122,56 @@ fn only_a_finished_answer_of_a_tool_is_complete() {
         assert_eq!(RunBodies(Vec::new()).is_finished(&called), expected, "{called}");
     }
 }
+
+#[test]
+fn an_answer_passed_only_the_check_of_its_own_change() {
+    let check = |attempt: u32, diff: Option<&str>, passed: bool| json!({ "attempt": attempt, "command": "make test", "diff_sha256": diff, "passed": passed });
+    let base = |passed| check(1, None, passed);
+    let own = |passed| check(1, Some("d"), passed);
+    let mut hook = own(false);
+    hook["hook"] = json!("pre-commit");
+    // The records of checks, whether the run asked for one, and what the answer did not pass: whether the check failed.
+    let cases = [
+        ("none was asked for", vec![], false, None),
+        ("stopped before it ended", vec![base(true)], true, Some(false)),
+        ("stopped while the base was checked", vec![], true, Some(false)),
+        ("passed", vec![base(true), own(true)], true, None),
+        ("failed", vec![own(false)], true, Some(true)),
+        (
+            "failed, and the base is green",
+            vec![own(false), base(true)],
+            true,
+            Some(true),
+        ),
+        (
+            "failed, and so does the base",
+            vec![own(false), base(false)],
+            true,
+            Some(true),
+        ),
+        (
+            "failed once, then passed on a new base",
+            vec![own(false), own(true)],
+            true,
+            None,
+        ),
+        (
+            "another attempt passed",
+            vec![check(2, Some("e"), true)],
+            true,
+            Some(false),
+        ),
+        ("a hook alone rejects", vec![own(true), hook], true, None),
+    ];
+    for (name, records, is_asked, expected) in cases {
+        let tape = TestTape::default();
+        let mut run = tape.begin_run("run");
+        crate::records::record_now(&mut run, RecordKind::Task, &json!({})).unwrap();
+        for body in &records {
+            crate::records::record_now(&mut run, RecordKind::Check, body).unwrap();
+        }
+        let bodies = RunBodies::read(&tape.reader(), "run").unwrap();
+        let found = bodies.unpassed_check(1, is_asked.then(|| "make test".to_owned()));
+        assert_eq!(found.map(|check| check.has_failed), expected, "{name}");
+    }
+}
