@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use crate::Repository;
-use crate::preflight::{is_executable, look_at};
+use crate::preflight::is_executable;
 
 /// Hooks that `git commit` runs, in its order (githooks(5)).
 const COMMIT_HOOKS: [&str; 6] = [
@@ -29,18 +29,10 @@ pub struct FoundHooks {
 }
 
 impl Repository {
-    /// Lists the hooks of this repository that `git commit` would run, and a landing does not.
+    /// Lists the hooks of this repository that `git commit` would run.
     #[must_use]
     pub fn commit_hooks(&self) -> Vec<&'static str> {
-        let folder = self.hooks_folder();
-        let is_active = |name: &&str| {
-            let found = look_at(&folder.join(name)).ok().flatten();
-            // git follows a link here. One that leads nowhere is no hook.
-            let found = found.and_then(|_| folder.join(name).metadata().ok());
-            // git skips a file that is not executable. Samples have the ending `.sample`.
-            found.is_some_and(|found| found.is_file() && is_executable(&found).unwrap_or(true))
-        };
-        COMMIT_HOOKS.into_iter().filter(is_active).collect()
+        self.find_hooks(&COMMIT_HOOKS).active
     }
 
     /// Lists the hooks of some names that git would run, in the order of the names, and those that it would skip because they
@@ -54,6 +46,7 @@ impl Repository {
             skipped: Vec::new(),
         };
         for name in names {
+            // git follows a link here. One that leads nowhere is no hook. Samples have the ending `.sample`.
             let Some(facts) = folder
                 .join(name)
                 .metadata()

@@ -2,10 +2,10 @@
 //!
 //! Owns: the last paragraph, which leads from a commit to its evidence. Never: takes a trailer from the text of a message.
 
-use agentos_landing::{Change, FileMode};
+use agentos_landing::Change;
 
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
-use crate::{FileId, LandPlan, ReceiptFile};
+use crate::{LandPlan, ReceiptFile};
 
 /// Columns of a subject, by the common convention for git.
 const SUBJECT_COLUMNS: usize = 72;
@@ -14,18 +14,10 @@ const SUBJECT_COLUMNS: usize = 72;
 /// the change is written.
 #[must_use]
 pub fn preview_message(message: &str, trailers: &[(String, String)], run: &str, change: &Change) -> String {
-    let id = |present: bool| {
-        present.then(|| FileId {
-            oid: String::new(),
-            mode: FileMode::Regular,
-        })
-    };
-    let files = change.files().iter().map(|file| ReceiptFile {
-        path: file.path.clone(),
-        old: id(file.old.is_some()),
-        new: id(file.new.is_some()),
-    });
-    let files: Vec<ReceiptFile> = files.collect();
+    let files = change.files().iter();
+    let files: Vec<NamedChange<'_>> = files
+        .map(|file| NamedChange::new(file.path.as_str(), file.old.is_some(), file.new.is_some()))
+        .collect();
     let pin = format!("sha256:{}", "0".repeat(64));
     compose_message((message, trailers, run), &files, &pin)
 }
@@ -33,13 +25,17 @@ pub fn preview_message(message: &str, trailers: &[(String, String)], run: &str, 
 /// Builds the commit message, with the trailers as its last paragraph. git reads trailers from the last paragraph only, so
 /// lines of the text that look like trailers count as text.
 pub(crate) fn commit_message(plan: &LandPlan, files: &[ReceiptFile], pin: &str) -> String {
-    compose_message((&plan.message, &plan.trailers, &plan.run), files, pin)
+    let files: Vec<NamedChange<'_>> = files
+        .iter()
+        .map(|file| NamedChange::new(file.path.as_str(), file.old.is_some(), file.new.is_some()))
+        .collect();
+    compose_message((&plan.message, &plan.trailers, &plan.run), &files, pin)
 }
 
 /// Builds a message from the text, the trailers and the run of a commit.
 fn compose_message(
     (message, trailers, run): (&str, &[(String, String)], &str),
-    files: &[ReceiptFile],
+    files: &[NamedChange<'_>],
     pin: &str,
 ) -> String {
     let body: String = message
@@ -68,25 +64,37 @@ fn compose_message(
     text
 }
 
+/// Changed path, with the word for what happens to it.
+struct NamedChange<'a> {
+    path: &'a str,
+    verb: &'static str,
+}
+
+impl<'a> NamedChange<'a> {
+    fn new(path: &'a str, was_there: bool, is_there: bool) -> Self {
+        let verb = match (was_there, is_there) {
+            (false, _) => "Add",
+            (true, false) => "Delete",
+            (true, true) => "Change",
+        };
+        Self { path, verb }
+    }
+}
+
 /// Makes a subject from the changed files, for a change about which nobody said more.
-fn describe_files(files: &[ReceiptFile]) -> String {
+fn describe_files(files: &[NamedChange<'_>]) -> String {
     let count = files.len();
-    let verb = |file: &ReceiptFile| match (&file.old, &file.new) {
-        (None, _) => "Add",
-        (Some(_), None) => "Delete",
-        (Some(_), Some(_)) => "Change",
-    };
     let Some(first) = files.first() else {
         return "Apply a change".to_owned();
     };
-    let shared = match files.iter().all(|file| verb(file) == verb(first)) {
-        true => verb(first),
+    let shared = match files.iter().all(|file| file.verb == first.verb) {
+        true => first.verb,
         false => "Change",
     };
     let all = match files {
-        [one] => format!("{shared} {}", one.path.as_str()),
-        [one, two] => format!("{shared} {} and {}", one.path.as_str(), two.path.as_str()),
-        _ => format!("{shared} {} and {} other files", first.path.as_str(), count - 1),
+        [one] => format!("{shared} {}", one.path),
+        [one, two] => format!("{shared} {} and {}", one.path, two.path),
+        _ => format!("{shared} {} and {} other files", first.path, count - 1),
     };
     // A control character of a path would begin another line of the message.
     let is_line = all.chars().count() <= SUBJECT_COLUMNS && !all.chars().any(char::is_control);
@@ -99,21 +107,7 @@ fn describe_files(files: &[ReceiptFile]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentos_landing::RepoPath;
-
     use super::*;
-
-    fn file(mark: char, path: &str) -> ReceiptFile {
-        let id = || FileId {
-            oid: "0".repeat(40),
-            mode: FileMode::Regular,
-        };
-        ReceiptFile {
-            path: RepoPath::new(path).unwrap(),
-            old: (mark != '+').then(id),
-            new: (mark != '-').then(id),
-        }
-    }
 
     #[test]
     fn a_subject_names_the_files_as_far_as_they_fit() {
@@ -129,10 +123,10 @@ mod tests {
             (&[long.as_str(), "~b", "~c"], "Change 3 files"),
             (&[], "Apply a change"),
         ] {
-            let mut marks = files.iter().map(|text| text.split_at(1));
-            let list: Vec<ReceiptFile> = marks
-                .by_ref()
-                .map(|(mark, path)| file(mark.chars().next().unwrap(), path))
+            let list: Vec<NamedChange<'_>> = files
+                .iter()
+                .map(|text| text.split_at(1))
+                .map(|(mark, path)| NamedChange::new(path, mark != "+", mark != "-"))
                 .collect();
             assert_eq!(describe_files(&list), expected, "{files:?}");
         }

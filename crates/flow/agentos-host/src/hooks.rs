@@ -28,6 +28,7 @@ use agentos_api::{Activity, Notice, RunOption};
 use agentos_engine::Tried;
 use agentos_engine::ports::{CommitHooks, EffectError, HookResult, HookedCommit, TargetInfo};
 use agentos_executor::{FoundHooks, Repository, preview_message};
+use agentos_landing::Base;
 use agentos_programs::{CandidateFile, FolderView, Trial, TrialResult, ViewFallback, ViewPlace};
 use agentos_sandbox::Sandbox;
 use agentos_tool::{BoxFuture, NoProgress};
@@ -109,26 +110,42 @@ impl HookRunner {
         }))
     }
 
-    /// Makes the trial of one hook.
+    /// Makes the trials of the hooks, each with its name and its command.
     ///
     /// # Errors
     /// If the base cannot be read.
-    fn make_trial(
+    fn make_trials(
         &self,
-        hook: &str,
         target: &TargetInfo,
         commit: &HookedCommit<'_>,
-        place: &HookPlace,
-    ) -> Result<Trial, EffectError> {
+    ) -> Result<Vec<(&'static str, String, Trial)>, EffectError> {
         let repo = Repository::discover(&self.work_dir).map_err(|error| repo_error(&error))?;
         let base = repo.base(&crate::repository::to_exec_target(target));
         let base = base.map_err(|error| repo_error(&error))?;
+        let place = HookPlace::find(&self.found.folder, &repo, &self.work_dir, &base);
+        let authors = self.author_variables(&repo, commit);
+        let make = |hook: &&'static str| {
+            let trial = self.make_trial(hook, &target.refname, &base, &place, &authors);
+            (*hook, place.command(hook), trial)
+        };
+        Ok(self.found.active.iter().map(make).collect())
+    }
+
+    /// Makes the trial of one hook.
+    fn make_trial(
+        &self,
+        hook: &str,
+        refname: &str,
+        base: &dyn Base,
+        place: &HookPlace,
+        authors: &[(String, String)],
+    ) -> Trial {
         let mut places = programs::program_places(&self.host);
         let around = CheckSurroundings {
             environment: self.host.environment(),
             places: &places,
             work_dir: &self.work_dir,
-            base: &base,
+            base,
         };
         let command = place.command(hook);
         // A hook may start anything, so its needs are those of the project.
@@ -143,11 +160,11 @@ impl HookRunner {
         let mut program = Trial::program();
         program.readable = needs.readable;
         program.env = needs.env;
-        program.env.extend(self.author_variables(&repo, commit));
+        program.env.extend_from_slice(authors);
         places.path.splice(0..0, needs.path_first);
-        let line = shell_line(&target.refname, &command, hook);
+        let line = shell_line(refname, &command, hook);
         let trial = Trial::new(program, places, self.sandbox.clone(), &line, self.time);
-        Ok(trial.with_views(needs.views, needs.freshens).watch_files())
+        trial.with_views(needs.views, needs.freshens).watch_files()
     }
 
     /// Returns the variables that git sets for a hook of `git commit`.
@@ -174,14 +191,7 @@ impl CommitHooks for HookRunner {
         target: &'a TargetInfo,
         commit: HookedCommit<'a>,
     ) -> BoxFuture<'a, Result<Vec<HookResult>, EffectError>> {
-        let place = HookPlace::find(&self.found.folder, &self.work_dir, target);
-        let trials: Result<Vec<_>, _> = place.and_then(|place| {
-            let make = |hook: &&'static str| {
-                let trial = self.make_trial(hook, target, &commit, &place)?;
-                Ok((*hook, place.command(hook), trial))
-            };
-            self.found.active.iter().map(make).collect()
-        });
+        let trials = self.make_trials(target, &commit);
         let files = list_files(&commit);
         let name = format!("{}.{}", commit.run, commit.attempt);
         let copies = self.copies.for_target(target).for_tool(commit.tool);
@@ -283,28 +293,22 @@ enum HookPlace {
 
 impl HookPlace {
     /// Finds the place of a folder of hooks.
-    ///
-    /// # Errors
-    /// If the base cannot be read.
-    fn find(folder: &Path, work_dir: &Path, target: &TargetInfo) -> Result<Self, EffectError> {
-        let repo = Repository::discover(work_dir).map_err(|error| repo_error(&error))?;
+    fn find(folder: &Path, repo: &Repository, work_dir: &Path, base: &dyn Base) -> Self {
         let common = repo.common_dir().canonicalize();
         if common.is_ok_and(|common| common.join("hooks") == folder) {
-            return Ok(Self::GitDir);
+            return Self::GitDir;
         }
         let top = work_dir.canonicalize().unwrap_or_else(|_| work_dir.to_owned());
         let Some(inside) = folder.strip_prefix(&top).ok().and_then(Path::to_str) else {
-            return Ok(Self::Outside(folder.to_owned()));
+            return Self::Outside(folder.to_owned());
         };
-        let base = repo.base(&crate::repository::to_exec_target(target));
-        let base = base.map_err(|error| repo_error(&error))?;
-        Ok(if has_folder(&base, inside) {
+        if has_folder(base, inside) {
             Self::Committed(inside.to_owned())
         } else if inside.is_empty() {
             Self::Outside(folder.to_owned())
         } else {
             Self::WorkTree(inside.to_owned())
-        })
+        }
     }
 
     /// Returns the path by which a hook is started.
