@@ -142,6 +142,15 @@ fn evidence_is_pushed_and_a_clone_that_fetches_it_verifies() {
         1,
         "{output}"
     );
+    // The machine is fine, also where only others recorded runs.
+    let report = clone.cli.run(&["doctor", "--json"]).unwrap().json().unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let evidence = checks.iter().find(|check| check["name"] == "evidence").unwrap();
+    assert_eq!(
+        (&evidence["status"], &evidence["code"]),
+        (&Value::from("attention"), &Value::from("no-evidence")),
+        "{evidence}"
+    );
     // Nothing is left of what was unpacked.
     let left: Vec<_> = std::fs::read_dir(clone.dir.join(".git/agentos/scratch"))
         .unwrap()

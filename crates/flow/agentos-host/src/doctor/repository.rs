@@ -314,11 +314,15 @@ fn verify_tape(host: &Host, repo: &Repository, store: &Store) -> Result<DoctorCh
                 count_noun(report.signed, "run")
             ),
         ),
-        // A clone has the commits of landed runs, and its evidence lies apart from a tape of its own.
-        Ok(report) if report.records == 0 && report.findings.iter().all(is_only_commit) => DoctorCheck::fine(
-            "evidence",
-            "no run was recorded in this copy; its commits name evidence of another one",
-        ),
+        // A clone has the commits of landed runs, and their evidence is in the repository where they landed, or was fetched.
+        Ok(report) if report.records == 0 && report.findings.iter().all(is_only_commit) => {
+            DoctorCheck::attention_with_steps(
+                "evidence",
+                "no-evidence",
+                "no run was recorded in this copy, and commits name evidence of another one",
+                [NextStep::VerifyEvidence { set_aside: false }],
+            )
+        }
         Ok(report) => {
             let first = report
                 .first()
