@@ -19,7 +19,7 @@ use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
 use crate::context_budget::{count_prompt, report_budget};
 use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
 use crate::named_files::NamedFiles;
-use crate::ports::{Clock, ContextIndex, EffectError, Repository};
+use crate::ports::{Clock, ContextIndex, EffectError, Repository, TargetInfo};
 use crate::request::tool_facts;
 
 mod texts;
@@ -111,21 +111,7 @@ pub fn find_context(
         texts: HashMap::new(),
         withheld: Vec::new(),
     };
-    if query.searches {
-        search.index = repo.open_index();
-        search.list_files(&target.base_tree)?;
-    }
-    let unfit = search.add_named(&query.named.files);
-    let matched = query.named.matched_paths();
-    search.add_matched(&matched)?;
-    if query.searches {
-        search.count_texts(&target.base_tree)?;
-        let history = repo.list_changed_paths(&target, MOST_COMMITS);
-        search.ranker.add_history(&history);
-    } else if !matched.is_empty() {
-        // Of the files of a pattern alone, only those that can be shown are read.
-        search.read_first(MOST_MATCHED)?;
-    }
+    let unfit = search.add_files(repo, &target, query)?;
     let candidates = search.rank_candidates()?;
     let window = query.window.unwrap_or(ModelWindow {
         tokens: ASSUMED_WINDOW,
@@ -231,6 +217,34 @@ struct ContextSearch<'a> {
 }
 
 impl ContextSearch<'_> {
+    /// Adds the files that the user names, and those of the search if there is one. Returns the named files that cannot be shown.
+    ///
+    /// # Errors
+    /// If the base cannot be read.
+    fn add_files(
+        &mut self,
+        repo: &dyn Repository,
+        target: &TargetInfo,
+        query: &ContextQuery<'_>,
+    ) -> Result<Vec<String>, EffectError> {
+        if query.searches {
+            self.index = repo.open_index();
+            self.list_files(&target.base_tree)?;
+        }
+        let unfit = self.add_named(&query.named.files);
+        let matched = query.named.matched_paths();
+        self.add_matched(&matched)?;
+        if query.searches {
+            self.count_texts(&target.base_tree)?;
+            let history = repo.list_changed_paths(target, MOST_COMMITS);
+            self.ranker.add_history(&history);
+        } else if !matched.is_empty() {
+            // Of the files of a pattern alone, only those that can be shown are read.
+            self.read_first(MOST_MATCHED)?;
+        }
+        Ok(unfit)
+    }
+
     fn add_file(&mut self, path: String, object: String) -> FileId {
         let id = self.ranker.add_path(&path);
         self.files.push((path, object));

@@ -8,7 +8,7 @@ use agentos_host::{Decision, Effect};
 use agentos_host::{FailedAttempt, Outcome, OutcomeKind, Tried};
 use agentos_tool::format_dollars;
 
-use super::report::format_report;
+use super::report::{deletion_mark, format_report};
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -23,23 +23,7 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool, width: usize) -> String 
     {
         out.push_str(&format_report(landing, &outcome.deleted, width));
     } else {
-        // More would push the outcome itself off the screen. `--verbose` and JSON list every file.
-        const MOST_FILES: usize = 20;
-        for file in outcome.files.iter().take(MOST_FILES) {
-            let gone = if outcome.deleted.contains(file) {
-                "  (deleted)"
-            } else {
-                ""
-            };
-            out.push_str(&format!("  {}{gone}\n", escape::line(file)));
-        }
-        let more = outcome.files.len().saturating_sub(MOST_FILES);
-        if more > 0 {
-            out.push_str(&paint(
-                style::DIM,
-                &format!("  and {more} more; `agentos show` lists all\n"),
-            ));
-        }
+        write_files(&mut out, outcome);
     }
     out.push_str(&format_earlier(outcome));
     out.push_str(&format_output(outcome));
@@ -88,6 +72,23 @@ pub fn format_outcome(outcome: &Outcome, verbose: bool, width: usize) -> String 
         out.push_str(&paint(style::DIM, &format!("{about}\n")));
     }
     out
+}
+
+/// Writes the paths of the change, the deleted ones marked.
+fn write_files(out: &mut String, outcome: &Outcome) {
+    // More would push the outcome itself off the screen.
+    const MOST_FILES: usize = 20;
+    for file in outcome.files.iter().take(MOST_FILES) {
+        let mark = deletion_mark(outcome.deleted.contains(file));
+        out.push_str(&format!("  {}{mark}\n", escape::line(file)));
+    }
+    let more = outcome.files.len().saturating_sub(MOST_FILES);
+    if more > 0 {
+        out.push_str(&paint(
+            style::DIM,
+            &format!("  and {more} more; `agentos show` lists all\n"),
+        ));
+    }
 }
 
 /// Maximum number of lines shown of a failed check's output. `agentos show --output` prints all that is recorded.

@@ -32,10 +32,7 @@ pub fn format_report(report: &LandingReport, deleted: &[String], width: usize) -
         write_file(&mut out, file, deleted.contains(&file.path), &mut left, width);
     }
     if hidden > 0 {
-        out.push_str(&paint(
-            style::DIM,
-            &format!("  and {hidden} more files; `agentos show` lists all\n"),
-        ));
+        out.push_str(&paint(style::DIM, &format!("  and {hidden} more files\n")));
     }
     for note in &report.notes {
         out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
@@ -43,9 +40,14 @@ pub fn format_report(report: &LandingReport, deleted: &[String], width: usize) -
     out
 }
 
+/// Returns the mark of a deleted file, after its path.
+pub fn deletion_mark(is_deleted: bool) -> &'static str {
+    if is_deleted { "  (deleted)" } else { "" }
+}
+
 fn write_file(out: &mut String, file: &FileReport, is_deleted: bool, left: &mut usize, width: usize) {
-    let gone = if is_deleted { "  (deleted)" } else { "" };
-    out.push_str(&format!("  {}{gone}", escape::line(&file.path)));
+    let mark = deletion_mark(is_deleted);
+    out.push_str(&format!("  {}{mark}", escape::line(&file.path)));
     if let Some(written) = &file.written_as {
         out.push_str(&paint(
             style::DIM,
