@@ -52,6 +52,7 @@ fn is_blank(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{BaseRule, CheckOptions};
     use crate::tasks::{AnswerSpec, TaskSpec};
 
     #[test]
@@ -71,6 +72,14 @@ mod tests {
                 message: Some(text.to_owned()),
                 ..TaskSpec::default()
             };
+            let checked = TaskSpec {
+                check: Some(CheckOptions {
+                    command: text.to_owned(),
+                    timeout_seconds: 1,
+                    base: BaseRule::Require,
+                }),
+                ..TaskSpec::default()
+            };
             let answer = AnswerSpec {
                 verb: "apply".to_owned(),
                 answer: Vec::new(),
@@ -84,6 +93,7 @@ mod tests {
                 RunWork::Task(task.clone()),
                 RunWork::Question(task),
                 RunWork::Task(message),
+                RunWork::Task(checked),
                 RunWork::Answer(answer),
             ] {
                 let refused = refuse_blank_text(&work);

@@ -260,6 +260,34 @@ fn what_is_there_already_is_nothing_to_do() {
 }
 
 #[test]
+fn a_long_list_is_cut_with_a_count_and_deleted_files_are_marked() {
+    let repo = small_repo();
+    for number in 10..35 {
+        repo.write(&format!("f{number}"), "old\n");
+    }
+    repo.commit_all("many");
+    for number in 11..35 {
+        repo.write(&format!("f{number}"), "new\n");
+    }
+    repo.git(&["rm", "--quiet", "f10"]);
+    let diff = repo.git(&["diff", "HEAD"]) + "\n";
+    repo.git(&["reset", "--quiet", "--hard"]);
+    let output = pipe_in(&repo, &["apply", "--yes"], &diff);
+    assert_eq!(output.code, Some(0), "{output}");
+    let text = output.to_string();
+    assert!(text.contains("\n  f10  (deleted)\n  f11\n"), "{output}");
+    assert!(
+        text.contains("\n  and 5 more; `agentos show` lists all\n"),
+        "{output}"
+    );
+    let shown = run_in(&repo, &["show"]).stdout;
+    assert!(
+        (10..35).all(|number| shown.contains(&format!(" f{number}"))),
+        "{shown}"
+    );
+}
+
+#[test]
 fn undo_restores_the_tree_in_a_commit_of_its_own_and_can_be_undone() {
     let repo = small_repo();
     let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);

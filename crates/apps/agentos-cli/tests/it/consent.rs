@@ -151,6 +151,21 @@ fn a_yes_counts_for_what_was_asked_and_for_nothing_else() {
     }
 }
 
+#[test]
+fn a_yes_counts_where_policy_wants_no_person_any_more() {
+    let repo = small_repo();
+    let run = asked(&repo, &[]);
+    repo.write(
+        ".agentos/policy/open.toml",
+        "version = 1\npreset = \"none\"\n[[rule]]\nid = \"all\"\neffect = \"allow\"\nwhy = \"w\"\n",
+    );
+    repo.commit_all("policy");
+    let (code, outcome) = json(&repo, &["approve", &run, "--yes"]);
+    assert_eq!(code, 0, "{outcome}");
+    assert!(repo.has(".github/workflows/ci.yml"));
+    assert!(open_of(&repo).is_empty());
+}
+
 /// The runs that wait for a person.
 fn open_of(repo: &TestRepo) -> Vec<String> {
     let open = json(repo, &["approve", "--list"]).1;

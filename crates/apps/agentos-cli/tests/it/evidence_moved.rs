@@ -128,7 +128,7 @@ fn on_main(world: &World) {
 
 #[test]
 fn ordinary_git_moves_commits_and_both_verifiers_say_where() {
-    let cases: [(&str, &[Work], &[&str]); 19] = [
+    let cases: [(&str, &[Work], &[&str]); 20] = [
         ("untouched", &[one_run], &[]),
         ("more by hand", &[one_run, by_hand], &[]),
         ("a tag", &[one_run, |world| drop(world.git(&["tag", "v1"]))], &[]),
@@ -137,6 +137,17 @@ fn ordinary_git_moves_commits_and_both_verifiers_say_where() {
             &[one_run, |world| {
                 drop(world.git(&["reset", "--quiet", "--hard", "HEAD~1"]))
             }],
+            &[],
+        ),
+        (
+            // The last run makes the opposite of what the undo made, and the same as the first run: both are its own.
+            "undone, reset, and a run of its own",
+            &[
+                one_run,
+                |world| drop(world.cli.run(&["undo"]).unwrap()),
+                |world| drop(world.git(&["reset", "--quiet", "--hard", "HEAD~2"])),
+                one_run,
+            ],
             &[],
         ),
         (
@@ -420,6 +431,11 @@ fn a_note_says_what_a_moved_commit_differs_in() {
     assert_eq!(output.code, Some(0), "{output}");
     let end = "which makes the same change; another author or date and message";
     assert!(output.stdout.contains(end), "{output}");
+    let quiet = world.cli.run(&["evidence", "verify", "--quiet"]).unwrap();
+    assert!(
+        quiet.stdout.contains("verified") && !quiet.stdout.contains("note"),
+        "{quiet}"
+    );
 }
 
 /// One move in words: how, and what differs; a question mark if that is not known. The author's time is that of the run,

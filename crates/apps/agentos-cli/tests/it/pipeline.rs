@@ -101,6 +101,12 @@ fn an_answer_that_does_not_land_is_asked_for_again_with_the_reason() {
     let json = output.json().unwrap();
     assert_eq!(json["code"], "does-not-apply");
     assert_eq!(json["attempts"], 2);
+    // The model was told how to answer. A person reads the answer, and asks again.
+    let hint = json["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("--answer") && hint.contains("agentos retry"),
+        "{hint}"
+    );
     let asked: Vec<String> = server
         .requests()
         .iter()

@@ -126,6 +126,18 @@ fn a_server_that_answers_as_it_should_is_connected() {
         (Some(5), &json!("model_missing")),
         "{tool}"
     );
+    // Without a name in the call, the model of a task is asked for.
+    let cli = agentos();
+    cli.run(&["use", "openai/another"]).unwrap();
+    let args = ["tool", "health", "--json", "-p"];
+    let status = |name: &str| {
+        let output = cli
+            .run(&[&args[..], &[name, "--base-url", &url]].concat())
+            .unwrap();
+        output.json().unwrap()["tools"][0]["status"].clone()
+    };
+    assert_eq!(status("openai"), "model_missing");
+    assert_eq!(status("openai/tiny-coder"), "connected");
 }
 
 #[test]
