@@ -1,22 +1,25 @@
 //! Builds an answer from its pieces.
 //!
-//! Owns: which of several ends counts, and the warnings about it. Never: shows a piece that may contain a part of the key.
+//! Owns: which of several ends counts, and the warnings about it. Never: decides what may be shown; [`PieceReader`] does.
 
-use agentos_tool::{FinishReason, Progress, ProgressSink, Usage};
+use std::collections::VecDeque;
 
-use crate::guard::{KeyGuard, KeyWatch};
+use agentos_model::ChatEvent;
+use agentos_tool::{FinishReason, Usage};
+
+use crate::guard::KeyGuard;
+use crate::pieces::PieceReader;
 use crate::{AnswerClose, AnswerPiece, Fault};
 
 /// Answer in progress.
 pub(crate) struct AnswerBuilder<'a> {
     guard: KeyGuard<'a>,
-    watch: KeyWatch<'a>,
-    pub(crate) text: String,
+    pieces: PieceReader<'a>,
     refusal: String,
     finish: Option<FinishReason>,
     ending: Option<String>,
     close_awaited: bool,
-    pub(crate) usage: Option<Usage>,
+    usage: Option<Usage>,
     pub(crate) model: Option<String>,
 }
 
@@ -24,8 +27,7 @@ impl<'a> AnswerBuilder<'a> {
     pub(crate) fn new(guard: KeyGuard<'a>) -> Self {
         Self {
             guard,
-            watch: guard.start_watch(),
-            text: String::new(),
+            pieces: PieceReader::new(guard),
             refusal: String::new(),
             finish: None,
             ending: None,
@@ -35,12 +37,15 @@ impl<'a> AnswerBuilder<'a> {
         }
     }
 
-    /// Adds a piece, and reports the part of its text that is safe to show.
+    /// Adds a piece, and appends the events of what may be shown of it.
     ///
     /// # Errors
-    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text contains the key.
-    pub(crate) fn add_piece(&mut self, piece: AnswerPiece, progress: &dyn ProgressSink) -> Result<(), Fault> {
-        self.text.push_str(&piece.content.text);
+    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if it contains the key.
+    pub(crate) fn add_piece(
+        &mut self,
+        piece: AnswerPiece,
+        events: &mut VecDeque<ChatEvent>,
+    ) -> Result<(), Fault> {
         self.refusal.push_str(&piece.refusal);
         if piece.finish.is_some() {
             self.ending = piece.ending;
@@ -60,13 +65,24 @@ impl<'a> AnswerBuilder<'a> {
             None => {}
         }
         // Some servers repeat the counts in every event, others spread them over two.
-        self.usage = match (self.usage, piece.usage) {
+        let usage = match (self.usage, piece.usage) {
             (Some(before), Some(later)) => Some(later_of(before, later)),
             (before, later) => later.or(before),
         };
         self.model = piece.model.or(self.model.take());
-        report_text(self.watch.pass_piece(&piece.content.text)?, progress);
+        self.pieces.add_content(piece.content, events)?;
+        if usage != self.usage {
+            self.usage = usage;
+            // After the content, so that an answer that is cut right here has its tokens with its last piece.
+            let known = usage.filter(|usage| !usage.is_unknown());
+            events.extend(known.map(ChatEvent::Usage));
+        }
         Ok(())
+    }
+
+    /// Returns true if a piece of the answer has arrived.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.pieces.has_content()
     }
 
     /// Returns true if the server has sent the end of the answer.
@@ -75,13 +91,12 @@ impl<'a> AnswerBuilder<'a> {
         self.finish.is_some() && !self.close_awaited
     }
 
-    /// Reports the text that was withheld because the key might begin in it. Call it after the last piece.
+    /// Appends the events of what was withheld because the key might begin in it. Call it after the last piece.
     ///
     /// # Errors
-    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the text ends with the key.
-    pub(crate) fn close(&mut self, progress: &dyn ProgressSink) -> Result<(), Fault> {
-        report_text(self.watch.take_rest()?, progress);
-        Ok(())
+    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the answer contains the key.
+    pub(crate) fn close(&mut self, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
+        self.pieces.close(events)
     }
 
     /// Returns why the model stopped. A refusal counts as a content filter, although servers send `stop` for it.
@@ -120,17 +135,8 @@ fn later_of(before: Usage, later: Usage) -> Usage {
     }
 }
 
-/// Reports a text unless it is empty.
-fn report_text(text: String, progress: &dyn ProgressSink) {
-    if !text.is_empty() {
-        progress.progress(Progress::Text(text));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use agentos_tool::NoProgress;
-
     use super::*;
 
     #[test]
@@ -152,7 +158,7 @@ mod tests {
                     finish: Some(*end),
                     ..AnswerPiece::default()
                 };
-                assembly.add_piece(piece, &NoProgress).unwrap();
+                assembly.add_piece(piece, &mut VecDeque::new()).unwrap();
             }
             assert_eq!(assembly.finish_reason(), finish, "{ends:?}");
         }

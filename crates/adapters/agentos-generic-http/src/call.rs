@@ -2,17 +2,29 @@
 //!
 //! Owns: the rule that an answer without its end is an error, and the retries. Never: retries after a first piece of the
 //! answer has arrived, because the user has seen it.
+//!
+//! | stage | next event |
+//! |---|---|
+//! | `New` | checks the settings and prepares the request; its notices come first |
+//! | `Waiting` | pauses before a retry, sends the request, and waits for the head of the answer |
+//! | `Reading` | reads one event of the stream |
+//! | `Ended` | none: the end was returned, the call failed, or a future of it was dropped |
 
-use agentos_model::{ChatMessage, prepare_messages};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatStream, prepare_messages};
 use agentos_net::{Deadline, Events, Request};
-use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput};
+use agentos_tool::{BoxFuture, ToolError};
 use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
 use crate::retry::retry_pause;
 use crate::verdict::ApiError;
-use crate::{Fault, ModelRequest, ModelWork, PreparedTask, Reason, Server, Wire, judge_response};
+use crate::{
+    Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Reason, Server, Service, Wire, judge_response,
+};
 
 /// Failed attempt, and whether a part of the answer had arrived before the failure.
 struct FailedAttempt {
@@ -29,76 +41,249 @@ impl<E: Into<Fault>> From<E> for FailedAttempt {
     }
 }
 
-impl Server {
-    /// Sends a task and returns the complete answer.
+/// Request that is ready, with the failures of the attempts before.
+struct ReadyCall {
+    ask: PreparedTask,
+    request: Request,
+    warnings: Vec<String>,
+    failures: Vec<String>,
+}
+
+/// Retry after a failed attempt.
+struct PlannedRetry {
+    pause: Duration,
+    error: ToolError,
+}
+
+/// Stage of a call.
+enum CallStage<'a> {
+    New,
+    Waiting(Box<ReadyCall>, Option<PlannedRetry>),
+    Reading(Box<ReadyCall>, Box<Events>, Box<AnswerBuilder<'a>>),
+    Ended,
+}
+
+/// Answer of a server, read event by event.
+pub(crate) struct HttpChat<'a, S> {
+    adapter: &'a HttpAdapter<S>,
+    work: ModelWork<'a>,
+    deadline: Deadline,
+    stage: CallStage<'a>,
+    ready: VecDeque<ChatEvent>,
+}
+
+impl<S: Service> ChatStream for HttpChat<'_, S> {
+    fn next_event(&mut self) -> BoxFuture<'_, Result<Option<ChatEvent>, ToolError>> {
+        Box::pin(self.advance_call())
+    }
+}
+
+impl<'a, S: Service> HttpChat<'a, S> {
+    /// Makes a call. Nothing is sent yet.
+    pub(crate) fn new(adapter: &'a HttpAdapter<S>, work: ModelWork<'a>, deadline: Deadline) -> Self {
+        Self {
+            adapter,
+            work,
+            deadline,
+            stage: CallStage::New,
+            ready: VecDeque::new(),
+        }
+    }
+
+    async fn advance_call(&mut self) -> Result<Option<ChatEvent>, ToolError> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            // A failure, or a future that is dropped at one of the waits, leaves the call ended.
+            self.stage = match std::mem::replace(&mut self.stage, CallStage::Ended) {
+                CallStage::New => CallStage::Waiting(Box::new(self.prepare_call().await?), None),
+                CallStage::Waiting(call, retry) => self.send_request(call, retry).await?,
+                CallStage::Reading(call, events, answer) => self.read_event(call, events, answer).await?,
+                CallStage::Ended => return Ok(None),
+            };
+        }
+    }
+
+    fn server(&self) -> &'a Server {
+        self.adapter.server()
+    }
+
+    /// Decides address and wire, and builds the request.
     ///
     /// # Errors
-    /// If the prompt does not fit the context window, or no complete answer arrives before the deadline.
-    pub(crate) async fn run_task(
-        &self,
-        ask: &PreparedTask,
-        work: ModelWork<'_>,
-        deadline: &Deadline,
-        progress: &dyn ProgressSink,
-    ) -> Result<ToolOutput, ToolError> {
-        let settings = self.settings();
+    /// If the server cannot be used, or the prompt does not fit the context window.
+    async fn prepare_call(&mut self) -> Result<ReadyCall, ToolError> {
+        let ask = self.adapter.prepare_task(self.work, &self.deadline).await?;
+        let (server, work) = (self.server(), self.work);
+        let settings = server.settings();
         let prepared = prepare_messages(&work.chat.messages, &ask.wire.abilities(&settings.provider));
-        let job = self.model_request(ask, work, &prepared.messages);
-        let request = self.task_request(ask.url.clone(), ask.wire.build_request(&job));
+        let job = server.model_request(&ask, work, &prepared.messages);
+        let request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
+        let max_tokens = job.max_tokens;
         let mut warnings = ask.notes.clone();
         warnings.extend(prepared.notices);
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
         // number takes precedence.
         if let Some(window) = ask.context_window.or(settings.context_window) {
-            match ContextNeed::of_bytes(work.chat.count_bytes(), ask.prompt_tokens, job.max_tokens)
-                .fit_in(window)
+            match ContextNeed::of_bytes(work.chat.count_bytes(), ask.prompt_tokens, max_tokens).fit_in(window)
             {
                 ContextFit::Fits => {}
                 ContextFit::Tight(words) => warnings.push(words),
                 ContextFit::TooLong(words, wanted) => {
                     let fault = Fault::from(Reason::ContextLength).with_message(&words);
-                    let mut error = self.run_error(&fault, deadline);
-                    error.advice.fix = Some(self.longer_context(wanted));
+                    let mut error = server.run_error(&fault, &self.deadline);
+                    error.advice.fix = Some(server.longer_context(wanted));
                     return Err(error);
                 }
             }
         }
-        for note in &warnings {
-            progress.progress(Progress::Note(note.clone()));
-        }
-        // The reason of each retry becomes a warning of the answer, so that a slow call can be explained afterwards.
-        let (mut retried, mut failures) = (0, Vec::new());
-        loop {
-            let broken = match self
-                .send_once(ask.wire.as_ref(), &request, deadline, progress)
-                .await
-            {
-                Ok(answer) => return Ok(self.build_output(answer, ask, warnings, deadline)),
-                Err(broken) => broken,
-            };
-            let may = !broken.begun && retried < settings.retries;
-            let wait = retry_pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
-            let error = self.run_error(&broken.fault, deadline);
-            // A pause longer than the time that is left could only end in a timeout.
-            let Some(wait) = wait.filter(|wait| *wait < deadline.remaining()) else {
-                return Err(name_retries(error, &failures));
-            };
-            retried += 1;
-            // Before the pause: a wait of a minute without a word looks like a program that hangs.
-            progress.progress(Progress::Note(format!(
-                "{}; sending again in {} s ({retried} of {})",
-                error.message,
-                wait.as_secs_f64(),
-                settings.retries
-            )));
-            if !deadline.pause_within(wait).await {
-                return Err(name_retries(error, &failures));
+        let notes = warnings.iter().cloned();
+        self.ready.extend(notes.map(|note| ChatEvent::Note { note }));
+        Ok(ReadyCall {
+            ask,
+            request,
+            warnings,
+            failures: Vec::new(),
+        })
+    }
+
+    /// Waits for the pause, and sends the request.
+    ///
+    /// # Errors
+    /// If there is no answer, and a retry would not help.
+    async fn send_request(
+        &mut self,
+        mut call: Box<ReadyCall>,
+        retry: Option<PlannedRetry>,
+    ) -> Result<CallStage<'a>, ToolError> {
+        if let Some(PlannedRetry { pause, error }) = retry {
+            if !self.deadline.pause_within(pause).await {
+                return Err(name_retries(error, &call.failures));
             }
-            warnings.push(format!("sent again after an error: {}", error.message));
-            failures.push(error.message);
+            // So that a slow call can be explained afterwards.
+            call.warnings
+                .push(format!("sent again after an error: {}", error.message));
+            call.failures.push(error.message);
+        }
+        let mut answer = AnswerBuilder::new(self.server().key_guard());
+        match self.open_answer(&call, &mut answer).await {
+            Ok(Some(events)) => Ok(CallStage::Reading(call, Box::new(events), Box::new(answer))),
+            Ok(None) => Ok(self.end_call(*call, answer)),
+            Err(failed) => self.plan_retry(call, failed),
         }
     }
 
+    /// Sends the request. `None` if the whole answer was read, because it came as one document.
+    async fn open_answer(
+        &mut self,
+        call: &ReadyCall,
+        answer: &mut AnswerBuilder<'a>,
+    ) -> Result<Option<Events>, FailedAttempt> {
+        let head = self.server().http.open(&call.request, &self.deadline).await?;
+        // Decided by the content type and not by the request: some servers ignore `stream` and answer with one document, and
+        // errors are documents too.
+        if head.is_event_stream() && head.status() == 200 {
+            return Ok(Some(head.events()));
+        }
+        let response = head.read().await.map_err(|error| FailedAttempt {
+            fault: error.into(),
+            begun: true,
+        })?;
+        let document = judge_response(&response, self.server().settings().has_key())?;
+        answer.add_piece(call.ask.wire.read_answer(&document)?, &mut self.ready)?;
+        if !answer.is_ended() {
+            return Err(Fault::from(Reason::BrokenAnswer)
+                .with_message("it has no finish reason")
+                .into());
+        }
+        answer.close(&mut self.ready)?;
+        Ok(None)
+    }
+
+    /// Reads one event of the stream.
+    ///
+    /// # Errors
+    /// If the stream breaks, and a retry would not help.
+    async fn read_event(
+        &mut self,
+        call: Box<ReadyCall>,
+        mut events: Box<Events>,
+        mut answer: Box<AnswerBuilder<'a>>,
+    ) -> Result<CallStage<'a>, ToolError> {
+        let read = read_piece(call.ask.wire.as_ref(), &mut events, &mut answer, &mut self.ready).await;
+        match read {
+            Ok(true) => Ok(CallStage::Reading(call, events, answer)),
+            Ok(false) => Ok(self.end_call(*call, *answer)),
+            Err(fault) => {
+                let begun = answer.is_begun();
+                self.plan_retry(call, FailedAttempt { fault, begun })
+            }
+        }
+    }
+
+    /// Decides if the request is sent again.
+    ///
+    /// # Errors
+    /// With the failure, if it is not.
+    fn plan_retry(
+        &mut self,
+        call: Box<ReadyCall>,
+        failed: FailedAttempt,
+    ) -> Result<CallStage<'a>, ToolError> {
+        let server = self.server();
+        let (limit, retried) = (server.settings().retries, call.failures.len());
+        let retried = u32::try_from(retried).unwrap_or(u32::MAX);
+        let may = !failed.begun && retried < limit;
+        let wait = retry_pause(&failed.fault, call.ask.url.is_loopback(), retried).filter(|_| may);
+        let error = server.run_error(&failed.fault, &self.deadline);
+        // A pause longer than the time that is left could only end in a timeout.
+        let Some(wait) = wait.filter(|wait| *wait < self.deadline.remaining()) else {
+            return Err(name_retries(error, &call.failures));
+        };
+        // Before the pause: a wait of a minute without a word looks like a program that hangs.
+        self.ready.push_back(ChatEvent::Note {
+            note: format!(
+                "{}; sending again in {} s ({} of {limit})",
+                error.message,
+                wait.as_secs_f64(),
+                retried + 1
+            ),
+        });
+        Ok(CallStage::Waiting(
+            call,
+            Some(PlannedRetry { pause: wait, error }),
+        ))
+    }
+
+    /// Adds the end of a complete answer.
+    fn end_call(&mut self, call: ReadyCall, answer: AnswerBuilder<'_>) -> CallStage<'a> {
+        let guard = self.server().key_guard();
+        let mut warnings = call.warnings;
+        let asked = call.ask.model.as_deref();
+        warnings.extend(answer.list_warnings());
+        let finish = answer.finish_reason();
+        // Servers with one model ignore the requested name and answer with their own, so the names are compared.
+        let answered = answer.model.map(|name| guard.clean_name(name));
+        if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
+            && !is_same_model(asked, answered)
+        {
+            warnings.push(format!(
+                "model `{asked}` was requested, but `{answered}` answered"
+            ));
+        }
+        self.ready.push_back(ChatEvent::Finish(ChatFinish {
+            finish,
+            model_id: answered.or_else(|| asked.map(|name| guard.clean_name(name.to_owned()))),
+            endpoint: Some(call.ask.url.endpoint()),
+            latency_ms: self.deadline.elapsed_ms(),
+            warnings,
+        }));
+        CallStage::Ended
+    }
+}
+
+impl Server {
     /// Combines a conversation with the parameters of the settings.
     pub(crate) fn model_request<'a>(
         &'a self,
@@ -117,71 +302,6 @@ impl Server {
             top_p: settings.top_p,
             seed: settings.seed,
             stop: &settings.stop,
-        }
-    }
-
-    async fn send_once(
-        &self,
-        wire: &dyn Wire,
-        request: &Request,
-        deadline: &Deadline,
-        progress: &dyn ProgressSink,
-    ) -> Result<AnswerBuilder<'_>, FailedAttempt> {
-        let answer = self.http.open(request, deadline).await?;
-        let mut assembly = AnswerBuilder::new(self.key_guard());
-        // Decided by the content type and not by the request: some servers ignore `stream` and answer with one document, and
-        // errors are documents too.
-        if answer.is_event_stream() && answer.status() == 200 {
-            read_stream(wire, answer.events(), &mut assembly, progress)
-                .await
-                .map_err(|fault| FailedAttempt {
-                    fault,
-                    begun: !assembly.text.is_empty(),
-                })?;
-        } else {
-            let response = answer.read().await.map_err(|error| FailedAttempt {
-                fault: error.into(),
-                begun: true,
-            })?;
-            let piece = wire.read_answer(&judge_response(&response, self.settings().has_key())?)?;
-            assembly.add_piece(piece, progress)?;
-            if !assembly.is_ended() {
-                return Err(Fault::from(Reason::BrokenAnswer)
-                    .with_message("it has no finish reason")
-                    .into());
-            }
-        }
-        assembly.close(progress)?;
-        Ok(assembly)
-    }
-
-    fn build_output(
-        &self,
-        answer: AnswerBuilder<'_>,
-        ask: &PreparedTask,
-        mut warnings: Vec<String>,
-        deadline: &Deadline,
-    ) -> ToolOutput {
-        let asked = ask.model.as_deref();
-        warnings.extend(answer.list_warnings());
-        let finish = answer.finish_reason();
-        // Servers with one model ignore the requested name and answer with their own, so the names are compared.
-        let answered = answer.model.map(|name| self.key_guard().clean_name(name));
-        if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
-            && !is_same_model(asked, answered)
-        {
-            warnings.push(format!(
-                "model `{asked}` was requested, but `{answered}` answered"
-            ));
-        }
-        ToolOutput {
-            text: answer.text,
-            finish,
-            model_id: answered.or_else(|| asked.map(|name| self.key_guard().clean_name(name.to_owned()))),
-            endpoint: Some(ask.url.endpoint()),
-            usage: answer.usage.filter(|usage| !usage.is_unknown()),
-            latency_ms: deadline.elapsed_ms(),
-            warnings,
         }
     }
 }
@@ -214,40 +334,41 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
         || asked.strip_prefix(answered).is_some_and(tag)
 }
 
-async fn read_stream(
+/// Reads the next event. Returns false after the end of a complete answer.
+///
+/// # Errors
+/// If the stream breaks, or ends without an end of the answer.
+async fn read_piece(
     wire: &dyn Wire,
-    mut events: Events,
-    assembly: &mut AnswerBuilder<'_>,
-    progress: &dyn ProgressSink,
-) -> Result<(), Fault> {
-    loop {
-        let event = match events.next().await {
-            Ok(Some(event)) => event,
-            Ok(None) => break,
-            // Some servers send the end and then reset the connection. The answer is complete, so the error does not matter.
-            Err(_) if assembly.is_ended() => break,
-            Err(error) => return Err(in_stream(error.into())),
-        };
-        // The end of OpenAI's streams, which many servers copy; it is not JSON.
-        if event.trim() == "[DONE]" {
-            break;
+    events: &mut Events,
+    answer: &mut AnswerBuilder<'_>,
+    ready: &mut VecDeque<ChatEvent>,
+) -> Result<bool, Fault> {
+    let event = match events.next().await {
+        Ok(event) => event,
+        // Some servers send the end and then reset the connection. The answer is complete, so the error does not matter.
+        Err(_) if answer.is_ended() => None,
+        Err(error) => return Err(in_stream(error.into())),
+    };
+    // The end of OpenAI's streams, which many servers copy; it is not JSON.
+    let Some(event) = event.filter(|event| event.trim() != "[DONE]") else {
+        if !answer.is_ended() {
+            return Err(
+                Fault::from(Reason::BrokenStream).with_message("the stream ended without a finish reason")
+            );
         }
-        let json: Value = serde_json::from_str(&event).map_err(|_| {
-            Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON")
-        })?;
-        // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
-        let error = ApiError::from_json(&json);
-        if error.present {
-            return Err(Fault::from(Reason::BrokenStream).with_message(&error.message));
-        }
-        assembly.add_piece(wire.read_event(&json)?, progress)?;
+        answer.close(ready)?;
+        return Ok(false);
+    };
+    let json: Value = serde_json::from_str(&event)
+        .map_err(|_| Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON"))?;
+    // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
+    let error = ApiError::from_json(&json);
+    if error.present {
+        return Err(Fault::from(Reason::BrokenStream).with_message(&error.message));
     }
-    if !assembly.is_ended() {
-        return Err(
-            Fault::from(Reason::BrokenStream).with_message("the stream ended without a finish reason")
-        );
-    }
-    Ok(())
+    answer.add_piece(wire.read_event(&json)?, ready)?;
+    Ok(true)
 }
 
 /// Converts a connection closed in the middle of a stream to [`Reason::BrokenStream`]. Limits keep their own reason.

@@ -73,6 +73,22 @@ impl<'a> KeyGuard<'a> {
         }
     }
 
+    /// Returns true if there is a key to look for.
+    pub(crate) fn has_key(&self) -> bool {
+        self.forms.is_some()
+    }
+
+    /// Checks a text that is complete.
+    ///
+    /// # Errors
+    /// [`Reason::KeyInAnswer`] if the text contains the key in any encoding.
+    pub(crate) fn check_text(&self, text: &str) -> Result<(), Fault> {
+        match self.forms {
+            Some(forms) if forms.are_in(text) => Err(Reason::KeyInAnswer.into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Starts to watch the pieces of one answer.
     pub(crate) fn start_watch(&self) -> KeyWatch<'a> {
         KeyWatch {

@@ -11,6 +11,7 @@ mod context;
 mod functions;
 mod guard;
 mod offer;
+mod pieces;
 mod plain;
 mod reason;
 mod retry;

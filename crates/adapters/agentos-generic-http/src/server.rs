@@ -266,6 +266,12 @@ impl Server {
         })
     }
 
+    /// Starts the deadline of a conversation, with the limits of the settings.
+    #[must_use]
+    pub fn chat_deadline(&self) -> Deadline {
+        self.run_deadline(self.settings.total_timeout.as_secs())
+    }
+
     /// Returns the guard through which every text from the server must pass.
     pub(crate) fn key_guard(&self) -> KeyGuard<'_> {
         let key = self.settings.key.as_ref();

@@ -1,18 +1,19 @@
 //! The differences between model servers as a trait, and the adapter built on it.
 //!
-//! Owns: the three verbs of every HTTP adapter, written once. Never: knows a provider; each implements [`Service`].
+//! Owns: the three verbs of every HTTP adapter and its conversation, written once: a task is a conversation with one message. Never: knows a provider; each implements [`Service`].
 
 use std::sync::Arc;
 
-use agentos_model::edit_request;
+use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model, ReplyBuilder, edit_request};
 use agentos_net::{Deadline, HttpClient, HttpUrl};
 use agentos_tool::{
-    Adapter, BoxFuture, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput,
-    ToolTask,
+    Adapter, BoxFuture, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth,
+    ToolOutput, ToolTask,
 };
 use serde_json::Value;
 
-use crate::{Fault, ModelWork, ProbeFindings, Server, ServerHints, ServerSettings, Wire};
+use crate::call::HttpChat;
+use crate::{Fault, ModelWork, ProbeFindings, Reason, Server, ServerHints, ServerSettings, Wire};
 
 /// Server with the address and the deadline of one call.
 #[derive(Debug, Clone, Copy)]
@@ -136,21 +137,6 @@ impl<S: Service> HttpAdapter<S> {
         self.service.probe_server(self.server_call(&base, deadline)).await
     }
 
-    async fn run_task(
-        &self,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-        deadline: &Deadline,
-    ) -> Result<ToolOutput, ToolError> {
-        let chat = edit_request(task, self.server.settings().constrain);
-        let work = ModelWork {
-            chat: &chat,
-            task: Some(task),
-        };
-        let ask = self.prepare_task(work, deadline).await?;
-        self.server.run_task(&ask, work, deadline, progress).await
-    }
-
     /// Decides the address, wire and model for a conversation.
     ///
     /// # Errors
@@ -179,6 +165,21 @@ impl<S: Service> HttpAdapter<S> {
     }
 }
 
+impl<S: Service> Model for HttpAdapter<S> {
+    fn provider_name(&self) -> &str {
+        &self.server.settings().provider
+    }
+
+    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+        let deadline = self.server.chat_deadline();
+        let work = ModelWork {
+            chat: request,
+            task: None,
+        };
+        Box::new(HttpChat::new(self, work, deadline))
+    }
+}
+
 impl<S: Service> Adapter for HttpAdapter<S> {
     fn provider(&self) -> &str {
         &self.server.settings().provider
@@ -200,7 +201,18 @@ impl<S: Service> Adapter for HttpAdapter<S> {
         Box::pin(async move {
             // One deadline for preparation, request and retries together: the user's limit is for the whole answer.
             let deadline = self.server.run_deadline(task.limits.timeout_seconds);
-            self.run_task(task, progress, &deadline).await
+            let chat = edit_request(task, self.server.settings().constrain);
+            let work = ModelWork {
+                chat: &chat,
+                task: Some(task),
+            };
+            let mut stream = HttpChat::new(self, work, deadline);
+            collect_output(&mut stream, self.provider(), progress)
+                .await?
+                .ok_or_else(|| {
+                    self.server
+                        .run_error(&Fault::from(Reason::BrokenAnswer), &deadline)
+                })
         })
     }
 
@@ -208,4 +220,34 @@ impl<S: Service> Adapter for HttpAdapter<S> {
         self.service
             .extend_capabilities(self.server.settings().capabilities())
     }
+}
+
+/// Reads a stream to its end, as the output of a tool. `None` if the answer has no end.
+///
+/// # Errors
+/// If the answer fails.
+async fn collect_output(
+    stream: &mut dyn ChatStream,
+    provider: &str,
+    progress: &dyn ProgressSink,
+) -> Result<Option<ToolOutput>, ToolError> {
+    let mut reply = ReplyBuilder::default();
+    while let Some(event) = stream.next_event().await? {
+        match &event {
+            ChatEvent::Text { text } => progress.progress(Progress::Text(text.clone())),
+            ChatEvent::Note { note } => progress.progress(Progress::Note(note.clone())),
+            // Landing reads text alone.
+            ChatEvent::Thinking(_) | ChatEvent::ToolCall(_) | ChatEvent::Usage(_) | ChatEvent::Finish(_) => {}
+        }
+        reply.add_event(event);
+    }
+    Ok(reply.finish_reply(provider).map(|reply| ToolOutput {
+        text: reply.text,
+        finish: reply.end.finish,
+        model_id: reply.end.model_id,
+        endpoint: reply.end.endpoint,
+        usage: reply.usage,
+        latency_ms: reply.end.latency_ms,
+        warnings: reply.end.warnings,
+    }))
 }

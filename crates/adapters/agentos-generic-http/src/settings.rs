@@ -35,6 +35,8 @@ pub struct ServerSettings {
     pub first_byte_timeout: Duration,
     /// Time between two pieces of an answer.
     pub idle_timeout: Duration,
+    /// Time for the whole answer of a conversation. A task has its own limit.
+    pub total_timeout: Duration,
     /// Maximum number of retries.
     pub retries: u32,
     /// Maximum tokens of an answer if the task sets no limit of its own.
@@ -71,6 +73,7 @@ impl ServerSettings {
             // A laptop reads a prompt of 16,000 tokens at some 50 a second.
             first_byte_timeout: Duration::from_secs(600),
             idle_timeout: Duration::from_secs(300),
+            total_timeout: Duration::from_secs(7200),
             retries: 3,
             max_tokens: None,
             temperature: None,

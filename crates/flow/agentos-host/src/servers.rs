@@ -145,6 +145,7 @@ fn server_settings(
         probe_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds.min(5)),
         first_byte_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds),
         idle_timeout: Duration::from_secs(profile.timeouts.idle_seconds),
+        total_timeout: Duration::from_secs(profile.timeouts.total_seconds),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns: joining pieces that arrive in any portions. Never: interprets a vendor's event; the wire has done that.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{CallSignature, MessagePart, ThinkingPart, ToolCall};
@@ -35,30 +37,39 @@ impl ChatPiece {
 }
 
 /// Piece of a model's thinking.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThoughtPiece {
     /// Text, appended to the thinking at the same position.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Signature. `None` if the piece has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// True if the signature is encrypted thinking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_encrypted: bool,
     /// Position of the thinking in the answer. `None` if the wire has one thinking at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
 }
 
 /// Piece of a tool call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallPiece {
     /// Id of the call. `None` in later pieces, and in wires without ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Name of the tool. `None` in later pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A part of the arguments' JSON, appended to the call at the same position.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arguments: String,
     /// Signature of the call. `None` if the piece has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// Position of the call in the answer. `None` if the piece is a whole call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
 }
 

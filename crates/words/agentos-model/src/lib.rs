@@ -10,6 +10,8 @@
 //! | [`MessagePart`] | text, image, tool call, tool result or thinking |
 //! | [`ChatPiece`] | a piece of an answer, as a wire reads it from one event |
 //! | [`PartBuilder`] | joins the pieces to parts |
+//! | [`Model`] | everything that answers a conversation, as a [`ChatStream`] of [`ChatEvent`]s |
+//! | [`ChatReply`] | a complete answer, which [`ReplyBuilder`] joins from the events |
 //!
 //! [`prepare_messages`] makes the messages fit a wire, by the rules in its documentation. A tool's definition has Anthropic's
 //! form (`name`, `description`, `input_schema`), which every other form can be made of.
@@ -17,6 +19,7 @@
 mod builder;
 mod flatten;
 mod message;
+mod model;
 mod prepare;
 mod request;
 
@@ -25,5 +28,6 @@ pub use flatten::flatten_messages;
 pub use message::{
     CallSignature, ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult,
 };
+pub use model::{ChatEvent, ChatFinish, ChatReply, ChatStream, Model, ReplyBuilder};
 pub use prepare::{PreparedChat, WireAbilities, prepare_messages};
 pub use request::{ChatRequest, ToolChoice, ToolSpec, edit_request};

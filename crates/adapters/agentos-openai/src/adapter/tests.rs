@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::*;
 
+mod chat;
 mod ends;
 mod offer;
 mod recorded;
