@@ -400,11 +400,15 @@ fn below_anchors(
     {
         return Ok(Vec::new());
     }
-    if places.len() < 2 || one.hunk.anchors.is_empty() {
+    // A heading next to a line number is git's: it may be that of the function above. Without a number it is what the
+    // author has to say about the place.
+    let section = one.hunk.section.iter().filter(|_| one.stated.is_none());
+    let anchors: Vec<_> = one.hunk.anchors.iter().chain(section).collect();
+    if places.len() < 2 || anchors.is_empty() {
         return Ok(places);
     }
     let mut from = 0;
-    for anchor in &one.hunk.anchors {
+    for anchor in anchors {
         let hits = target
             .index
             .places_of(MatchLevel::Indent, &target.lines, anchor, budget)?;

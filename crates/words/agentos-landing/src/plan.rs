@@ -197,6 +197,7 @@ fn plan_path(
     match (&resolved.action, &resolved.base) {
         (PathAction::Create, _) | (_, None) => {
             if let EditBody::Whole(lines) = &first.body {
+                whole::check_name(first, &path)?;
                 whole::check_new_file(lines)?;
                 not_meant_below(&path, lines, base, options)?;
             }

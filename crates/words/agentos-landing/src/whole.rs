@@ -4,26 +4,30 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel};
-use crate::parse::{Hunk, HunkLine, LineMark, new_repair, pair_lines};
+use crate::parse::{FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::readings::line_number;
 use crate::splice::{hunk_splices, join_splices};
 use crate::text::{BOM, common_tail, split_lines, trim};
-use crate::{Refusal, RefusalCode, Repair, elided};
+use crate::{Refusal, RefusalCode, Repair, RepoPath, elided};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
 ///
 /// # Errors
 /// Fails if the block may be an excerpt, a listing, a diff, or a file with parts left out.
 pub(crate) fn changed_content(
-    path: &str,
-    base: &[u8],
+    (path, base): (&str, &[u8]),
     new: &[HunkLine<'_>],
-) -> Result<(Arc<[u8]>, Option<Repair>), Refusal> {
+    is_named_inside: bool,
+) -> Result<(Vec<u8>, Option<Repair>), Refusal> {
     let old = split_lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
+    let new = if is_named_inside {
+        below_name(&texts, new)
+    } else {
+        new
+    };
     let there: HashSet<&[u8]> = texts.iter().copied().collect();
     let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
     let mut repaired = None;
@@ -66,7 +70,7 @@ pub(crate) fn changed_content(
         ..Hunk::default()
     };
     elided::check_lone_comments(&hunk.lines, path, |line| there.contains(line))?;
-    if is_excerpt(&hunk.lines) {
+    if is_excerpt(&hunk.lines) || (is_named_inside && !keeps_most(&hunk.lines)) {
         let message = "the block may be an excerpt of the file, or the whole new file";
         return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
     }
@@ -81,7 +85,48 @@ pub(crate) fn changed_content(
         // Cannot happen at level `Exact`, where no line is shifted; the lines as given are the right result then.
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };
-    Ok((Arc::from(content), repaired))
+    Ok((content, repaired))
+}
+
+/// Returns the lines below the comment that names the file, if the file does not begin with that comment.
+fn below_name<'l, 'a>(old: &[&[u8]], new: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+    let Some((name, rest)) = new.split_first() else {
+        return new;
+    };
+    let first = old.first().copied().unwrap_or_default();
+    if first.strip_prefix(BOM).unwrap_or(first) == name.text.as_ref() {
+        return new;
+    }
+    let gap = rest.iter().take_while(|line| !has_text(&line.text)).count();
+    if has_text(first) {
+        rest.get(gap..).unwrap_or_default()
+    } else {
+        rest
+    }
+}
+
+/// Returns true if most lines of the file stay, and its first and last ones have at least as many in their place. A
+/// comment with a path is above many excerpts, too.
+fn keeps_most(lines: &[HunkLine<'_>]) -> bool {
+    let said = |line: &&HunkLine<'_>| has_text(&line.text);
+    let old = lines.iter().filter(|line| line.is_old()).filter(said).count();
+    let stays = lines
+        .iter()
+        .filter(|line| line.is_old() && line.is_new())
+        .filter(said)
+        .count();
+    stays * 2 >= old && count_unreplaced(lines.iter()) == 0 && count_unreplaced(lines.iter().rev()) == 0
+}
+
+/// Refuses a new file that only a comment in its first line names: nothing shows whether that line belongs to it.
+pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Refusal> {
+    if !edit.is_named_inside {
+        return Ok(());
+    }
+    let message = format!("a block with `{path}` in a comment could be that new file, or an example");
+    Err(Refusal::new(RefusalCode::Ambiguous, message)
+        .at(path.as_str())
+        .hint("write the path of a new file above its block"))
 }
 
 /// Refuses a new file that leaves parts out, is a numbered listing, or has a diff mark before each line.

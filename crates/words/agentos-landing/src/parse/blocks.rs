@@ -169,6 +169,7 @@ fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
                 path: path.to_vec(),
                 is_certain: true,
                 only_mentioned: false,
+                is_stated: true,
             });
         }
         match parse_fence(trim_end(line.text)) {

@@ -14,11 +14,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 
 use serde_json::Value;
 
-use super::cursor::{closes_fence, parse_fence};
-use super::json::{JsonEdit, JsonEdits, replacement_edit};
+use super::json::{JsonEdit, JsonEdits, fenced_json, replacement_edit};
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, StatedLines};
 use super::owner::LineOwner;
 use super::{blocks::blank_line, tags, whole};
@@ -36,7 +36,14 @@ const PATH: &[&str] = &[
     "TargetFile",
     "filename",
 ];
-const OLD: &[&str] = &["old_str", "old_string", "oldString", "old_text", "TargetContent"];
+const OLD: &[&str] = &[
+    "old_str",
+    "old_string",
+    "oldString",
+    "old_text",
+    "TargetContent",
+    "search",
+];
 const NEW: &[&str] = &[
     "new_str",
     "new_string",
@@ -94,6 +101,9 @@ const READERS: &[&str] = &[
     "attempt_completion",
 ];
 
+/// Marks that models of Qwen, Mistral and Meta begin a call with.
+const MARKS: [&[u8]; 3] = [b"<tool_call>", b"[TOOL_CALLS]", b"<|python_tag|>"];
+
 /// Reads the calls of an answer that is JSON, of fences that are JSON, and of tags; hides their lines.
 ///
 /// # Errors
@@ -104,36 +114,124 @@ pub(super) fn parse<'a>(
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let first = lines.iter().find(|line| !trim(line.text).is_empty());
-    if first.is_some_and(|line| matches!(trim(line.text).first(), Some(b'{' | b'['))) {
+    let begins = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[')) && !text.starts_with(MARKS[1]);
+    if first.is_some_and(|line| begins(trim(line.text))) {
         let end = lines.len();
         return read_json(lines, 0, end, true, parsed);
     }
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        if owners.get(at) == Some(&LineOwner::Call) {
-            let end = at + tags::call_length(lines, at).unwrap_or(1);
-            if let Some((name, arguments)) = tags::read_call(lines.get(at..end).unwrap_or_default())? {
-                let mut calls = FoundCalls::default();
-                calls.add(Some(&name), &arguments)?;
-                calls.finish(parsed)?;
-            }
-            hide(lines, at, end);
-            at = end;
-            continue;
+    for part in fenced_json(lines, owners) {
+        if whole::any_path_of(lines, part.from - 1, &part.open).is_none() {
+            read_json(lines, part.from, part.to, false, parsed)?;
         }
-        let free = owners.get(at) == Some(&LineOwner::Free);
-        let fence = parse_fence(line.text).filter(|open| free && super::json::is_json(open.info));
-        at += 1;
-        let Some(open) = fence else { continue };
-        let rest = lines.get(at..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes_fence(&open, line.text));
-        let end = at + length.unwrap_or(rest.len());
-        if whole::any_path_of(lines, at - 1, &open).is_none() {
-            read_json(lines, at, end, false, parsed)?;
-        }
-        at = end;
     }
-    Ok(())
+    // All calls between prose together: one that is not understood must not be lost next to the others.
+    let mut calls = FoundCalls::default();
+    let mut at = 0;
+    while at < lines.len() {
+        at = match owners.get(at) {
+            Some(LineOwner::Call) => read_tags(lines, at, &mut calls)?,
+            Some(LineOwner::Free) => read_bare(lines, at, &mut calls)?.unwrap_or(at + 1),
+            Some(_) | None => at + 1,
+        };
+    }
+    calls.finish(parsed).map(|_| ())
+}
+
+/// Reads a call in tags. Returns the line after it.
+fn read_tags(lines: &mut [TextLine<'_>], at: usize, calls: &mut FoundCalls) -> Result<usize, Refusal> {
+    let end = at + tags::call_length(lines, at).unwrap_or(1);
+    if let Some((name, arguments)) = tags::read_call(lines.get(at..end).unwrap_or_default())? {
+        calls.add(Some(&name), &arguments)?;
+    }
+    hide(lines, at, end);
+    Ok(end)
+}
+
+/// Reads a call that is JSON between prose, maybe with the mark that a model begins its calls with. Returns the line
+/// after it, or `None` if none begins here.
+fn read_bare(
+    lines: &mut [TextLine<'_>],
+    at: usize,
+    calls: &mut FoundCalls,
+) -> Result<Option<usize>, Refusal> {
+    let line = lines.get(at).map(|line| line.text).unwrap_or_default();
+    let marked = MARKS.iter().find_map(|mark| line.strip_prefix(*mark));
+    // The call may begin below its mark.
+    let from = at + usize::from(marked.is_some_and(|rest| trim(rest).is_empty()));
+    let below = lines.get(from).map(|line| line.text).unwrap_or_default();
+    let text = marked.filter(|_| from == at).unwrap_or(below);
+    let begins = matches!(trim(text).first(), Some(b'{' | b'['));
+    if !begins || (marked.is_none() && calls.is_unfinished) {
+        return Ok(None);
+    }
+    let mut reader = LineReader {
+        lines: lines.get(from..).unwrap_or_default(),
+        skipped: below.len() - text.len(),
+    };
+    let mut stream = serde_json::Deserializer::from_reader(&mut reader).into_iter::<Value>();
+    let value = match stream.next() {
+        Some(Ok(value)) => value,
+        Some(Err(_)) | None if marked.is_some() => return Err(cut_call()),
+        Some(Err(error)) if error.is_eof() => {
+            // Of a list that was cut off, the calls inside are not all that was meant.
+            calls.is_unfinished = true;
+            let rest = lines.get(from..).unwrap_or_default();
+            let cut = rest.iter().any(|line| names_file(line.text));
+            return if cut { Err(cut_call()) } else { Ok(None) };
+        }
+        Some(Err(_)) | None => return Ok(None),
+    };
+    let mut left = stream.byte_offset() + below.len() - text.len();
+    let mut end = from;
+    while let Some(line) = lines.get(end).filter(|line| left > line.text.len()) {
+        left = left.saturating_sub(line.full.len());
+        end += 1;
+    }
+    let behind = lines
+        .get(end)
+        .and_then(|line| line.text.get(left..))
+        .unwrap_or_default();
+    if !trim(behind).is_empty() && trim(behind) != b"</tool_call>" {
+        return Ok(None);
+    }
+    let before = calls.edits.len();
+    calls.walk(&value, 0)?;
+    if calls.edits.len() == before {
+        return Ok(None);
+    }
+    hide(lines, at, end + 1);
+    Ok(Some(end + 1))
+}
+
+/// Reads lines as one text without copying them: many lines may begin a value, and few are the beginning of a call.
+struct LineReader<'l, 'a> {
+    lines: &'l [TextLine<'a>],
+    /// Bytes of the first line that were read.
+    skipped: usize,
+}
+
+impl Read for LineReader<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some((first, rest)) = self.lines.split_first() {
+            let count = first.full.get(self.skipped..).unwrap_or_default().read(out)?;
+            self.skipped += count;
+            if count > 0 {
+                return Ok(count);
+            }
+            (self.lines, self.skipped) = (rest, 0);
+        }
+        Ok(0)
+    }
+}
+
+/// Returns true if the line of JSON has an argument with the path of a file.
+fn names_file(line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(line);
+    PATH.iter().any(|key| text.contains(&format!("\"{key}\"")))
+}
+
+fn cut_call() -> Refusal {
+    malformed("a tool call is not valid JSON: the answer may have been cut off")
 }
 
 fn hide(lines: &mut [TextLine<'_>], from: usize, to: usize) {
@@ -165,9 +263,7 @@ fn read_json(
             Ok(value) => calls.walk(&value, 0)?,
             Err(_) if calls.edits.is_empty() => return Ok(()),
             Err(_) => {
-                return Err(malformed(
-                    "a tool call is not valid JSON: the answer may have been cut off",
-                ));
+                return Err(cut_call());
             }
         }
     }
@@ -185,6 +281,8 @@ struct FoundCalls {
     notes: Vec<String>,
     /// Name of a call that is none of the known ones.
     unknown: Option<String>,
+    /// True below JSON that has no end.
+    is_unfinished: bool,
 }
 
 impl FoundCalls {
@@ -257,21 +355,25 @@ impl FoundCalls {
         let odd = arguments
             .keys()
             .find(|key| !known.iter().any(|keys| keys.contains(&key.as_str())));
-        let (Some(path), None) = (text(PATH), odd) else {
+        let list = EDITS.iter().find_map(|key| read_list(arguments.get(*key)?));
+        let each = list.iter().flatten().map(|edit| text_of(edit, PATH));
+        let path = text(PATH).or_else(|| each.flatten().next()).map(str::trim);
+        let (Some(path), None) = (path, odd) else {
             let what = name.or(odd.map(String::as_str)).unwrap_or("a tool");
             self.unknown.get_or_insert_with(|| what.to_owned());
             return Ok(());
         };
-        let list = EDITS.iter().find_map(|key| arguments.get(*key)?.as_array());
         let line = LINE.iter().find_map(|key| read_number(arguments.get(*key)?));
-        match (text(OLD), text(NEW), text(TEXT), list) {
+        match (text(OLD), text(NEW), text(TEXT), &list) {
             (Some(old), Some(new), None, None) => self.edits.push(replace(path, old, new)),
             (None, None, None, Some(list)) => {
                 for edit in list {
-                    let part = |keys: &[&str]| keys.iter().find_map(|key| edit.get(*key)?.as_str());
-                    let (Some(old), Some(new)) = (part(OLD), part(NEW)) else {
+                    // Copilot names the file in each edit of the list.
+                    let path = text_of(edit, PATH).or_else(|| text(PATH)).map(str::trim);
+                    let (Some(path), Some(old), Some(new)) = (path, text_of(edit, OLD), text_of(edit, NEW))
+                    else {
                         return Err(malformed(
-                            "an edit in the list of a tool call has no old or no new text",
+                            "an edit in the list of a tool call has no path, no old or no new text",
                         ));
                     };
                     self.edits.push(replace(path, old, new));
@@ -293,6 +395,20 @@ impl FoundCalls {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the text of the first of these arguments. Returns `None` if there is none.
+fn text_of<'v>(arguments: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| arguments.get(*key)?.as_str())
+}
+
+/// Returns a list, which may be written as a text. Returns `None` for any other value.
+fn read_list(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(list) => Some(list.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

@@ -28,7 +28,12 @@ pub(crate) fn parse_header(line: &[u8]) -> Option<(StatedLines, &[u8])> {
     let rest = rest.strip_prefix(b"@").unwrap_or(rest);
     let (numbers, section) = split_at_marks(rest);
     let stated = numbers.map(parse_numbers).unwrap_or_default();
-    let section = if numbers.is_some() { section } else { rest };
+    let section = match numbers {
+        // `@@ fn one() { @@`: a heading is where git writes the numbers.
+        Some(inner) if stated == StatedLines::default() && trim(section).is_empty() => inner,
+        Some(_) => section,
+        None => rest,
+    };
     Some((stated, trim(section)))
 }
 

@@ -53,32 +53,59 @@ pub(super) fn parse<'a>(
     if let Some((from, to)) = between_prose(all, owners) {
         return read_object(all, from, to, parsed);
     }
-    let mut at = 0;
-    while let Some(line) = all.get(at) {
-        let free = owners.get(at) == Some(&LineOwner::Free);
-        at += 1;
-        let Some(open) = parse_fence(line.text).filter(|open| free && is_json(open.info)) else {
-            continue;
-        };
-        let rest = all.get(at..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|line| closes_fence(&open, line.text))
-            .unwrap_or(rest.len());
-        let begins = rest
-            .iter()
-            .take(length)
-            .find(|line| !line.text.iter().all(u8::is_ascii_whitespace))
-            .is_some_and(|line| crate::text::trim(line.text).starts_with(b"{"));
-        if begins {
-            read_object(all, at, at + length, parsed)?;
-        }
-        at += length + 1;
+    for part in fenced_json(all, owners) {
+        read_object(all, part.from, part.to, parsed)?;
     }
     Ok(())
 }
 
-pub(super) fn is_json(info: &[u8]) -> bool {
+/// Fence that holds JSON.
+pub(super) struct JsonFence<'a> {
+    /// Opening fence.
+    pub open: CodeFence<'a>,
+    /// First line inside.
+    pub from: usize,
+    /// Line of the closing fence.
+    pub to: usize,
+}
+
+/// Returns the fences that belong to no other part and begin with JSON, also those inside a longer fence.
+pub(super) fn fenced_json<'a>(lines: &[TextLine<'a>], owners: &[LineOwner]) -> Vec<JsonFence<'a>> {
+    /// Maximum depth of nested fences, as in the walk that finds the owners.
+    const DEPTH: usize = 16;
+    let mut found = Vec::new();
+    let mut around: Vec<CodeFence<'_>> = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let free = owners.get(at) == Some(&LineOwner::Free);
+        at += 1;
+        let Some(open) = parse_fence(line.text).filter(|_| free) else {
+            continue;
+        };
+        // The end of another fence looks like the beginning of a bare one.
+        if let Some(depth) = around.iter().rposition(|outer| closes_fence(outer, line.text)) {
+            around.truncate(depth);
+            continue;
+        }
+        let rest = lines.get(at..).unwrap_or_default();
+        let said = rest
+            .iter()
+            .find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
+        let begins =
+            said.is_some_and(|line| matches!(crate::text::trim(line.text).first(), Some(b'{' | b'[')));
+        if is_json(open.info) && begins {
+            let length = rest.iter().position(|line| closes_fence(&open, line.text));
+            let to = at + length.unwrap_or(rest.len());
+            found.push(JsonFence { open, from: at, to });
+            at = to + 1;
+        } else if around.len() < DEPTH {
+            around.push(open);
+        }
+    }
+    found
+}
+
+fn is_json(info: &[u8]) -> bool {
     [b"".as_slice(), b"json", b"jsonc", b"json5"]
         .iter()
         .any(|kind| info.eq_ignore_ascii_case(kind))

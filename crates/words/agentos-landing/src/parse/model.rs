@@ -182,6 +182,8 @@ pub(crate) struct FileEdit<'a> {
     pub delete: bool,
     /// True if the dialect itself states that the file is new.
     pub create: bool,
+    /// True if a comment in the first line of the whole file names it. That line may not be one of the file.
+    pub is_named_inside: bool,
     /// True if blanks or quote marks are before its lines.
     pub has_margin: bool,
     /// Repairs made while reading.
@@ -199,6 +201,7 @@ impl<'a> FileEdit<'a> {
             body: EditBody::default(),
             delete: false,
             create: false,
+            is_named_inside: false,
             has_margin: false,
             repairs: Vec::new(),
         }

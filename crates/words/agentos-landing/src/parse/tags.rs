@@ -1,5 +1,5 @@
-//! Calls of tools that are written in tags: `<write_to_file><path>…</path><content>…</content></write_to_file>`, and
-//! `<invoke name="…"><parameter name="…">…</parameter></invoke>`.
+//! Calls of tools that are written in tags: `<write_to_file><path>…</path><content>…</content></write_to_file>`,
+//! `<invoke name="…"><parameter name="…">…</parameter></invoke>`, and `<function=…><parameter=…>…</parameter></function>`.
 //!
 //! Owns: where a call ends, and the texts of its arguments. Never: knows what a tool does.
 
@@ -14,8 +14,9 @@ type NamedCall = (String, serde_json::Map<String, serde_json::Value>);
 
 /// Tools whose arguments are read here. Tools with search/replace blocks or patches in them are not: other readers know
 /// those.
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 6] = [
     "write_to_file",
+    "search_and_replace",
     "create_file",
     "insert_content",
     "delete_file",
@@ -30,6 +31,9 @@ fn opening(line: &[u8]) -> Option<(&str, &str)> {
         .strip_suffix('>')?;
     if let Some(name) = inner.strip_prefix("invoke name=\"") {
         return Some(("invoke", name.strip_suffix('"')?));
+    }
+    if let Some(name) = inner.strip_prefix("function=") {
+        return Some(("function", name));
     }
     TOOLS.contains(&inner).then_some((inner, inner))
 }
@@ -64,6 +68,12 @@ pub(super) fn read_call(lines: &[TextLine<'_>]) -> Result<Option<NamedCall>, Ref
     let mut found = BTreeMap::new();
     while !rest.is_empty() {
         let (key, value, below) = read_argument(rest).ok_or_else(broken)?;
+        // The names of Roo, which in JSON are those of the documented edits.
+        let key = match (name, key) {
+            ("search_and_replace", "search") => "old_str",
+            ("search_and_replace", "replace") => "new_str",
+            (_, key) => key,
+        };
         if found.insert(key.to_owned(), value).is_some() {
             return Err(broken());
         }
@@ -75,9 +85,13 @@ pub(super) fn read_call(lines: &[TextLine<'_>]) -> Result<Option<NamedCall>, Ref
 /// Reads one argument: its name, its text, and the rest. Its end is the closing tag with nothing but another tag below.
 fn read_argument(text: &str) -> Option<(&str, String, &str)> {
     let (tag, inner) = text.strip_prefix('<')?.split_once('>')?;
-    let (key, close) = match tag.strip_prefix("parameter name=\"") {
-        Some(key) => (key.strip_suffix('"')?, "</parameter>".to_owned()),
-        None => (tag, format!("</{tag}>")),
+    let named = tag.strip_prefix("parameter name=\"");
+    // Models with `<parameter=` put each text on lines of its own, so its last line feed belongs to the tag.
+    let own_lines = tag.strip_prefix("parameter=");
+    let (key, close) = match (named, own_lines) {
+        (Some(key), _) => (key.strip_suffix('"')?, "</parameter>".to_owned()),
+        (None, Some(key)) => (key, "</parameter>".to_owned()),
+        (None, None) => (tag, format!("</{tag}>")),
     };
     let mut ends = inner.match_indices(&close);
     let (at, rest) = ends.find_map(|(at, _)| {
@@ -92,5 +106,9 @@ fn read_argument(text: &str) -> Option<(&str, String, &str)> {
         Some(lines) => lines.trim_end_matches([' ', '\t']),
         None => value,
     };
+    let value = value
+        .strip_suffix('\n')
+        .filter(|_| own.is_some() && own_lines.is_some())
+        .unwrap_or(value);
     Some((key, value.to_owned(), rest))
 }

@@ -15,6 +15,8 @@ pub(crate) struct PathTitle {
     pub is_certain: bool,
     /// True if it is inside a sentence that does not state that the file is written.
     pub only_mentioned: bool,
+    /// True if the line states that the block is the file: by a label, a note, or a sentence about writing it.
+    pub is_stated: bool,
 }
 
 /// Reads the line above a block. Returns `None` if it names no file.
@@ -28,7 +30,9 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     } else {
         line
     };
+    let noted = line;
     let line = without_note(line);
+    let noted = line.len() < noted.len();
     let unlabelled = without_label(trim(line));
     let labelled = unlabelled.len() < trim(line).len();
     let line = unlabelled;
@@ -42,6 +46,7 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
             is_certain: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
             path: bare.to_vec(),
             only_mentioned: false,
+            is_stated: labelled || noted,
         });
     }
     let quoted = only_quoted(line)?;
@@ -49,6 +54,7 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
         path: quoted.to_vec(),
         is_certain: true,
         only_mentioned: !says_written(line),
+        is_stated: says_written(line),
     })
 }
 
@@ -76,6 +82,7 @@ pub(crate) fn fence_title(info: &[u8]) -> Option<PathTitle> {
         path: word.to_vec(),
         is_certain: true,
         only_mentioned: false,
+        is_stated: false,
     })
 }
 

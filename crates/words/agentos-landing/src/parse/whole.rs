@@ -14,7 +14,7 @@ use super::name::strip_marks;
 use super::owner::LineOwner;
 use super::title::{PathTitle, fence_title, read_title, without_bullet};
 use crate::text::{TextLine, is_page};
-use crate::{Dialect, Refusal, RefusalCode};
+use crate::{Dialect, Refusal, RefusalCode, RepoPath};
 
 /// Kinds of fences that do not show a file.
 const NOT_FILES: [&[u8]; 6] = [
@@ -66,10 +66,20 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
                 .files
                 .push(whole_file(lines.get(at + 1..end).unwrap_or_default(), path));
         } else {
-            parsed.notes.push("a block without a path was skipped".to_owned());
-            let first = lines.get(at + 1..end).unwrap_or_default().first();
-            let comment = first.and_then(|line| comment_path(line, &open));
-            parsed.asides.extend(comment.or_else(|| line_path(lines, at)));
+            let body = lines.get(at + 1..end).unwrap_or_default();
+            let comment = body.first().and_then(|line| comment_path(line, &open));
+            let is_path = |aside: &SkippedBlock| {
+                let path = std::str::from_utf8(&aside.path);
+                path.is_ok_and(|path| RepoPath::new(path).is_ok())
+            };
+            if let Some(named) = comment.filter(is_path) {
+                let mut edit = whole_file(body, named.path);
+                edit.is_named_inside = true;
+                parsed.files.push(edit);
+            } else {
+                parsed.notes.push("a block without a path was skipped".to_owned());
+                parsed.asides.extend(line_path(lines, at));
+            }
         }
         at = end + 1;
     }
@@ -78,11 +88,11 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
 
 /// Checks the blocks next to edits of another dialect: a whole file must not be lost, and an example is noted.
 /// `taken` marks the lines of the edits.
-pub(super) fn check_next_to_edits(
-    lines: &[TextLine<'_>],
+pub(super) fn check_next_to_edits<'a>(
+    lines: &[TextLine<'a>],
     taken: &[bool],
     owners: &[LineOwner],
-    parsed: &mut ParsedAnswer<'_>,
+    parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let names = edit_names(parsed);
     let mut at = 0;
@@ -99,6 +109,15 @@ pub(super) fn check_next_to_edits(
             || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
         if let Some(title) = path_of(lines, at, &open).filter(|_| owned || !edits) {
             let path = shown_path(&title.path);
+            // The title states that the block is a file, so it is one next to edits of other files, too.
+            if title.is_stated && !title.only_mentioned && !names.contains(&title.path) {
+                let end = fence_end(lines, at + 1, &open, true)?;
+                check_end(lines, end + 1, &open, &title.path)?;
+                let body = lines.get(at + 1..end).unwrap_or_default();
+                parsed.files.push(whole_file(body, title.path));
+                at = end + 1;
+                continue;
+            }
             // The file is not among the edited ones, so it would be lost.
             if !title.only_mentioned && !names.contains(&title.path) {
                 let message = format!("the answer has edits in one dialect and the file `{path}` in another");

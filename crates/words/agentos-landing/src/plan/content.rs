@@ -5,6 +5,10 @@
 
 mod edges;
 mod elision;
+mod encoding;
+mod notebook;
+mod repeated;
+mod view;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,13 +19,17 @@ use crate::budget::WorkBudget;
 use crate::canonical::blob_id;
 use crate::locate::TargetFile;
 use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, LineMark};
-use crate::placement::{self, PlacedHunks, content_of, hunks_of};
+use crate::placement::{self, content_of, hunks_of};
 use crate::resolve::{ResolvedPart, StopReason};
+use crate::splice::LineSplice;
 use crate::text::{common_tail, is_page, split_lines, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, Repair, applied, elided, merge, whole,
+    RefusalCode, applied, elided, merge, whole,
 };
+
+use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_once, place_repeated};
+use view::FileView;
 
 /// Returns the content of a new file. Its hunks follow each other; a hunk that is repeated counts once.
 pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, StopReason> {
@@ -87,18 +95,6 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
         ..line.clone()
     });
     content_of(cut.collect::<Vec<_>>().iter())
-}
-
-/// Returns the marks and texts of a hunk, for comparison.
-fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
-    hunk.lines
-        .iter()
-        .map(|line| (line.mark, line.text.as_ref()))
-        .collect()
-}
-
-fn duplicate_repair() -> Repair {
-    crate::parse::new_repair("duplicate-hunk", "a repeated hunk was landed once")
 }
 
 pub(super) fn whole_report() -> HunkReport {
@@ -221,10 +217,12 @@ pub(super) fn modified_state(
         [(edit, _)] => match &edit.body {
             EditBody::Whole(new) => {
                 refuse_unseen_whole(&report.path, options)?;
-                let (content, repaired) = whole::changed_content(&report.path, &old.content, new)?;
+                let view = FileView::of_lines(&old.content, new.iter(), report)?;
+                let file = (report.path.as_str(), view.text());
+                let (content, repaired) = whole::changed_content(file, new, edit.is_named_inside)?;
                 report.hunks.push(whole_report());
                 report.repairs.extend(repaired);
-                content
+                Arc::from(view.write_text(&report.path, content)?)
             }
             EditBody::Hunks(_) => edited_content(parts, old, base, options, budget, report)?,
         },
@@ -279,55 +277,73 @@ fn edited_content(
     if hunks.is_empty() {
         return Ok(Arc::clone(&old.content));
     }
+    view::place_in_views(&old.content, &hunks, report, |view, report| {
+        check_elisions(view, &hunks, report)?;
+        budget.grant_bytes(old.content.len());
+        let is_result = names_result(parts);
+        if is_result && applied::stands_as_stated(&split_lines(view.text()), &hunks) {
+            report.hunks = hunks
+                .iter()
+                .enumerate()
+                .map(|(at, hunk)| placement::unplaced_report(at, hunk))
+                .collect();
+            return Err(merge::report_all_there(report).into());
+        }
+        // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
+        // directly, a hunk could fit a line that was moved or changed since.
+        if let Some(seen) = merge::content_seen(parts, old, base, options)? {
+            if hunks.len() < all.len() {
+                report.repairs.push(duplicate_repair());
+            }
+            return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
+        }
+        let mut target = TargetFile::new(view.text());
+        target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
+        let splices = place_all(&mut target, (&all, &hunks), options, budget, report)?;
+        let content = view.write_lines(&report.path, &target.lines, &splices)?;
+        check_named_result(parts, &content, report)?;
+        Ok(Arc::from(content))
+    })
+}
+
+/// Refuses hunks with an added line that stands for lines that were left out.
+fn check_elisions(view: &FileView<'_>, hunks: &[&Hunk<'_>], report: &FileReport) -> Result<(), Refusal> {
     let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
-    let texts = || split_lines(&old.content).iter().map(|line| line.text).collect();
-    for hunk in &hunks {
-        elided::check_added_lines(hunk, |text| there.get_or_init(texts).contains(text))?;
+    let texts = || split_lines(view.text()).iter().map(|line| line.text).collect();
+    let has = |text: &[u8]| there.get_or_init(texts).contains(text);
+    for hunk in hunks {
+        elided::check_added_lines(hunk, has)?;
         if !hunk.marked {
-            elided::check_lone_comments(&hunk.lines, &report.path, |text| {
-                there.get_or_init(texts).contains(text)
-            })?;
+            elided::check_lone_comments(&hunk.lines, &report.path, has)?;
         }
     }
-    budget.grant_bytes(old.content.len());
-    let is_result = names_result(parts);
-    if is_result && applied::stands_as_stated(&split_lines(&old.content), &hunks) {
-        report.hunks = hunks
-            .iter()
-            .enumerate()
-            .map(|(at, hunk)| placement::unplaced_report(at, hunk))
-            .collect();
-        return Err(merge::report_all_there(report).into());
-    }
-    // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
-    // directly, a hunk could fit a line that was moved or changed since.
-    if let Some(seen) = merge::content_seen(parts, old, base, options)? {
-        if hunks.len() < all.len() {
-            report.repairs.push(duplicate_repair());
-        }
-        return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
-    }
-    let mut target = TargetFile::new(&old.content);
-    target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
-    let settled = placement::place_hunks(&mut target, &hunks, budget)?;
-    let settled = place_repeated(&mut target, (&all, &hunks), settled, budget, report)?;
+    Ok(())
+}
+
+/// Places all hunks, by one retry after the other. Returns the splices of all, or of a part if that is requested.
+fn place_all(
+    target: &mut TargetFile<'_>,
+    (all, hunks): (&[&Hunk<'_>], &[&Hunk<'_>]),
+    options: &LandOptions,
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Result<Vec<LineSplice>, StopReason> {
+    let settled = placement::place_hunks(target, hunks, budget)?;
+    let settled = place_repeated(target, (all, hunks), settled, budget, report)?;
     // Each retry reads the hunks in another way and is used only if they all land then: repeated hunks once, hunks
     // with `...` in pieces, and hunks without blank lines at their edges.
     let settled = match settled.splices {
         Some(_) => settled,
-        None => place_once(&mut target, &hunks, settled, budget, report)?,
+        None => place_once(target, hunks, settled, budget, report)?,
     };
-    let settled = elision::retry_in_pieces(&mut target, &hunks, settled, budget, report)?;
-    let settled = edges::retry_without_edges(&mut target, &hunks, settled, budget, report)?;
+    let settled = elision::retry_in_pieces(target, hunks, settled, budget, report)?;
+    let settled = edges::retry_without_edges(target, hunks, settled, budget, report)?;
     report.hunks = settled.reports;
-    let splices = match settled.splices {
-        Some(splices) => splices,
-        None if options.partial && !settled.part.is_empty() => settled.part,
-        None => return Err(file_refusal(report).into()),
-    };
-    let content = crate::splice::join_splices(&target.lines, &splices);
-    check_named_result(parts, &content, report)?;
-    Ok(Arc::from(content))
+    match settled.splices {
+        Some(splices) => Ok(splices),
+        None if options.partial && !settled.part.is_empty() => Ok(settled.part),
+        None => Err(file_refusal(report).into()),
+    }
 }
 
 /// Refuses a result that is not the one that the `index` line names, if that line names the base: whoever wrote both
@@ -367,86 +383,6 @@ fn check_named_result(
         .at(&report.path)
         .hint("give the diff as git wrote it, or without its `index` line")
         .into())
-}
-
-/// Returns the hunks without those that repeat the text and the stated line of another one.
-fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> {
-    let mut seen = HashSet::new();
-    all.iter()
-        .copied()
-        .filter(|hunk| {
-            let start = hunk.stated.old_start;
-            // Without a stated line, equal text proves no repetition: lock files and version pins have the same lines in many
-            // places. `place_once` decides about those.
-            start.is_none() || seen.insert((start, hunk_texts(hunk)))
-        })
-        .collect()
-}
-
-/// Decides whether hunks with the same text and the same stated line are one hunk, written twice, or several that lost
-/// their lines. `settled` has them once. If they also land all, at other places, nothing shows what is meant.
-fn place_repeated(
-    target: &mut TargetFile<'_>,
-    (all, once): (&[&Hunk<'_>], &[&Hunk<'_>]),
-    settled: PlacedHunks,
-    budget: &mut WorkBudget,
-    report: &mut FileReport,
-) -> Result<PlacedHunks, StopReason> {
-    if all.len() == once.len() {
-        return Ok(settled);
-    }
-    let as_stated = settled
-        .reports
-        .iter()
-        .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated));
-    // A hunk that is found elsewhere than stated has lost its line, so two equal ones may be meant for two places.
-    if !as_stated {
-        let each = placement::place_hunks(target, all, budget)?;
-        match (&each.splices, &settled.splices) {
-            (Some(_), None) => return Ok(each),
-            (Some(_), Some(_)) => {
-                let message = format!(
-                    "a hunk of `{}` is repeated, and fits as often as it is written",
-                    report.path
-                );
-                return Err(Refusal::new(RefusalCode::Ambiguous, message)
-                    .at(&report.path)
-                    .hint("state the line of each hunk, or leave the repeated one out")
-                    .into());
-            }
-            (None, _) => {}
-        }
-    }
-    report.repairs.push(duplicate_repair());
-    Ok(settled)
-}
-
-/// Places repeated hunks once if they cannot be placed twice. Without a stated line, a repeated hunk may be meant for
-/// two places.
-fn place_once(
-    target: &mut TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
-    before: PlacedHunks,
-    budget: &mut WorkBudget,
-    report: &mut FileReport,
-) -> Result<PlacedHunks, StopReason> {
-    let mut kept: Vec<&Hunk<'_>> = Vec::new();
-    let mut seen = HashSet::new();
-    for hunk in hunks {
-        // Different stated lines mean different places, so nothing is repeated.
-        if seen.insert((hunk.stated.old_start, hunk_texts(hunk))) {
-            kept.push(hunk);
-        }
-    }
-    if kept.len() == hunks.len() {
-        return Ok(before);
-    }
-    let settled = placement::place_hunks(target, &kept, budget)?;
-    if settled.splices.is_none() {
-        return Ok(before);
-    }
-    report.repairs.push(duplicate_repair());
-    Ok(settled)
 }
 
 /// Returns the refusal of a file whose hunks do not all land: that of the first one, or `empty` if all were applied

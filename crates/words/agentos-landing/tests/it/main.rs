@@ -30,6 +30,7 @@ mod outermost;
 mod partial;
 #[cfg(test)]
 mod peers;
+
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -44,5 +45,7 @@ mod short_names;
 mod styles;
 #[cfg(test)]
 mod there;
+#[cfg(test)]
+mod views;
 #[cfg(test)]
 mod wide;

@@ -156,6 +156,108 @@ const DIFFS: &[Form] = &[
     }),
 ];
 
+/// Models of local servers, shells and chats.
+const MORE: &[Form] = &[
+    ("heading behind the marks", |edit| {
+        let Edit { path, heading, .. } = edit;
+        format!("--- a/{path}\n+++ b/{path}\n@@ {heading}\n{}", edit.body())
+    }),
+    ("heading between the marks", |edit| {
+        let Edit { path, heading, .. } = edit;
+        format!("--- a/{path}\n+++ b/{path}\n@@ {heading} @@\n{}", edit.body())
+    }),
+    ("a first context line without its blank", |edit| {
+        let Edit { path, .. } = edit;
+        let above = edit.base.lines().nth(edit.line - 2).unwrap_or_default();
+        let count = |text: &str| text.lines().count() + 1;
+        format!(
+            "--- a/{path}\n+++ b/{path}\n@@ -{},{} +{},{} @@\n{above}\n{}",
+            edit.line - 1,
+            count(edit.old),
+            edit.line - 1,
+            count(edit.new),
+            edit.body()
+        )
+    }),
+    ("two blocks below one path", |edit| {
+        let first = edit.base.lines().next().unwrap_or_default();
+        format!(
+            "{}\n```\n{}\n<<<<<<< SEARCH\n{first}\n=======\n{first}\n>>>>>>> REPLACE\n```\n",
+            edit.path,
+            edit.blocks()
+        )
+    }),
+    ("here-document to the file", |edit| {
+        format!("```bash\ncat > {} <<'EOF'\n{}EOF\n```\n", edit.path, edit.full())
+    }),
+    ("edits in JSON between prose", |edit| {
+        let edits = json!({"edits": [{"path": edit.path, "search": edit.old, "replace": edit.new}]});
+        format!("Here it is:\n{edits}\nIt works now.\n")
+    }),
+    ("Codex shell call", |edit| {
+        let arguments =
+            json!({"command": ["bash", "-lc", format!("apply_patch <<'EOF'\n{}EOF\n", edit.envelope())]});
+        json!({"type": "function_call", "name": "shell", "arguments": arguments.to_string()}).to_string()
+    }),
+    ("Copilot replace_string_in_file", |edit| {
+        json!({"name": "replace_string_in_file", "arguments": {"filePath": format!("/home/dana/shop/{}", edit.path),
+            "oldString": edit.old, "newString": edit.new, "explanation": "change it"}})
+        .to_string()
+    }),
+    ("Copilot multi_replace_string_in_file", |edit| {
+        json!({"name": "multi_replace_string_in_file", "arguments": {"explanation": "change it", "replacements": [
+            {"filePath": edit.path, "oldString": edit.old, "newString": edit.new, "explanation": "change it"}]}})
+        .to_string()
+    }),
+    ("Windsurf chunks as text", |edit| {
+        let chunks =
+            json!([{"AllowMultiple": false, "TargetContent": edit.old, "ReplacementContent": edit.new}]);
+        json!({"name": "replace_file_content", "arguments": {"TargetFile": edit.path, "ReplacementChunks": chunks.to_string()}})
+            .to_string()
+    }),
+    ("Roo search_and_replace", |edit| {
+        format!(
+            "<search_and_replace>\n<path>{}</path>\n<search>{}</search>\n<replace>{}</replace>\n</search_and_replace>\n",
+            edit.path, edit.old, edit.new
+        )
+    }),
+    ("OpenHands", |edit| {
+        format!(
+            "I edit it.\n\n<function=str_replace_editor>\n<parameter=command>str_replace</parameter>\n\
+             <parameter=path>/workspace/shop/{}</parameter>\n<parameter=old_str>{}</parameter>\n<parameter=new_str>{}</parameter>\n\
+             </function>\n",
+            edit.path, edit.old, edit.new
+        )
+    }),
+    ("Qwen Coder", |edit| {
+        format!(
+            "<tool_call>\n<function=edit>\n<parameter=path>\n{}\n</parameter>\n<parameter=old_str>\n{}\n</parameter>\n\
+             <parameter=new_str>\n{}\n</parameter>\n</function>\n</tool_call>\n",
+            edit.path, edit.old, edit.new
+        )
+    }),
+    ("Qwen and Hermes", |edit| {
+        let call = claude_call(edit, edit.path.to_owned());
+        format!("I edit it.\n<tool_call>\n{call}\n</tool_call>\n")
+    }),
+    ("Mistral", |edit| {
+        format!("[TOOL_CALLS][{}]", claude_call(edit, edit.path.to_owned()))
+    }),
+    ("Llama", |edit| {
+        format!("<|python_tag|>{}", claude_call(edit, edit.path.to_owned()))
+    }),
+    ("a call between prose", |edit| {
+        let call = claude_call(edit, edit.path.to_owned());
+        format!("I do it:\n\n{call}\n\nDone.\n")
+    }),
+    ("file below a comment", |edit| {
+        format!("Here it is:\n\n```text\n# {}\n{}```\n", edit.path, edit.full())
+    }),
+    ("file below a comment and a gap", |edit| {
+        format!("```text\n// File: {}\n\n{}```\n", edit.path, edit.full())
+    }),
+];
+
 const BLOCKS: &[Form] = &[
     ("aider block", |edit| {
         format!("{}\n```\n{}```\n", edit.path, edit.blocks())
@@ -342,7 +444,7 @@ const WHOLE: &[Form] = &[
 fn every_form_of_real_answers_has_its_one_right_result() {
     let mut wrong = Vec::new();
     let mut count = 0;
-    for (name, write) in [DIFFS, BLOCKS, CALLS, WHOLE].into_iter().flatten() {
+    for (name, write) in [DIFFS, MORE, BLOCKS, CALLS, WHOLE].into_iter().flatten() {
         for edit in EDITS {
             let files: Vec<(&str, &[u8])> = EDITS
                 .iter()
@@ -369,5 +471,39 @@ fn every_form_of_real_answers_has_its_one_right_result() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(count > 140, "{count}");
+    assert!(count > 200, "{count}");
+}
+
+#[test]
+fn several_forms_in_one_answer_land_together() {
+    let base = || Memory::of(&[("a.rs", b"fn a() {}\n"), ("b.rs", b"fn b() {}\n")]);
+    let diff = "```diff\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn a() { 1 }\n```\n";
+    let block = "b.rs\n<<<<<<< SEARCH\nfn b() {}\n=======\nfn b() { 1 }\n>>>>>>> REPLACE\n";
+    let edits = json!({"edits": [{"path": "b.rs", "search": "b() {}", "replace": "b() { 1 }"}]});
+    let call = json!({"name": "Edit", "input": {"file_path": "b.rs", "old_string": "b() {}", "new_string": "b() { 1 }"}});
+    let envelope = "*** Begin Patch\n*** Update File: b.rs\n@@\n-fn b() {}\n+fn b() { 1 }\n*** End Patch\n";
+    let whole = "Update `b.rs`:\n\n```rust\nfn b() { 1 }\n```\n";
+    let forms = [
+        format!("{diff}\n{block}"),
+        format!("{diff}\n```json\n{edits}\n```\n"),
+        format!("{diff}\n```json\n{call}\n```\n"),
+        format!("{diff}\n{call}\n"),
+        format!("{diff}\n{envelope}"),
+        format!("{diff}\n{whole}"),
+        format!("{diff}\n{}", whole.replace("Update `b.rs`", "**File:** `b.rs`")),
+        format!("{diff}\n{}", whole.replace("Update `b.rs`:", "`b.rs` (updated)")),
+    ];
+    for answer in forms {
+        let base = base();
+        let landed = land(answer.as_bytes(), &base, &LandOptions::default());
+        let landed = landed.unwrap_or_else(|error| panic!("{error}\n{answer}"));
+        let after = base.after(&landed.change);
+        let text = |path: &str| String::from_utf8_lossy(&after[path].1).into_owned();
+        let got = (text("a.rs"), text("b.rs"));
+        assert_eq!(
+            got,
+            ("fn a() { 1 }\n".to_owned(), "fn b() { 1 }\n".to_owned()),
+            "{answer}"
+        );
+    }
 }

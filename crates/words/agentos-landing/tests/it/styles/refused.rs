@@ -108,9 +108,49 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
             "```rust:src/a.rs\n// ... existing code ...\nfn two() {\n    stay();\n}\n```\n".to_owned(),
         ),
         (
-            "no-diff",
+            "ambiguous",
             "an excerpt below a comment",
             "```rust\n// src/a.rs\nfn two() {\n    stay();\n}\n```\n".to_owned(),
+        ),
+        (
+            "ambiguous",
+            "a new file that only a comment names",
+            "```rust\n// src/new.rs\nfn two() {}\n```\n".to_owned(),
+        ),
+        (
+            "ambiguous",
+            "the first half of a file below a comment",
+            "```rust\n// src/a.rs\nfn one() {\n    stay();\n}\n```\n".to_owned(),
+        ),
+        (
+            "malformed",
+            "a call that was cut off below its mark",
+            format!("I edit it.\n<tool_call>\n{}\n", whole.split_at(whole.len() - 9).0),
+        ),
+        (
+            "malformed",
+            "a list of calls that was cut off below prose",
+            format!("I edit it:\n\n[\n{whole}\n"),
+        ),
+        (
+            "malformed",
+            "edits of several files of which one has no path",
+            call("multi_replace_string_in_file", json!({"replacements": [
+                {"filePath": "src/a.rs", "oldString": "fn one() {", "newString": "fn 1() {"},
+                {"oldString": "fn two() {", "newString": "fn 2() {"}]})),
+        ),
+        (
+            "malformed",
+            "a replacement by a pattern",
+            "<search_and_replace>\n<path>src/a.rs</path>\n<search>fn one</search>\n<replace>fn 1</replace>\n<use_regex>true</use_regex>\n\
+             </search_and_replace>\n<search_and_replace>\n<path>src/a.rs</path>\n<search>fn two</search>\n<replace>fn 2</replace>\n\
+             </search_and_replace>\n"
+                .to_owned(),
+        ),
+        (
+            "malformed",
+            "a file below its name alone, next to edits",
+            format!("```json\n{edits}\n```\n\n`src/new.rs`\n\n```rust\nfn three() {{}}\n```\n"),
         ),
         ("no-diff", "old and new text in tags", "<old_text>\na\n</old_text>\n<new_text>\nb\n</new_text>\n".to_owned()),
         (

@@ -1,0 +1,104 @@
+//! Hunks that an answer repeats: one hunk, written twice, or the same edit at two places.
+//!
+//! Owns: the decision. Never: lands a repeated hunk once if it fits as often as it is written.
+
+use std::collections::HashSet;
+
+use crate::budget::WorkBudget;
+use crate::locate::TargetFile;
+use crate::parse::{Hunk, LineMark, new_repair};
+use crate::placement::{self, PlacedHunks};
+use crate::resolve::StopReason;
+use crate::{FileReport, Refusal, RefusalCode, Repair};
+
+/// Returns the marks and texts of a hunk, for comparison.
+pub(super) fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
+    hunk.lines
+        .iter()
+        .map(|line| (line.mark, line.text.as_ref()))
+        .collect()
+}
+
+pub(super) fn duplicate_repair() -> Repair {
+    new_repair("duplicate-hunk", "a repeated hunk was landed once")
+}
+
+/// Returns the hunks without those that repeat the text and the stated line of another one.
+pub(super) fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> {
+    let mut seen = HashSet::new();
+    all.iter()
+        .copied()
+        .filter(|hunk| {
+            let start = hunk.stated.old_start;
+            // Without a stated line, equal text proves no repetition: lock files and version pins have the same lines in many
+            // places. `place_once` decides about those.
+            start.is_none() || seen.insert((start, hunk_texts(hunk)))
+        })
+        .collect()
+}
+
+/// Decides whether hunks with the same text and the same stated line are one hunk, written twice, or several that lost
+/// their lines. `settled` has them once. If they also land all, at other places, nothing shows what is meant.
+pub(super) fn place_repeated(
+    target: &mut TargetFile<'_>,
+    (all, once): (&[&Hunk<'_>], &[&Hunk<'_>]),
+    settled: PlacedHunks,
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Result<PlacedHunks, StopReason> {
+    if all.len() == once.len() {
+        return Ok(settled);
+    }
+    let as_stated = settled
+        .reports
+        .iter()
+        .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated));
+    // A hunk that is found elsewhere than stated has lost its line, so two equal ones may be meant for two places.
+    if !as_stated {
+        let each = placement::place_hunks(target, all, budget)?;
+        match (&each.splices, &settled.splices) {
+            (Some(_), None) => return Ok(each),
+            (Some(_), Some(_)) => {
+                let message = format!(
+                    "a hunk of `{}` is repeated, and fits as often as it is written",
+                    report.path
+                );
+                return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                    .at(&report.path)
+                    .hint("state the line of each hunk, or leave the repeated one out")
+                    .into());
+            }
+            (None, _) => {}
+        }
+    }
+    report.repairs.push(duplicate_repair());
+    Ok(settled)
+}
+
+/// Places repeated hunks once if they cannot be placed twice. Without a stated line, a repeated hunk may be meant for
+/// two places.
+pub(super) fn place_once(
+    target: &mut TargetFile<'_>,
+    hunks: &[&Hunk<'_>],
+    before: PlacedHunks,
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Result<PlacedHunks, StopReason> {
+    let mut kept: Vec<&Hunk<'_>> = Vec::new();
+    let mut seen = HashSet::new();
+    for hunk in hunks {
+        // Different stated lines mean different places, so nothing is repeated.
+        if seen.insert((hunk.stated.old_start, hunk_texts(hunk))) {
+            kept.push(hunk);
+        }
+    }
+    if kept.len() == hunks.len() {
+        return Ok(before);
+    }
+    let settled = placement::place_hunks(target, &kept, budget)?;
+    if settled.splices.is_none() {
+        return Ok(before);
+    }
+    report.repairs.push(duplicate_repair());
+    Ok(settled)
+}

@@ -1,0 +1,152 @@
+//! The text in which the edits of a file are placed: its bytes, its characters in UTF-8, or the cells of a notebook.
+//!
+//! Owns: which of them an edit is meant for. Never: changes a byte outside the placed lines.
+
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+
+use super::encoding::TextEncoding;
+use super::notebook::NotebookText;
+use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
+use crate::resolve::StopReason;
+use crate::splice::{LineSplice, join_splices};
+use crate::text::TextLine;
+use crate::{FileReport, Refusal, RefusalCode};
+
+/// Text in which the edits of a file are placed.
+pub(super) enum FileView<'c> {
+    /// The bytes of the file.
+    Bytes(&'c [u8]),
+    /// The characters of a file in another encoding, in UTF-8.
+    Decoded(TextEncoding, Vec<u8>),
+    /// The lines of the cells of a notebook.
+    Cells(NotebookText<'c>),
+}
+
+impl<'c> FileView<'c> {
+    /// Returns the view of a file for these lines of its edit.
+    ///
+    /// # Errors
+    /// Fails if the lines need an encoding that is not known.
+    pub(super) fn of_lines<'h, 'a: 'h>(
+        content: &'c [u8],
+        lines: impl Iterator<Item = &'h HunkLine<'a>>,
+        report: &mut FileReport,
+    ) -> Result<Self, Refusal> {
+        let lines = lines.map(|line| (line.text.as_ref(), line.mark == LineMark::Add));
+        Ok(match TextEncoding::recognise(&report.path, content, lines)? {
+            Some((encoding, text)) => {
+                let detail = format!("the file is in {}, and so is the result", encoding.name());
+                report.repairs.push(new_repair("encoding", detail));
+                Self::Decoded(encoding, text)
+            }
+            None => Self::Bytes(content),
+        })
+    }
+
+    /// Returns the view of the cells of a notebook. Returns `None` if the file is none.
+    pub(super) fn of_cells(path: &str, content: &'c [u8]) -> Option<Self> {
+        let named = path.ends_with(".ipynb");
+        named.then(|| NotebookText::read(content).map(Self::Cells))?
+    }
+
+    /// Returns the text.
+    pub(super) fn text(&self) -> &[u8] {
+        match self {
+            Self::Bytes(content) => content,
+            Self::Decoded(_, text) => text,
+            Self::Cells(cells) => &cells.text,
+        }
+    }
+
+    /// Returns the new bytes of the file for the edited lines of the text.
+    ///
+    /// # Errors
+    /// Fails if the file cannot express them.
+    pub(super) fn write_lines(
+        &self,
+        path: &str,
+        lines: &[TextLine<'_>],
+        splices: &[LineSplice],
+    ) -> Result<Vec<u8>, Refusal> {
+        match self {
+            Self::Bytes(_) | Self::Decoded(_, _) => self.write_text(path, join_splices(lines, splices)),
+            Self::Cells(cells) => cells.write_back(splices).ok_or_else(|| {
+                let message =
+                    format!("an edit of `{path}` is not inside one cell whose lines are written alike");
+                Refusal::new(RefusalCode::DoesNotApply, message)
+                    .at(path)
+                    .hint("edit the cells one by one, or the lines of the file as they are")
+            }),
+        }
+    }
+
+    /// Returns the new bytes of the file for its whole new text.
+    ///
+    /// # Errors
+    /// Fails if the file cannot express it.
+    pub(super) fn write_text(&self, path: &str, text: Vec<u8>) -> Result<Vec<u8>, Refusal> {
+        match self {
+            Self::Bytes(_) | Self::Cells(_) => Ok(text),
+            Self::Decoded(encoding, _) => encoding.encode(path, &text),
+        }
+    }
+}
+
+/// Result of the edits of one file.
+type EditedFile = Result<Arc<[u8]>, StopReason>;
+
+/// Places the edits of a notebook in its lines and in those of its cells. They must mean the same, or only one of the
+/// two may leave a notebook.
+pub(super) fn place_in_views(
+    content: &[u8],
+    hunks: &[&Hunk<'_>],
+    report: &mut FileReport,
+    mut place: impl FnMut(&FileView<'_>, &mut FileReport) -> EditedFile,
+) -> EditedFile {
+    let before = report.clone();
+    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+    let as_it_is = place(&FileView::of_lines(content, lines, report)?, report);
+    let Some(cells) = FileView::of_cells(&report.path, content) else {
+        return as_it_is;
+    };
+    let mut cell_report = before;
+    let in_cells = place(&cells, &mut cell_report);
+    let refuse = |message: String, report: &FileReport| {
+        let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(&report.path);
+        Err(refusal.hint("quote whole lines of one cell").into())
+    };
+    match (as_it_is, in_cells) {
+        (Ok(one), Ok(other)) if one == other => Ok(one),
+        (Ok(one), in_cells) if serde_json::from_slice::<IgnoredAny>(&one).is_ok() => match in_cells {
+            Err(_) => Ok(one),
+            Ok(_) => refuse(
+                format!(
+                    "an edit fits a line of `{}` and another one of its cells",
+                    report.path
+                ),
+                report,
+            ),
+        },
+        (_, Ok(other)) => {
+            let detail = "the text is that of a cell, and its lines were written as JSON";
+            cell_report.repairs.push(new_repair("notebook-cell", detail));
+            *report = cell_report;
+            Ok(other)
+        }
+        (Ok(_), Err(_)) => refuse(
+            format!(
+                "an edit of `{}` would leave a file that is no notebook",
+                report.path
+            ),
+            report,
+        ),
+        // A text of a cell is nowhere in the JSON, so only the search in the cells says more about it.
+        (Err(StopReason::Refused(refusal)), Err(in_cells)) if refusal.code == RefusalCode::DoesNotApply => {
+            report.hunks = cell_report.hunks;
+            Err(in_cells)
+        }
+        (Err(error), Err(_)) => Err(error),
+    }
+}
