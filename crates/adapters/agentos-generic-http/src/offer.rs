@@ -2,7 +2,7 @@
 //!
 //! Owns: the tool, the prompt, and the verdict on the answer. Never: executes a call, or passes on a text from it.
 
-use agentos_model::{ChatPiece, ChatRequest, MessagePart, PartBuilder, ToolCall, ToolSpec};
+use agentos_model::{ChatPiece, ChatRequest, MessagePart, Model, PartBuilder, ToolCall, ToolSpec};
 use agentos_net::Deadline;
 use agentos_tool::{Adapter, BoxFuture, FinishReason, ToolError, Usage};
 use serde_json::{Value, json};
@@ -51,8 +51,8 @@ pub struct OfferSeen {
     pub latency_ms: u64,
 }
 
-/// Adapter that can offer a tool to its model.
-pub trait ToolCaller: Adapter {
+/// Adapter of a server: it runs tasks, answers conversations, and can offer a tool to its model.
+pub trait ToolCaller: Adapter + Model {
     /// Offers the model one tool and asks for one call, in a short generation within so many seconds. `None` if the wire has
     /// no tools; then nothing is generated.
     ///

@@ -1,12 +1,13 @@
 //! Built-in adapters in a child process: this program, started again and confined before it reads its task.
 //!
-//! Owns: the one connection that the child gets, and the lines that it writes. Never: lets it reach another address, or runs it
+//! Owns: the one connection that the child gets, the lines that it writes, and tasks for it; `hosted_chat` has conversations. Never: lets it reach another address, or runs it
 //! unconfined where the kernel can hold it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentos_model::{ChatEvent, ChatRequest};
 use agentos_sandbox::{
     LaunchSpec, OutputStream, RunCaps, RunFolders, Sandbox, SandboxProbe, StopHandle, ToolInput,
 };
@@ -44,7 +45,12 @@ pub enum HostedLine {
         /// Text of the note, one sentence.
         note: String,
     },
-    /// The end: the answer.
+    /// An event of the answer to a conversation. The last one is its end.
+    Event {
+        /// The event.
+        event: ChatEvent,
+    },
+    /// The end of a task: the answer.
     Output {
         /// Output of the adapter.
         output: ToolOutput,
@@ -95,8 +101,17 @@ impl Connection {
     }
 }
 
-/// Serialises the child's input: the adapter's settings, its key and the task.
-pub type Job = dyn Fn(&ToolTask, NameLookup) -> Result<Vec<u8>, String> + Send + Sync;
+/// Work for a hosted adapter.
+#[derive(Debug, Clone, Copy)]
+pub enum HostedWork<'a> {
+    /// Task, whose answer is one text.
+    Task(&'a ToolTask),
+    /// Conversation, whose answer is a stream of events.
+    Chat(&'a ChatRequest),
+}
+
+/// Serialises the child's input: the adapter's settings, its key and the work.
+pub type Job = dyn Fn(HostedWork<'_>, NameLookup) -> Result<Vec<u8>, String> + Send + Sync;
 
 /// Settings for starting an adapter in a child process.
 pub struct Host {
@@ -127,11 +142,47 @@ pub struct Hosted {
     held: SandboxProbe,
 }
 
-struct HostedCore {
+/// State that all calls of a hosted adapter share.
+pub(crate) struct HostedCore {
     provider: String,
     host: Host,
     sandbox: Sandbox,
     last: LastRun,
+}
+
+/// Call of a hosted adapter.
+pub(crate) struct HostedCall<'a> {
+    /// Name of the run's folders.
+    pub(crate) name: String,
+    /// Time limit of the adapter.
+    pub(crate) seconds: u64,
+    pub(crate) work: HostedWork<'a>,
+}
+
+/// End of a child that was confined with every layer.
+pub(crate) struct EndedChild {
+    connection: Connection,
+    code: u8,
+    errors: Vec<u8>,
+}
+
+impl EndedChild {
+    /// Replaces the causes of an error by the failure of the connection, if there was none.
+    pub(crate) fn explain_error(&self, error: ToolError) -> ToolError {
+        self.connection.explain(error)
+    }
+}
+
+/// Returns the probe, or its failure where the sandbox cannot lead to a server.
+pub(crate) fn usable_probe(held: SandboxProbe) -> SandboxProbe {
+    // Only the Linux sandbox can lead one address out of a network namespace; on other systems a confined process has no
+    // network at all.
+    if cfg!(target_os = "linux") {
+        return held;
+    }
+    SandboxProbe::known(Err(
+        "a confined adapter cannot be given a connection on this system".to_owned(),
+    ))
 }
 
 impl Hosted {
@@ -140,24 +191,10 @@ impl Hosted {
     #[must_use]
     pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: SandboxProbe) -> Self {
         let provider = here.provider().to_owned();
-        // Only the Linux sandbox can lead one address out of a network namespace; on other systems a confined process has no
-        // network at all.
-        let held = if cfg!(target_os = "linux") {
-            held
-        } else {
-            SandboxProbe::known(Err(
-                "a confined adapter cannot be given a connection on this system".to_owned(),
-            ))
-        };
         Self {
             here,
-            inner: Arc::new(HostedCore {
-                provider,
-                host,
-                sandbox,
-                last: LastRun::default(),
-            }),
-            held,
+            inner: Arc::new(HostedCore::new(provider, host, sandbox)),
+            held: usable_probe(held),
         }
     }
 }
@@ -192,19 +229,64 @@ impl Adapter for Hosted {
 }
 
 impl HostedCore {
-    fn run_task(&self, task: &ToolTask, stop: &StopHandle, channel: &ProgressChannel) -> CallResult {
-        let answered = self.run_child(task, stop, channel);
-        answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
+    pub(crate) fn new(provider: String, host: Host, sandbox: Sandbox) -> Self {
+        Self {
+            provider,
+            host,
+            sandbox,
+            last: LastRun::default(),
+        }
     }
 
-    fn run_child(
+    /// Returns the record of the last run.
+    pub(crate) fn last_run(&self) -> &LastRun {
+        &self.last
+    }
+
+    fn run_task(&self, task: &ToolTask, stop: &StopHandle, channel: &ProgressChannel) -> CallResult {
+        let mut end = None;
+        let call = HostedCall {
+            name: format!("{}.{}", task.task_id, task.attempt),
+            seconds: task.limits.timeout_seconds,
+            work: HostedWork::Task(task),
+        };
+        let ended = self.run_child(&call, stop, &mut |line| match line {
+            Some(HostedLine::Text { text }) => channel.report_progress(Progress::Text(text)),
+            Some(HostedLine::Note { note }) => channel.report_progress(Progress::Note(note)),
+            Some(HostedLine::Output { output }) => end = Some(Ok(output)),
+            Some(HostedLine::Error { error }) => end = Some(Err(error)),
+            // A line that is no message after the end makes that end invalid.
+            Some(HostedLine::Event { .. }) | None => end = None,
+        });
+        let ended = ended.map_err(|error| error.into_tool_error(0))?;
+        match end {
+            Some(Ok(output)) => Ok(output),
+            Some(Err(error)) => Err(ended.explain_error(error)),
+            None => Err(self.missing_end(&ended).into_tool_error(0)),
+        }
+    }
+
+    /// Makes the error of a child that ended without an answer and without an error.
+    pub(crate) fn missing_end(&self, ended: &EndedChild) -> AgentError {
+        AgentError::Failed {
+            program: self.provider.clone(),
+            code: ended.code,
+            said: last_line(&ended.errors),
+            lack: None,
+        }
+    }
+
+    /// Runs one call in a child to its end. `read` gets each line of it, or `None` for a line that is no message.
+    ///
+    /// # Errors
+    /// If the child cannot be started, is stopped, or was not confined with every layer.
+    pub(crate) fn run_child(
         &self,
-        task: &ToolTask,
+        call: &HostedCall<'_>,
         stop: &StopHandle,
-        channel: &ProgressChannel,
-    ) -> Result<CallResult, AgentError> {
-        let name = format!("{}.{}", task.task_id, task.attempt);
-        let scratch = RunFolders::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
+        read: &mut dyn FnMut(Option<HostedLine>),
+    ) -> Result<EndedChild, AgentError> {
+        let scratch = RunFolders::new(&self.host.folder, &call.name, self.sandbox.lease_identity()?)?;
         // Bound to a name, because dropping it closes the route to the server.
         let (mut order, connection) = self.launch_spec(&scratch)?;
         order.env.clone_from(&self.host.env);
@@ -212,20 +294,13 @@ impl HostedCore {
             program: self.provider.clone(),
             how,
         };
-        let input = (self.host.job)(task, connection.found).map_err(broken)?;
+        let input = (self.host.job)(call.work, connection.found).map_err(broken)?;
         let caps = RunCaps {
-            time: Duration::from_secs(task.limits.timeout_seconds) + GRACE,
+            time: Duration::from_secs(call.seconds) + GRACE,
             output: MOST_OUTPUT,
         };
-        let (mut splitter, mut end, mut errors) = (LineSplitter::default(), None, Vec::new());
-        let mut line = |line: &[u8]| match serde_json::from_slice(line) {
-            Ok(HostedLine::Text { text }) => channel.report_progress(Progress::Text(text)),
-            Ok(HostedLine::Note { note }) => channel.report_progress(Progress::Note(note)),
-            Ok(HostedLine::Output { output }) => end = Some(Ok(output)),
-            Ok(HostedLine::Error { error }) => end = Some(Err(connection.explain(error))),
-            // A line that is no message after the end makes that end invalid.
-            Err(_) => end = None,
-        };
+        let (mut splitter, mut errors) = (LineSplitter::default(), Vec::new());
+        let mut line = |line: &[u8]| read(serde_json::from_slice(line).ok());
         let mut seen = |stream, bytes: &[u8]| match stream {
             OutputStream::Out => splitter.add_bytes(bytes, &mut line),
             OutputStream::Err => errors.extend_from_slice(bytes),
@@ -241,11 +316,10 @@ impl HostedCore {
         self.last.record_run(&scratch, &OpenOutlets::default());
         let ended = ended?;
         check_layers(&ended.report)?;
-        end.ok_or_else(|| AgentError::Failed {
-            program: self.provider.clone(),
+        Ok(EndedChild {
+            connection,
             code: ended.code,
-            said: last_line(&errors),
-            lack: None,
+            errors,
         })
     }
 

@@ -4,7 +4,7 @@
 //! There are three ways to run a program: [`Agent`] runs a coding agent or a command in a copy (`adapter`), [`Speaker`]
 //! runs a program that reads a task and writes an answer, without a copy (`speaker`), and [`Hosted`] runs a built-in
 //! adapter in a child process (`hosted`). All three pass through `calling`, which starts the thread and the sandbox.
-//! [`Trial`] runs the user's check command on a candidate.
+//! [`HostedModel`] has a conversation with such a child (`hosted_chat`). [`Trial`] runs the user's check command on a candidate.
 //!
 //! Owns: the folders, environment and network outlets of a program, the diff of its copy, the adapters. Never: believes a
 //! program's report of what it did, shows it the repository itself, or reads git; copies come through [`Copies`].
@@ -17,11 +17,13 @@ mod calling;
 mod checkout;
 mod difference;
 mod error;
+mod event_queue;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handed;
 mod health;
 mod hosted;
+mod hosted_chat;
 mod lines;
 mod outlets;
 #[expect(
@@ -40,7 +42,8 @@ mod watched_files;
 pub use adapter::Agent;
 pub use checkout::{Checkout, Copies, SharedPath};
 pub use error::AgentError;
-pub use hosted::{Host, Hosted, HostedLine, Job, NameLookup};
+pub use hosted::{Host, Hosted, HostedLine, HostedWork, Job, NameLookup};
+pub use hosted_chat::{ChatLimits, HostedModel};
 pub use places::Places;
 pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;

@@ -2,6 +2,7 @@
 //!
 //! Owns: names, flags and help. Never: reads the environment or decides anything.
 
+pub mod chat;
 pub mod config;
 pub mod evidence;
 pub mod examples;
@@ -133,6 +134,9 @@ pub enum Verb {
     Apply(land::ApplyArgs),
     /// Request a change from a tool and land it as a commit, or explain the refusal
     Run(land::RunArgs),
+    /// Talk to a model: send one message and print the streamed answer
+    #[command(subcommand)]
+    Chat(chat::ChatVerb),
     /// Land the recorded answer of an earlier run without asking the tool again
     Land(land::LandArgs),
     /// Request the change of an earlier run again, with a remark on its answer

@@ -5,6 +5,7 @@
 pub mod apply;
 pub mod approve;
 pub mod auth;
+pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod demo;
@@ -37,6 +38,7 @@ pub mod undo;
 
 use crate::app::{App, usage_error};
 use crate::args::Verb;
+use crate::args::chat::ChatVerb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::policy::PolicyVerb;
@@ -92,6 +94,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Apply(args) => (true, apply::land_answer(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize_diff(app, args)),
         Verb::Run(args) => (true, run::run_task(app, args, &run)),
+        Verb::Chat(ChatVerb::Send(args)) => (false, chat::send_message(app, args, &run)),
         Verb::Retry(args) => (true, retry::retry_run(app, args, &run)),
         Verb::Land(args) => (true, land::land_recorded(app, args, &run)),
         Verb::Approve(args) => (

@@ -7,6 +7,7 @@
 
 mod approver;
 mod blank;
+mod chat;
 mod check;
 mod check_needs;
 mod check_presets;
@@ -111,6 +112,7 @@ pub use agentos_profile::{
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
+pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;

@@ -15,6 +15,7 @@ use agentos_profile::nearest_word;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
+use crate::chat::ChatReport;
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::health::HealthReport;
 use crate::init::InitReport;
@@ -68,6 +69,7 @@ type Generator = fn() -> Schema;
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
     ("auth-status", generate_schema::<AuthStatus>),
+    ("chat-reply", generate_schema::<ChatReport>),
     ("config", generate_schema::<SettingsReport>),
     ("consent-reply", generate_schema::<ConsentReply>),
     ("context", generate_schema::<ContextReport>),

@@ -13,6 +13,8 @@ use serde_json::Value;
 pub enum SchemaName {
     /// Output of `tool auth status`.
     AuthStatus,
+    /// Output of `chat send`.
+    ChatReply,
     /// Output of `config list`.
     Config,
     /// Answer to the question of a run.
@@ -109,6 +111,7 @@ impl SchemaName {
     /// Schemas that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
+        Self::ChatReply,
         Self::Config,
         Self::ConsentReply,
         Self::Context,
@@ -167,6 +170,7 @@ impl SchemaName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AuthStatus => "auth-status",
+            Self::ChatReply => "chat-reply",
             Self::Config => "config",
             Self::ConsentReply => "consent-reply",
             Self::Context => "context",
@@ -234,6 +238,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
     // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
+        SchemaName::ChatReply => include_str!("../schemas/chat-reply.json"),
         SchemaName::Config => include_str!("../schemas/config.json"),
         SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),

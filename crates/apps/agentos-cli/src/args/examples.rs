@@ -224,6 +224,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos tool auth clear --provider openai --json",
         ],
     ),
+    ("chat", super::chat::EXAMPLES),
+    ("chat send", super::chat::EXAMPLES),
     (
         "tool run",
         &[
@@ -397,13 +399,9 @@ fn add_examples(command: Command, path: &str) -> Command {
         None => command,
     };
     command.mut_subcommands(|verb| {
-        let name = verb.get_name();
-        let path = if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path} {name}")
-        };
-        add_examples(verb, &path)
+        // The program itself has no name in the table.
+        let path = format!("{path} {}", verb.get_name());
+        add_examples(verb, path.trim_start())
     })
 }
 

@@ -11,7 +11,7 @@ use crate::render::layout::wrap_text;
 const VERB_GROUPS: &[(&str, &[&str])] = &[
     (
         "Daily",
-        &["run", "apply", "approve", "deny", "land", "retry", "undo"],
+        &["run", "apply", "approve", "deny", "land", "retry", "undo", "chat"],
     ),
     ("Look", &["status", "log", "show", "diff"]),
     (
@@ -48,7 +48,7 @@ const GLOBAL: &str = "Global options";
 const GLOBAL_OPTIONS: &[&str] = &["repo", "json", "quiet", "no_pager", "verbose"];
 
 /// Verbs whose options are grouped: those with more than one screen of them.
-const GROUPED_VERBS: &[&str] = &["apply", "land", "retry", "run", "tool run"];
+const GROUPED_VERBS: &[&str] = &["apply", "chat send", "land", "retry", "run", "tool run"];
 
 /// Groups of options, by the names of their arguments. An option in none of them stays under "Options", which comes first.
 const OPTION_GROUPS: &[(&str, &[&str])] = &[
@@ -288,6 +288,7 @@ mod tests {
           land          Land the recorded answer of an earlier run without asking the tool again
           retry         Request the change of an earlier run again, with a remark on its answer
           undo          Undo a landed run with a new commit
+          chat          Talk to a model: send one message and print the streamed answer
 
         Look:
           status        Show the state of the repository and possible next steps, as `agentos` alone does

@@ -74,7 +74,7 @@ fn complete_argument(argument: Arg, verb: &str) -> Arg {
             argument.add(ArgValueCandidates::new(list_settings))
         }
         ("man", "verb") => argument.add(ArgValueCandidates::new(list_verbs)),
-        (_, "files" | "file" | "read" | "readable" | "path" | "keys" | "replay") => {
+        (_, "files" | "file" | "read" | "readable" | "path" | "keys" | "replay" | "images") => {
             argument.add(ArgValueCompleter::new(list_files))
         }
         (_, "repo" | "dir" | "out" | "rules" | "shared") => {

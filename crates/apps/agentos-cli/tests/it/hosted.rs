@@ -99,6 +99,50 @@ fn an_adapter_is_confined_while_it_speaks_to_its_server_and_its_key_is_nowhere_t
 }
 
 #[test]
+fn a_conversation_is_confined_like_a_task() {
+    if !sandbox_holds() {
+        return;
+    }
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let own = std::process::id();
+    let server = chat_server("Hello.", move || {
+        noted.lock().unwrap().extend(hosted_below(own));
+    });
+    let flags = openai_at(&server.url());
+    let args: Vec<&str> = ["chat", "send", "Hi", "--send-key"]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str))
+        .collect();
+    let cli = agentos().env("AGENTOS_OPENAI_API_KEY", KEY);
+    let output = cli.run(&args).unwrap();
+    assert_eq!(
+        (output.code, output.stdout.as_str()),
+        (Some(0), "Hello.\n"),
+        "{output}"
+    );
+    let sent = server.requests();
+    assert!(
+        sent.iter()
+            .all(|request| request.header("authorization") == Some(&format!("Bearer {KEY}")))
+    );
+    let seen = seen.lock().unwrap();
+    let (status, leaks) = seen.first().expect("a hosted adapter");
+    for held in [
+        "NoNewPrivs:\t1",
+        "Seccomp:\t2",
+        "CapEff:\t0000000000000000",
+        "OwnNetwork:\ttrue",
+    ] {
+        assert!(status.contains(held), "{held}: {status}");
+    }
+    assert!(!leaks, "the key is in the command line or the environment");
+    // The folders of the call are gone.
+    let models = cli.home().join(".cache/agentos/models");
+    assert_eq!(std::fs::read_dir(models).unwrap().count(), 0);
+}
+
+#[test]
 fn what_an_adapter_finds_of_its_server_is_what_it_would_find_unconfined() {
     let locked =
         FakeServer::start(|_| Reply::json(401, &serde_json::json!({ "error": { "message": "no" } })));

@@ -1,6 +1,7 @@
 //! The main job against the real llama.cpp server, on both of its wires. Skipped, and said so, where it is not
 //! installed.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -398,5 +399,88 @@ fn ctrl_c_frees_the_servers_slot_and_is_recorded() {
         let records = shown["records"].as_array().unwrap();
         let refusal = records.iter().find(|record| record["kind"] == "refusal").unwrap();
         assert_eq!(refusal["body"]["cause"], "interrupted", "{mode}");
+    }
+}
+
+/// By itself the first answer would go on for minutes, and the server has one slot.
+#[test]
+fn ctrl_c_in_a_conversation_frees_the_slot_for_the_next_one() {
+    let options = LlamaOptions {
+        answer: SLOPPY_FIX,
+        model_args: &["--endless", "--ctx", "262144"],
+        server_args: &["--parallel", "1", "--n-predict", "-1"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let openai = format!("{}/v1", server.url());
+    for (provider, url) in [("llamacpp", server.url()), ("vllm", &openai)] {
+        let cli = agentos();
+        let call = |limit: &'static str| {
+            [
+                "chat",
+                "send",
+                "-p",
+                provider,
+                "--base-url",
+                url,
+                "--model",
+                "tiny-coder",
+                "--max-output-tokens",
+                limit,
+                "fix add",
+            ]
+        };
+        let mut child = cli
+            .command(&call("250000"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // A piece is read while the server still writes.
+        let mut piece = [0; 1];
+        child.stdout.as_mut().unwrap().read_exact(&mut piece).unwrap();
+        assert!(is_at_work(server.url()), "{provider}");
+        assert!(interrupt(&child));
+        assert_eq!(
+            child.wait_with_output().unwrap().status.code(),
+            Some(130),
+            "{provider}"
+        );
+        let next = cli.run(&call("8")).unwrap();
+        // Cut by the limit, as was asked, with what was written until then.
+        assert_eq!(next.code, Some(9), "{provider}: {next}");
+        assert!(!next.stdout.trim().is_empty(), "{provider}: {next}");
+    }
+}
+
+#[test]
+fn a_message_is_answered_on_both_wires() {
+    let Some(server) = server(Some(KEY)) else { return };
+    let openai = format!("{}/v1", server.url());
+    for (provider, url) in [("llamacpp", server.url()), ("vllm", &openai)] {
+        let cli = agentos().env(format!("AGENTOS_{}_API_KEY", provider.to_uppercase()), KEY);
+        let flags = [
+            "-p",
+            provider,
+            "--base-url",
+            url,
+            "--model",
+            "tiny-coder",
+            "--send-key",
+        ];
+        let output = cli
+            .run(&[&["chat", "send", "--json", "fix add"], &flags[..]].concat())
+            .unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        let report: serde_json::Value = output.json().unwrap();
+        assert_eq!(
+            report["text"].as_str().map(str::trim),
+            Some(SLOPPY_FIX.trim()),
+            "{provider}"
+        );
+        assert_eq!(report["finish"], "stop");
+        assert!(report["usage"]["output_tokens"].as_u64() > Some(0), "{report}");
     }
 }

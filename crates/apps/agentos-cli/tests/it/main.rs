@@ -17,6 +17,7 @@ mod asking;
 mod boundary;
 mod calls;
 mod causes;
+mod chat;
 mod check;
 mod check_tools;
 mod check_views;

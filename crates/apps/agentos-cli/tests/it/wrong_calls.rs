@@ -12,7 +12,7 @@ const CALLS: &[&str] = &[
     "version",
     "login",
     "statsu",
-    "chat fix",
+    "ask fix",
     "update",
     "health",
     "frobnicate",
@@ -179,9 +179,9 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
     statsu => 2
         error [usage] unrecognized subcommand `statsu`
           next: did you mean `agentos status`?
-    chat fix => 2
-        error [usage] unrecognized subcommand `chat`
-          next: did you mean `agentos run`?
+    ask fix => 2
+        error [usage] unrecognized subcommand `ask`
+          next: did you mean `agentos chat send`?
     update => 2
         error [usage] unrecognized subcommand `update`
           next: see `agentos --help`

@@ -4,7 +4,7 @@
 //! what confines it.
 
 use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,9 @@ use crate::{SandboxError, SandboxReport};
 /// Time for which the streams may stay open after the process ended. No process of the tool's holds them then; only
 /// bytes are still on their way.
 const GRACE: Duration = Duration::from_secs(2);
+/// Events that wait at most, of up to 16 KiB each. If the receiver of the output is slow, its reader stops, the pipe fills, and the
+/// process waits: an unread answer must not grow in this process.
+const MOST_WAITING: usize = 64;
 /// Bytes that an empty pipe accepts without a reader (pipe(7): `PIPE_BUF`).
 const PIPE_CAPACITY: usize = 4096;
 /// Largest size of the report, which is one short line.
@@ -67,7 +70,7 @@ pub(super) fn watch_process<E>(
     is_gone: impl FnOnce(&E) -> bool,
 ) -> Result<(SandboxReport, E), SandboxError> {
     let _guard = EndOnPanic(stop);
-    let (events, inbox) = channel();
+    let (events, inbox) = sync_channel(MOST_WAITING);
     let mut reader = OutputReader {
         before: Vec::new(),
         report: begun.report.map(HelperMessage::Confined),
@@ -128,7 +131,7 @@ fn start_threads(
     streams: ProcessStreams,
     first: Vec<u8>,
     input: ToolInput,
-    events: Sender<RunEvent>,
+    events: SyncSender<RunEvent>,
     stop: &StopHandle,
 ) -> Result<(), SandboxError> {
     let ProcessStreams {
@@ -165,7 +168,7 @@ fn spawn_thread(work: impl FnOnce() + Send + 'static) -> Result<(), SandboxError
     thread.map(drop).map_err(SandboxError::io("start a thread"))
 }
 
-fn forward_output(mut from: impl Read, stream: OutputStream, events: &Sender<RunEvent>) {
+fn forward_output(mut from: impl Read, stream: OutputStream, events: &SyncSender<RunEvent>) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let Some(bytes) = buffer.get(..count) else { break };

@@ -1,0 +1,206 @@
+//! `agentos chat send`: one message to a model, and its answer as it arrives.
+//!
+//! Owns: which stream each part of the answer goes to, and the exit status. Never: shows a byte of an answer unescaped on a
+//! terminal.
+
+use agentos_host::{ChatAnswer, ChatReport, ChatSpec, EffectError, block_on};
+use agentos_model::ChatEvent;
+use agentos_tool::{RunId, format_dollars};
+
+use crate::app::{App, Done, output_failed, stopped_error};
+use crate::args::chat::ChatSendArgs;
+use crate::escape;
+use crate::exit::Exit;
+use crate::input;
+use crate::printer::{paint, style};
+use crate::terminal::last_line;
+use crate::terminal::working::{LongWork, WorkDisplay};
+
+/// How reading an answer ended.
+enum ReadEnd {
+    /// The last event was read.
+    Whole,
+    /// A signal stopped it.
+    Stopped,
+    /// Nobody reads standard output any more.
+    NoReader,
+}
+
+/// Runs the verb.
+pub fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
+    let spec = ChatSpec {
+        // First, so that a missing provider is reported before standard input is waited for.
+        provider: args.complete_choice(app)?,
+        text: input::read_task(Some(&args.text))?.unwrap_or_default(),
+        system: args.system.clone(),
+        images: args.images.clone(),
+    };
+    let call = app.host.prepare_chat(&spec, run)?;
+    let mut answer = call.start();
+    let mut display = ChatDisplay::new(app, args.thinking);
+    let read = block_on(read_answer(app, &mut answer, &mut display))?;
+    let shown = display.finish();
+    match read? {
+        ReadEnd::Whole => show_end(app, &answer.finish_report()?),
+        ReadEnd::NoReader => Ok(Exit::Done),
+        // Dropping the answer ends the generation, before this program ends.
+        ReadEnd::Stopped if app.printer.json => Err(stopped_error()),
+        ReadEnd::Stopped => Ok(app.show_stopped(match shown {
+            true => "the answer is incomplete",
+            false => "there is no answer",
+        })),
+    }
+}
+
+/// Reads the answer to its end, and shows each event.
+///
+/// # Errors
+/// Fails if there is no complete answer, or standard output cannot be written.
+async fn read_answer(
+    app: &App,
+    answer: &mut ChatAnswer<'_>,
+    display: &mut ChatDisplay,
+) -> Result<ReadEnd, EffectError> {
+    loop {
+        let Some(event) = app.signals.unless_stopped(answer.next_event()).await else {
+            return Ok(ReadEnd::Stopped);
+        };
+        let Some(event) = event? else {
+            return Ok(ReadEnd::Whole);
+        };
+        let has_reader = display
+            .show_event(&event)
+            .map_err(|error| output_failed(&error))?;
+        if !has_reader {
+            return Ok(ReadEnd::NoReader);
+        }
+    }
+}
+
+/// Shows the end of a complete answer, and returns the exit status.
+fn show_end(app: &App, report: &ChatReport) -> Done {
+    let fault = report.find_fault();
+    if app.printer.json {
+        app.printer
+            .write_json(report)
+            .map_err(|error| output_failed(&error))?;
+        return Ok(fault.map_or(Exit::Done, |fault| fault.cause.into()));
+    }
+    app.printer
+        .show_note(&paint(style::DIM, &summarize_report(report)));
+    // The answer was printed, so a fault of it is reported as an error after it.
+    fault.map_or(Ok(Exit::Done), Err)
+}
+
+/// Describes an answer in one line: the model, its tokens, its cost and its time.
+fn summarize_report(report: &ChatReport) -> String {
+    let model = report.model_id.as_deref().unwrap_or(&report.provider);
+    let mut parts = vec![escape::line(model)];
+    let usage = report.usage.unwrap_or_default();
+    if let Some(tokens) = usage.input_tokens {
+        let cached = usage.cached_tokens.filter(|cached| *cached > 0);
+        let cached = cached.map_or_else(String::new, |cached| format!(" ({cached} cached)"));
+        parts.push(format!("{tokens} tokens in{cached}"));
+    }
+    if let Some(tokens) = usage.output_tokens {
+        let thinking = usage.reasoning_tokens.filter(|tokens| *tokens > 0);
+        let thinking = thinking.map_or_else(String::new, |tokens| format!(" ({tokens} of thinking)"));
+        parts.push(format!("{tokens} out{thinking}"));
+    }
+    parts.extend(report.cost_micro_usd.map(format_dollars));
+    let tenths = report.latency_ms.div_ceil(100);
+    parts.push(format!("{}.{} s", tenths / 10, tenths % 10));
+    parts.join(", ")
+}
+
+/// Display of an answer as it arrives.
+struct ChatDisplay {
+    app: App,
+    shows_thinking: bool,
+    /// The wait for the first piece. `None` once it has come.
+    work: Option<WorkDisplay>,
+    /// Last character on standard output. `None` before the first.
+    last: Option<char>,
+    /// Unfinished line of the model's thinking.
+    thinking: String,
+}
+
+impl ChatDisplay {
+    fn new(app: &App, shows_thinking: bool) -> Self {
+        Self {
+            app: app.clone(),
+            shows_thinking: shows_thinking && !app.printer.json,
+            work: Some(WorkDisplay::start_run(app, LongWork::Model)),
+            last: None,
+            thinking: String::new(),
+        }
+    }
+
+    /// Shows an event. Returns false if nobody reads standard output any more.
+    fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<bool> {
+        match event {
+            ChatEvent::Note { note } => self
+                .app
+                .printer
+                .show_note(&format!("note: {}", escape::line(note))),
+            ChatEvent::Thinking(piece) => {
+                if self.shows_thinking && !piece.text.is_empty() {
+                    self.work = None;
+                    self.thinking.push_str(&piece.text);
+                    self.print_thinking();
+                } else if let Some(work) = &self.work {
+                    work.count_step();
+                }
+            }
+            ChatEvent::Text { text } => return self.show_text(text),
+            // No tool was offered, and the end is shown when everything has been read.
+            ChatEvent::ToolCall(_) | ChatEvent::Usage(_) | ChatEvent::Finish(_) => {}
+        }
+        Ok(true)
+    }
+
+    fn show_text(&mut self, text: &str) -> std::io::Result<bool> {
+        let printer = self.app.printer;
+        if printer.json {
+            if let Some(work) = &self.work {
+                work.count_step();
+            }
+            return Ok(true);
+        }
+        self.work = None;
+        self.end_thinking();
+        self.last = text.chars().last().or(self.last);
+        // A pipe is given the exact bytes.
+        if self.app.streams.stdout_is_terminal {
+            return printer.write_live(escape::block(text).as_bytes());
+        }
+        printer.write_live(text.as_bytes())
+    }
+
+    /// Prints the complete lines of the thinking.
+    fn print_thinking(&mut self) {
+        while let Some(at) = self.thinking.find('\n') {
+            let rest = self.thinking.split_off(at + 1);
+            let line = std::mem::replace(&mut self.thinking, rest);
+            last_line::print(&paint(style::DIM, &escape::block(line.trim_end())));
+        }
+    }
+
+    fn end_thinking(&mut self) {
+        let rest = std::mem::take(&mut self.thinking);
+        if !rest.is_empty() {
+            last_line::print(&paint(style::DIM, &escape::block(&rest)));
+        }
+    }
+
+    /// Ends the display, with a line end after an answer without one. Returns true if text was printed.
+    fn finish(mut self) -> bool {
+        self.work = None;
+        self.end_thinking();
+        if self.last.is_some_and(|last| last != '\n') {
+            // Ignored: the answer itself was written, and a failure of that was reported.
+            let _ = self.app.printer.write_live(b"\n");
+        }
+        self.last.is_some()
+    }
+}

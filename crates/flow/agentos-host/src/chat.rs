@@ -1,0 +1,289 @@
+//! One message to a model, and its streamed answer. No repository is needed.
+//!
+//! Owns: the request made of a text and images, the answer's events, and its report. Never: reads or lands anything in a repository,
+//! or has a conversation of more than one turn.
+
+use std::path::PathBuf;
+
+use agentos_api::{NextStep, RunLimit};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_model::{
+    ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
+};
+use agentos_tool::{Endpoint, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::usage_error;
+use crate::files;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::hosted::confine_model;
+use crate::options::ProviderChoice;
+use crate::provider_kind::ProviderKind;
+use crate::tools::{Tools, make_server_tool};
+
+/// Largest image, in bytes. The vendors' limits are between 5 and 20 MB.
+const LARGEST_IMAGE: u64 = 20 << 20;
+
+/// The order for one message to a model.
+#[derive(Debug, Clone, Default)]
+pub struct ChatSpec {
+    /// The provider and its settings.
+    pub provider: ProviderChoice,
+    /// System prompt. `None` if there is none.
+    pub system: Option<String>,
+    /// Text of the message.
+    pub text: String,
+    /// Files of the images that are sent before the text.
+    pub images: Vec<PathBuf>,
+}
+
+/// A message that is ready to be sent.
+pub struct ChatCall {
+    model: Box<dyn Model>,
+    request: ChatRequest,
+    price: TokenPrices,
+}
+
+/// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
+pub struct ChatAnswer<'a> {
+    stream: Box<dyn ChatStream + 'a>,
+    reply: ReplyBuilder,
+    call: &'a ChatCall,
+}
+
+/// The output of `agentos chat send --json`: a complete answer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ChatReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The provider.
+    pub provider: String,
+    /// Model that answered, as the answer names it. `None` if it names none.
+    pub model_id: Option<String>,
+    /// Reason why the model stopped. Only with `stop` is the answer certainly complete.
+    pub finish: FinishReason,
+    /// The text of the answer. Untrusted.
+    pub text: String,
+    /// The message of the model with all its parts, thinking included. Untrusted.
+    pub message: ChatMessage,
+    /// Tokens. `None` if the server did not report them.
+    pub usage: Option<Usage>,
+    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is unknown.
+    pub cost_micro_usd: Option<u64>,
+    /// Address of the server that answered. `None` if it is unknown.
+    pub endpoint: Option<Endpoint>,
+    /// Milliseconds from the request to the last byte.
+    pub latency_ms: u64,
+    /// Warnings for a person.
+    pub warnings: Vec<String>,
+}
+
+impl ChatReport {
+    /// Returns why the answer is not a whole one, with the exit status. `None` if it is whole, or the server gave no reason for its
+    /// end.
+    #[must_use]
+    pub fn find_fault(&self) -> Option<EffectError> {
+        let fault = |cause, message: &str| EffectError::new(cause, "unfinished-answer", message);
+        match self.finish {
+            FinishReason::Stop | FinishReason::Unknown => None,
+            FinishReason::Length => Some(
+                fault(Cause::Limit, "the answer was cut off by the token limit").suggest_steps([
+                    NextStep::RaiseLimit {
+                        limit: RunLimit::OutputTokens,
+                    },
+                ]),
+            ),
+            FinishReason::ContentFilter => {
+                Some(fault(Cause::Tool, "the provider filtered or refused the answer"))
+            }
+            FinishReason::ToolCalls => {
+                Some(fault(Cause::Tool, "the model called a tool instead of answering"))
+            }
+        }
+    }
+}
+
+impl Host {
+    /// Prepares a message to a model. Sends nothing yet; notices are reported now.
+    ///
+    /// # Errors
+    /// If the provider is not a server, its profile is invalid, or an image cannot be read.
+    pub fn prepare_chat(&self, spec: &ChatSpec, run: &RunId) -> Result<ChatCall, EffectError> {
+        if spec.text.trim().is_empty() && spec.images.is_empty() {
+            return Err(
+                usage_error("the message is empty").hint("write it in quotes, or pipe it in with `-`")
+            );
+        }
+        let tools = read_tools(self)?;
+        let name = server_name(&tools, &spec.provider.provider)?;
+        let resolved = tools.resolve_profile(self, name, &spec.provider.overrides)?;
+        if resolved.profile.adapter.is_program() {
+            return Err(not_a_server(name));
+        }
+        let mut tool = make_server_tool(self, &resolved)?;
+        let images = spec.images.iter().map(|file| self.read_image(file));
+        let mut parts: Vec<MessagePart> = images.collect::<Result<_, _>>()?;
+        parts.push(MessagePart::Text(spec.text.clone()));
+        let request = ChatRequest {
+            system: spec.system.clone(),
+            messages: vec![ChatMessage {
+                parts,
+                ..ChatMessage::from_user("")
+            }],
+            max_output_tokens: spec.provider.max_output_tokens,
+            ..ChatRequest::default()
+        };
+        let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
+        let folder = self
+            .environment()
+            .cache_dir()
+            .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
+        let model = confine_model(self, hosting, folder.join("models"), run, &mut tool.notices)?;
+        tool.notices.into_iter().for_each(|notice| self.notify(notice));
+        Ok(ChatCall {
+            model,
+            request,
+            price: tool.price,
+        })
+    }
+
+    fn read_image(&self, file: &std::path::Path) -> Result<MessagePart, EffectError> {
+        let bytes = files::read_file(self.environment(), file, LARGEST_IMAGE)?;
+        let media_type = image_type(&bytes).ok_or_else(|| {
+            usage_error(format!("`{}` is not an image that models read", file.display()))
+                .hint("convert it to PNG, JPEG, GIF or WebP")
+        })?;
+        Ok(MessagePart::Image(ImageData {
+            media_type: media_type.to_owned(),
+            base64: STANDARD.encode(bytes),
+        }))
+    }
+}
+
+impl ChatCall {
+    /// Starts the answer. Nothing is sent before its first event is requested.
+    #[must_use]
+    pub fn start(&self) -> ChatAnswer<'_> {
+        ChatAnswer {
+            stream: self.model.chat(&self.request),
+            reply: ReplyBuilder::default(),
+            call: self,
+        }
+    }
+}
+
+impl ChatAnswer<'_> {
+    /// Waits for the next event. `None` after the last. Must be awaited on a thread with a runtime that has timers and sockets;
+    /// see [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If there is no complete answer.
+    pub async fn next_event(&mut self) -> Result<Option<ChatEvent>, EffectError> {
+        let event = self.stream.next_event().await.map_err(word_failure)?;
+        if let Some(event) = &event {
+            self.reply.add_event(event.clone());
+        }
+        Ok(event)
+    }
+
+    /// Returns the report of the whole answer, after its last event.
+    ///
+    /// # Errors
+    /// If the answer has no end.
+    pub fn finish_report(self) -> Result<ChatReport, EffectError> {
+        let provider = self.call.model.provider_name();
+        let reply = self.reply.finish_reply(provider).ok_or_else(|| {
+            EffectError::new(Cause::Tool, "broken-answer", "the answer ended without its end")
+        })?;
+        let ChatReply {
+            message,
+            text,
+            usage,
+            end,
+        } = reply;
+        Ok(ChatReport {
+            version: 1,
+            provider: provider.to_owned(),
+            model_id: end.model_id,
+            finish: end.finish,
+            text,
+            message,
+            usage,
+            cost_micro_usd: usage.and_then(|usage| self.call.price.cost(&usage)),
+            endpoint: end.endpoint,
+            latency_ms: end.latency_ms,
+            warnings: end.warnings,
+        })
+    }
+}
+
+/// Returns the name of a provider with a profile.
+///
+/// # Errors
+/// If the provider is a program or a recording, or unknown.
+fn server_name<'a>(tools: &Tools, provider: &'a ProviderKind) -> Result<&'a str, EffectError> {
+    match provider {
+        ProviderKind::Profile(name) => {
+            tools.require_known(name)?;
+            Ok(name)
+        }
+        ProviderKind::Replay | ProviderKind::AnyProgram | ProviderKind::ToolProgram => {
+            Err(not_a_server(provider.name()))
+        }
+    }
+}
+
+fn not_a_server(provider: &str) -> EffectError {
+    usage_error(format!(
+        "`{provider}` is not a model behind a server, so no message can be sent to it"
+    ))
+    .hint("name a provider with an address")
+}
+
+/// Returns the media type of an image by its first bytes. `None` for all others: a name may lie, and servers look at the bytes.
+fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        _ => is_webp.then_some("image/webp"),
+    }
+}
+
+/// Converts the failure of an answer, with the cause that a run would have.
+fn word_failure(error: ToolError) -> EffectError {
+    let cause = match error.failure {
+        ToolFailure::Timeout => Cause::Limit,
+        ToolFailure::Failed => Cause::Tool,
+    };
+    let mut effect = EffectError::new(cause, &error.detail, error.message).caused_by(error.causes);
+    effect.hint = error.advice.fix;
+    effect.suggest_steps(error.advice.next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::image_type;
+
+    #[test]
+    fn an_image_is_known_by_its_bytes() {
+        let cases: [(&[u8], Option<&str>); 7] = [
+            (b"\x89PNG\r\n\x1a\n", Some("image/png")),
+            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
+            (b"GIF89a", Some("image/gif")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\0\0\0\0WAVE", None),
+            (b"<svg>", None),
+            (b"", None),
+        ];
+        for (bytes, media_type) in cases {
+            assert_eq!(image_type(bytes), media_type);
+        }
+    }
+}
