@@ -14,10 +14,10 @@
 //! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 11 |
 //! | 5 refuse elisions | `elided` | no line of the answer stands for lines that were left out |
 //! | 6 compare with the blob ids and the files shown | `merge` | done already, or made for another state and merged |
-//! | 7 place | `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
+//! | 7 place | `plan::content::view` for the text: bytes, characters, or the cells of a notebook; `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
 //! | 8 see what is done | `applied` | for each hunk without a place, whether its result is in the file |
 //! | 9 write the bytes | `splice` | the new bytes, or a refusal if nothing shows an added line's |
-//! | 10 repeated hunks | `plan::content` | 7 to 9 again, each hunk once |
+//! | 10 repeated hunks | `plan::content::repeated` | 7 to 9 again, each hunk as often as it is written |
 //! | 11 gaps in the context | `plan::content::elision`, `edges` | 7 to 9 again, in pieces, then without blank edges |
 //! | 12 check | `checks`, `path` | refusals for links, submodules and colliding names |
 //! | 13 render | `change`, `canonical` | the `Change` and its canonical diff |

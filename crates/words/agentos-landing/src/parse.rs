@@ -10,7 +10,7 @@
 //!
 //! # The steps
 //!
-//! 1. Transport. A byte order mark, blanks at the end of every line, and the model's thoughts are removed.
+//! 1. Transport. A byte order mark and the model's thoughts are removed.
 //! 2. Owners ([`owners`]). Each line belongs to the outermost part that begins above it. Lines of whole files and of
 //!    commit messages are hidden from the readers that look for marks.
 //! 3. Dialects, strictest first. Each reader blanks the lines that it took, so no text is read twice:
@@ -66,7 +66,7 @@ pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::pair_lines;
 
 use crate::budget::WorkBudget;
-use crate::text::{BOM, LineEnding, TextLine, common_tail, split_lines};
+use crate::text::{BOM, LineEnding, TextLine, split_lines};
 use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
@@ -88,8 +88,6 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
         last.text = text;
         last.eol = LineEnding::CrLf;
     }
-    strip_transport_blanks(&mut lines);
-    strip_inner_marks(&mut lines);
     // An edit in the thoughts is a draft that the answer may have dropped.
     thoughts::leave_out(&mut lines);
     let mut parsed = ParsedAnswer::default();
@@ -139,46 +137,6 @@ fn number_parts(parsed: &mut ParsedAnswer<'_>) {
         if let EditBody::Hunks(hunks) = &mut edit.body {
             hunks.iter_mut().for_each(|hunk| hunk.part = PartNumber(at));
         }
-    }
-}
-
-/// Removes byte order marks before headers and titles. Texts that were concatenated have such marks inside. In a fence
-/// or an edit block only the header of a diff cannot be a line of a file, so any other mark there is the file's own.
-fn strip_inner_marks(lines: &mut [TextLine<'_>]) {
-    const HEADERS: [&[u8]; 3] = [b"diff --git ", b"--- ", b"*** "];
-    const TITLES: [&[u8]; 4] = [b"#", b"`", b"<<<<<", b"**"];
-    let mut fence: Option<CodeFence<'_>> = None;
-    let mut in_block = false;
-    for line in lines {
-        if let Some(text) = line.text.strip_prefix(BOM) {
-            let begins = |starts: &[&[u8]]| starts.iter().any(|start| text.starts_with(start));
-            // A search block quotes the file, whose first line may begin with a mark. Removing it there as well gave 8 wrong
-            // results in a measurement.
-            if begins(&HEADERS) || (fence.is_none() && !in_block && begins(&TITLES)) {
-                line.text = text;
-            }
-        }
-        match fence {
-            Some(open) if closes_fence(&open, line.text) => fence = None,
-            Some(_) => {}
-            None => fence = parse_fence(line.text),
-        }
-        if line.text.starts_with(b"<<<<<") {
-            in_block = true;
-        } else if line.text.starts_with(b">>>>>") {
-            in_block = false;
-        }
-    }
-}
-
-/// Removes blanks that every line of the answer ends with, headers included: transport added them.
-fn strip_transport_blanks(lines: &mut [TextLine<'_>]) {
-    let count = common_tail(lines.iter().map(|line| line.text));
-    if count == 0 {
-        return;
-    }
-    for line in lines {
-        line.text = line.text.get(..line.text.len() - count).unwrap_or(line.text);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns: reading a name. Never: decides if it may be changed.
 
 use super::model::HeaderName;
-use crate::text::{is_blank, trim, trim_end};
+use crate::text::{trim, trim_end};
 
 /// Reads the name after `--- ` or `+++ `. Returns `None` if its quoting is broken.
 pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
@@ -13,7 +13,7 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     } else {
         // `diff -u` puts a timestamp after a tab.
         let cut = rest.split(|byte| *byte == b'\t').next().unwrap_or(rest);
-        strip_marks(without_note(strip_date(cut))).to_vec()
+        strip_marks(without_note(cut)).to_vec()
     };
     Some(match name.as_slice() {
         b"" => HeaderName::Unstated,
@@ -46,21 +46,6 @@ pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
             None => return name,
         }
     }
-}
-
-/// Removes a date such as ` 2024-05-01 10:12:13 +0000`, which some tools put after a blank instead of a tab.
-fn strip_date(name: &[u8]) -> &[u8] {
-    let shape = b"0000-00-00 00:00";
-    // Searched anywhere in the rest: a zone and a fraction of a second may follow.
-    let at = name.windows(shape.len() + 1).position(|window| {
-        let (blank, date) = window.split_first().unwrap_or((&0, &[]));
-        is_blank(*blank)
-            && date.iter().zip(shape).all(|(byte, shape)| match shape {
-                b'0' => byte.is_ascii_digit(),
-                other => byte == other,
-            })
-    });
-    at.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// Removes ` (original)` and the like, and single quotes around the name.

@@ -234,8 +234,7 @@ pub(super) fn owns_block(
     let Some(file) = path_of(lines, at, open).filter(|title| !title.only_mentioned) else {
         return Ok(false);
     };
-    let opens =
-        |text: &[u8]| begins_edit(text) || super::blocks::opening_marks(text).is_some() || is_head(text);
+    let opens = |text: &[u8]| begins_edit(text) || super::blocks::opening_marks(text).is_some();
     let mut said = body
         .iter()
         .filter(|line| !line.text.iter().all(u8::is_ascii_whitespace));
@@ -272,21 +271,6 @@ pub(super) fn owns_block(
             .hint("use a longer fence around a file that shows edits; put edits alone into their fence"));
     }
     Ok(true)
-}
-
-/// Returns true for a line that can be above a diff.
-fn is_head(line: &[u8]) -> bool {
-    const HEADS: [&[u8]; 8] = [
-        b"Index: ",
-        b"index ",
-        b"From ",
-        b"commit ",
-        b"new file mode ",
-        b"deleted file mode ",
-        b"old mode ",
-        b"diff ",
-    ];
-    HEADS.iter().any(|head| line.starts_with(head))
 }
 
 /// Returns the line of the closing fence.

@@ -28,7 +28,7 @@ use crate::{
     RefusalCode, applied, elided, merge, whole,
 };
 
-use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_once, place_repeated};
+use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_repeated};
 use view::FileView;
 
 /// Returns the content of a new file. Its hunks follow each other; a hunk that is repeated counts once.
@@ -330,12 +330,8 @@ fn place_all(
 ) -> Result<Vec<LineSplice>, StopReason> {
     let settled = placement::place_hunks(target, hunks, budget)?;
     let settled = place_repeated(target, (all, hunks), settled, budget, report)?;
-    // Each retry reads the hunks in another way and is used only if they all land then: repeated hunks once, hunks
-    // with `...` in pieces, and hunks without blank lines at their edges.
-    let settled = match settled.splices {
-        Some(_) => settled,
-        None => place_once(target, hunks, settled, budget, report)?,
-    };
+    // Each retry reads the hunks in another way and is used only if they all land then: hunks with `...` in pieces,
+    // and hunks without blank lines at their edges.
     let settled = elision::retry_in_pieces(target, hunks, settled, budget, report)?;
     let settled = edges::retry_without_edges(target, hunks, settled, budget, report)?;
     report.hunks = settled.reports;

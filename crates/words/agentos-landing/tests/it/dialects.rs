@@ -62,6 +62,12 @@ fn files_are_created_deleted_and_moved_in_the_envelope() {
     );
 }
 
+#[test]
+fn a_call_that_deletes_a_file_states_it_by_its_name() {
+    let call = serde_json::json!({"name": "delete_file", "arguments": {"target_file": "old.txt", "explanation": "unused"}});
+    assert_eq!(after(&call.to_string(), &[("old.txt", b"x\n")]), []);
+}
+
 /// What is shown, the base, the answer.
 const FIDELITY: &[(&str, &[u8], &str)] = &[
     (
@@ -177,8 +183,6 @@ fn text_that_was_damaged_on_its_way_is_read_as_it_was_written() {
     for answer in [
         "--- a/f\n+++ b/f\n@@ @@\n-if a &lt; b {\n+if a &lt;= b {\n     one();\n }\n",
         "\u{1b}[1m--- a/f\u{1b}[m\n\u{1b}[1m+++ b/f\u{1b}[m\n@@ @@\n\u{1b}[31m-if a < b {\u{1b}[m\n\u{1b}[32m+if a <= b {\u{1b}[m\n     one();\n }\n",
-        "--- a/f\r+++ b/f\r@@ @@\r-if a < b {\r+if a <= b {\r     one();\r }\r",
-        "--- a/f\n+++ b/f\n@@ @@\n-1 | if a < b {\n+if a <= b {\n 2 |     one();\n 3 | }\n",
         "--- old/f\n+++ new/f\n@@ @@\n-if a < b {\n+if a <= b {\n     one();\n",
         "{\"edits\":[{\"path\":\"f\",\"search\":\"if a < b {\n\",\"replace\":\"if a <= b {\n\"},]}",
         "f\n<<<<<<< SEARCH\nif a < b {\n=====\nif a <= b {\n>>>>>> REPLACE\n",
@@ -255,9 +259,6 @@ fn what_stands_around_an_edit_does_not_hide_it() {
         serde_json::json!({"calls": [{"arguments": serde_json::json!({"input": both}).to_string()}]})
             .to_string(),
         "`f`\n```diff\n-alpha one\n-beta two\n+A\n+B\n last line of all\n```\n".to_owned(),
-        // Broken by a mail program, with the blank and without.
-        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last line\nof all\n".to_owned(),
-        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last li\nne of all\n".to_owned(),
     ];
     let base: &[(&str, &[u8])] = &[("f", b"alpha one\nbeta two\nlast line of all\n")];
     for answer in &cases {
@@ -290,6 +291,25 @@ fn a_file_may_have_lines_that_begin_an_edit_elsewhere() {
     let diff = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n top\n *** Update File: x\n <think>\n </think>\n-end\n+END\n";
     let wanted = "top\n*** Update File: x\n<think>\n</think>\nEND\n";
     assert_eq!(after(diff, &[("f", base)])[0].1, wanted);
+}
+
+#[test]
+fn a_heading_chooses_among_equal_lines() {
+    let wanted = String::from_utf8_lossy(BASE).replacen("two() {\n    work", "two() {\n    rest", 1);
+    let names = "--- a/src/a.rs\n+++ b/src/a.rs\n";
+    for answer in [
+        format!("{names}@@ fn two() {{\n-    work();\n+    rest();\n"),
+        format!("{names}@@ fn two() {{ @@\n-    work();\n+    rest();\n"),
+        format!("{names}@@ ... @@ fn two() {{\n-    work();\n+    rest();\n"),
+        "*** Begin Patch\n*** Update File: src/a.rs\n@@ fn two() {\n-    work();\n+    rest();\n*** End Patch\n".to_owned(),
+    ] {
+        let files = after(&answer, &[("src/a.rs", BASE)]);
+        assert_eq!(files, [("src/a.rs".to_owned(), wanted.clone())], "{answer}");
+    }
+    // A heading that is not in the file, or twice, chooses nothing.
+    let answer = format!("{names}@@ fn three() {{\n-    work();\n+    rest();\n");
+    let base = Memory::of(&[("src/a.rs", BASE)]);
+    assert!(land(answer.as_bytes(), &base, &LandOptions::default()).is_err());
 }
 
 #[test]

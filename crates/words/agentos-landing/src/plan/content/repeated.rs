@@ -31,7 +31,7 @@ pub(super) fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> 
         .filter(|hunk| {
             let start = hunk.stated.old_start;
             // Without a stated line, equal text proves no repetition: lock files and version pins have the same lines in many
-            // places. `place_once` decides about those.
+            // places.
             start.is_none() || seen.insert((start, hunk_texts(hunk)))
         })
         .collect()
@@ -70,34 +70,6 @@ pub(super) fn place_repeated(
             }
             (None, _) => {}
         }
-    }
-    report.repairs.push(duplicate_repair());
-    Ok(settled)
-}
-
-/// Places repeated hunks once if they cannot be placed twice. Without a stated line, a repeated hunk may be meant for
-/// two places.
-pub(super) fn place_once(
-    target: &mut TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
-    before: PlacedHunks,
-    budget: &mut WorkBudget,
-    report: &mut FileReport,
-) -> Result<PlacedHunks, StopReason> {
-    let mut kept: Vec<&Hunk<'_>> = Vec::new();
-    let mut seen = HashSet::new();
-    for hunk in hunks {
-        // Different stated lines mean different places, so nothing is repeated.
-        if seen.insert((hunk.stated.old_start, hunk_texts(hunk))) {
-            kept.push(hunk);
-        }
-    }
-    if kept.len() == hunks.len() {
-        return Ok(before);
-    }
-    let settled = placement::place_hunks(target, &kept, budget)?;
-    if settled.splices.is_none() {
-        return Ok(before);
     }
     report.repairs.push(duplicate_repair());
     Ok(settled)
