@@ -41,7 +41,8 @@ fn write_image(image: &ImageData) -> Value {
 }
 
 fn write_result(result: &ToolResult) -> Value {
-    let text = Some(&result.text).filter(|text| !text.is_empty());
+    // A text block without a visible character is refused, and a result without content is not.
+    let text = Some(&result.text).filter(|text| !text.trim().is_empty());
     let text = text.map(|text| json!({"type": "text", "text": text}));
     let content: Vec<Value> = text
         .into_iter()

@@ -2,4 +2,6 @@
 //!
 //! Owns: the tests of that; the host is the one crate that sees all wires. Never: contains code of the product.
 
+mod pairs;
+mod strict;
 mod tests;

@@ -41,6 +41,7 @@ pub struct PreparedChat {
 /// |---|---|
 /// | call without a result in the next message | call, and a result that says that it was not run |
 /// | result without a call | text of the user |
+/// | results in another order than their calls | in the order of the calls |
 /// | call or result, where the wire has no tools | text that says so |
 /// | thinking, or a signature, of another provider | left out |
 /// | thinking of this provider without a signature, where the wire takes thinking | left out: it would be refused |
@@ -142,6 +143,7 @@ impl Preparer<'_> {
 
     /// Prepares a message of the user: results first, because two vendors require that, then the rest.
     fn prepare_user(&mut self, message: &ChatMessage, open: &mut Vec<ToolCall>) -> Vec<MessagePart> {
+        let order: Vec<String> = open.iter().map(|call| call.id.clone()).collect();
         let (mut results, mut rest) = (Vec::new(), Vec::new());
         for part in &message.parts {
             match part {
@@ -183,6 +185,14 @@ impl Preparer<'_> {
             // Every call of the answer needs its result in this message.
             results.extend(open.drain(..).map(|call| MessagePart::ToolResult(not_run(call))));
         }
+        // Ollama's wire has no ids: a result belongs to the first call of its tool that has none yet.
+        results.sort_by_key(|part| match part {
+            MessagePart::ToolResult(result) => order.iter().position(|id| *id == result.tool_use_id),
+            MessagePart::Text(_)
+            | MessagePart::Image(_)
+            | MessagePart::ToolCall(_)
+            | MessagePart::Thinking(_) => None,
+        });
         results.extend(rest);
         results
     }

@@ -9,7 +9,7 @@ use agentos_testkit::wire::Fixture;
 use serde_json::{Value, json};
 
 /// Every wire, with the provider whose thinking it takes back.
-fn wires() -> [(&'static str, Box<dyn Wire>); 5] {
+pub(super) fn wires() -> [(&'static str, Box<dyn Wire>); 5] {
     [
         (
             "openai",
@@ -25,7 +25,7 @@ fn wires() -> [(&'static str, Box<dyn Wire>); 5] {
 }
 
 /// A conversation with everything that a wire may carry, as if `provider` had answered.
-fn conversation(provider: &str) -> ChatRequest {
+pub(super) fn conversation(provider: &str) -> ChatRequest {
     let image = ImageData {
         media_type: "image/png".to_owned(),
         base64: "iVBORw0=".to_owned(),
@@ -87,7 +87,7 @@ fn conversation(provider: &str) -> ChatRequest {
     }
 }
 
-fn write_request(wire: &dyn Wire, provider: &str, chat: &ChatRequest) -> Value {
+pub(super) fn write_request(wire: &dyn Wire, provider: &str, chat: &ChatRequest) -> Value {
     let prepared = prepare_messages(&chat.messages, &wire.abilities(provider));
     wire.build_request(&ModelRequest {
         chat,
@@ -121,8 +121,8 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
       messages: {"content":"Be short.","role":"system"}
       messages: {"content":[{"text":"What is this?","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBORw0="},"type":"image_url"}],"role":"user"}
       messages: {"content":"I look.","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a.txt\"}","name":"read_file"},"id":"call_a","type":"function"},{"function":{"arguments":"{\"path\":\"b.txt\"}","name":"read_file"},"id":"call_b","type":"function"}]}
-      messages: {"content":"Error: there is no b.txt","role":"tool","tool_call_id":"call_b"}
       messages: {"content":"text of a","role":"tool","tool_call_id":"call_a"}
+      messages: {"content":"Error: there is no b.txt","role":"tool","tool_call_id":"call_b"}
       messages: {"content":"It is a.","role":"assistant"}
       messages: {"content":"Thanks.","role":"user"}
       model: "m"
@@ -132,7 +132,7 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
       max_tokens: 100
       messages: {"content":[{"text":"What is this?","type":"text"},{"source":{"data":"iVBORw0=","media_type":"image/png","type":"base64"},"type":"image"}],"role":"user"}
       messages: {"content":[{"signature":"sig","thinking":"I must look.","type":"thinking"},{"text":"I look.","type":"text"},{"id":"call_a","input":{"path":"a.txt"},"name":"read_file","type":"tool_use"},{"id":"call_b","input":{"path":"b.txt"},"name":"read_file","type":"tool_use"}],"role":"assistant"}
-      messages: {"content":[{"content":[{"text":"there is no b.txt","type":"text"}],"is_error":true,"tool_use_id":"call_b","type":"tool_result"},{"content":[{"text":"text of a","type":"text"}],"tool_use_id":"call_a","type":"tool_result"}],"role":"user"}
+      messages: {"content":[{"content":[{"text":"text of a","type":"text"}],"tool_use_id":"call_a","type":"tool_result"},{"content":[{"text":"there is no b.txt","type":"text"}],"is_error":true,"tool_use_id":"call_b","type":"tool_result"}],"role":"user"}
       messages: {"content":"It is a.","role":"assistant"}
       messages: {"content":"Thanks.","role":"user"}
       model: "m"
@@ -142,7 +142,7 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
     gemini
       contents: {"parts":[{"text":"What is this?"},{"inlineData":{"data":"iVBORw0=","mimeType":"image/png"}}],"role":"user"}
       contents: {"parts":[{"text":"I must look.","thought":true,"thoughtSignature":"sig"},{"text":"I look."},{"functionCall":{"args":{"path":"a.txt"},"id":"call_a","name":"read_file"}},{"functionCall":{"args":{"path":"b.txt"},"id":"call_b","name":"read_file"}}],"role":"model"}
-      contents: {"parts":[{"functionResponse":{"id":"call_b","name":"read_file","response":{"error":"there is no b.txt"}}},{"functionResponse":{"id":"call_a","name":"read_file","response":{"output":"text of a"}}}],"role":"user"}
+      contents: {"parts":[{"functionResponse":{"id":"call_a","name":"read_file","response":{"output":"text of a"}}},{"functionResponse":{"id":"call_b","name":"read_file","response":{"error":"there is no b.txt"}}}],"role":"user"}
       contents: {"parts":[{"text":"It is a."}],"role":"model"}
       contents: {"parts":[{"text":"Thanks."}],"role":"user"}
       generationConfig: {"maxOutputTokens":100}
@@ -153,8 +153,8 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
       messages: {"content":"Be short.","role":"system"}
       messages: {"content":"What is this?","images":["iVBORw0="],"role":"user"}
       messages: {"content":"I look.","role":"assistant","tool_calls":[{"function":{"arguments":{"path":"a.txt"},"name":"read_file"}},{"function":{"arguments":{"path":"b.txt"},"name":"read_file"}}]}
-      messages: {"content":"Error: there is no b.txt","role":"tool","tool_name":"read_file"}
       messages: {"content":"text of a","role":"tool","tool_name":"read_file"}
+      messages: {"content":"Error: there is no b.txt","role":"tool","tool_name":"read_file"}
       messages: {"content":"It is a.","role":"assistant"}
       messages: {"content":"Thanks.","role":"user"}
       model: "m"

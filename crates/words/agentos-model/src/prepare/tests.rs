@@ -212,7 +212,7 @@ fn what_a_wire_refuses_is_replaced_by_rule() {
     # a whole turn
     User: "q"
     Assistant: thinking Some("s"), "t", call a {"path":"f"}, call b {"path":"f"}
-    User: result b "result of b" +0, result a "result of a" +0, "also"
+    User: result a "result of a" +0, result b "result of b" +0, "also"
     # a call without a result
     Assistant: call a {"path":"f"}, call b {"path":"f"}
     User: result a "result of a" +0, result b failed "The call was not run." +0, "go on"
@@ -246,7 +246,7 @@ fn what_a_wire_refuses_is_replaced_by_rule() {
     User: result a "seen" +0, image
     # ids
     Assistant: call call_0 {"path":"f"}, call call_1 {"path":"f"}, call same {"path":"f"}
-    User: result call_1 "result of a.b" +0, result call_0 "result of toolu_01234567890123456789" +0, result same "result of same" +0
+    User: result call_0 "result of toolu_01234567890123456789" +0, result call_1 "result of a.b" +0, result same "result of same" +0
     Assistant: call call_3 {"path":"f"}
     User: result call_3 "result of same" +0
     # no tools
