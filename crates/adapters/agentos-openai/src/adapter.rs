@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service, Wire,
 };
 use agentos_net::HttpUrl;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::Value;
 
-use crate::{ChatWire, LimitField, ModelList};
+use crate::{ChatWire, LimitField, ModelList, ResponsesWire};
 
 const VENDOR_HOST: &str = "api.openai.com";
 const ROUTER_HOST: &str = "openrouter.ai";
@@ -27,11 +27,21 @@ enum ServerKind {
     Compatible,
 }
 
+/// API to which conversations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenAiApi {
+    /// `/chat/completions`, which every compatible server has.
+    Chat,
+    /// `/responses`, OpenAI's newer one, which alone takes a model's thinking back.
+    Responses,
+}
+
 /// Service of OpenAI, or of a compatible server.
 #[derive(Debug, Clone)]
 pub struct OpenAiService {
     kind: ServerKind,
     limit: LimitField,
+    api: OpenAiApi,
     organization: Option<String>,
 }
 
@@ -51,6 +61,7 @@ impl OpenAiService {
                 ServerKind::Vendor => LimitField::MaxCompletionTokens,
                 ServerKind::PublicList | ServerKind::Compatible => LimitField::MaxTokens,
             },
+            api: OpenAiApi::Chat,
             organization: None,
         }
     }
@@ -59,6 +70,13 @@ impl OpenAiService {
     #[must_use]
     pub fn with_limit(mut self, limit: LimitField) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// Sets the API.
+    #[must_use]
+    pub fn with_api(mut self, api: OpenAiApi) -> Self {
+        self.api = api;
         self
     }
 
@@ -131,12 +149,21 @@ impl Service for OpenAiService {
                 // The wire requires a model, so without a name the list decides, as in the probe.
                 None => self.probe_model(call).await?.model.unwrap_or_default(),
             };
-            let wire = Arc::new(ChatWire::new(self.limit));
-            Ok(PreparedTask::new(
-                ChatWire::url_below(call.base),
-                wire,
-                Some(model),
-            ))
+            let (url, wire): (HttpUrl, Arc<dyn Wire>) = match self.api {
+                OpenAiApi::Chat => (
+                    ChatWire::url_below(call.base),
+                    Arc::new(ChatWire::new(self.limit)),
+                ),
+                OpenAiApi::Responses => (ResponsesWire::url_below(call.base), Arc::new(ResponsesWire)),
+            };
+            let settings = call.server.settings();
+            let is_lost =
+                self.api == OpenAiApi::Responses && (settings.seed.is_some() || !settings.stop.is_empty());
+            let note = "`/responses` has neither a seed nor stop texts, so those of the profile are not sent";
+            Ok(PreparedTask {
+                notes: is_lost.then(|| note.to_owned()).into_iter().collect(),
+                ..PreparedTask::new(url, wire, Some(model))
+            })
         })
     }
 

@@ -301,7 +301,7 @@ impl LimitField {
     }
 }
 
-/// Protocol of a local server.
+/// Protocol of a server whose adapter has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -309,6 +309,8 @@ pub enum Mode {
     LlamacppCompletion,
     /// `/v1/chat/completions`.
     OpenaiCompatible,
+    /// OpenAI's `/v1/responses`, for the adapter `openai`.
+    OpenaiResponses,
 }
 
 impl Mode {
@@ -318,6 +320,7 @@ impl Mode {
         match self {
             Self::LlamacppCompletion => "llamacpp_completion",
             Self::OpenaiCompatible => "openai_compatible",
+            Self::OpenaiResponses => "openai_responses",
         }
     }
 }

@@ -16,7 +16,7 @@ use agentos_llamacpp::{LlamaCppMode, LlamaCppService};
 use agentos_lmstudio::LmStudioService;
 use agentos_net::{HttpClient, Names, NetConfig};
 use agentos_ollama::OllamaService;
-use agentos_openai::OpenAiService;
+use agentos_openai::{OpenAiApi, OpenAiService};
 use agentos_profile::{AdapterKind, HttpFile, LimitField, Mode, Profile, known_model};
 use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
@@ -76,6 +76,10 @@ fn openai_service(profile: &Profile) -> OpenAiService {
     let base_url = profile.base_url.as_ref().map(ToString::to_string);
     let service =
         OpenAiService::at_address(base_url.as_deref()).of_organization(profile.organization.clone());
+    let service = match profile.mode {
+        Mode::OpenaiResponses => service.with_api(OpenAiApi::Responses),
+        Mode::OpenaiCompatible | Mode::LlamacppCompletion => service,
+    };
     match profile.limit_field {
         Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
         Some(LimitField::MaxCompletionTokens) => {
@@ -117,7 +121,8 @@ fn generic_adapter(
 fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     match mode {
         Mode::LlamacppCompletion => LlamaCppMode::Completion,
-        Mode::OpenaiCompatible => LlamaCppMode::OpenAi,
+        // Builds of the server without `/responses` are common, and its chat wire carries the same.
+        Mode::OpenaiCompatible | Mode::OpenaiResponses => LlamaCppMode::OpenAi,
     }
 }
 

@@ -19,6 +19,7 @@ mod chat;
 mod ends;
 mod offer;
 mod recorded;
+mod responses;
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("openai", ExecutionMode::Cloud);

@@ -9,7 +9,7 @@ use agentos_testkit::wire::Fixture;
 use serde_json::{Value, json};
 
 /// Every wire, with the provider whose thinking it takes back.
-pub(super) fn wires() -> [(&'static str, Box<dyn Wire>); 5] {
+pub(super) fn wires() -> [(&'static str, Box<dyn Wire>); 6] {
     [
         (
             "openai",
@@ -21,6 +21,7 @@ pub(super) fn wires() -> [(&'static str, Box<dyn Wire>); 5] {
         ("gemini", Box::new(agentos_gemini::ContentWire)),
         ("ollama", Box::new(agentos_ollama::OllamaWire::new(4096))),
         ("llamacpp", Box::new(agentos_llamacpp::CompletionWire::default())),
+        ("responses", Box::new(agentos_openai::ResponsesWire)),
     ]
 }
 
@@ -59,7 +60,8 @@ pub(super) fn conversation(provider: &str) -> ChatRequest {
             ChatMessage::from_model(vec![
                 MessagePart::Thinking(ThinkingPart {
                     text: "I must look.".to_owned(),
-                    signature: Some("sig".to_owned()),
+                    // An id and content, as `/responses` has them; the others take any text.
+                    signature: Some("rs_1 sig".to_owned()),
                     is_encrypted: false,
                     provider: provider.to_owned(),
                 }),
@@ -131,7 +133,7 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
     anthropic
       max_tokens: 100
       messages: {"content":[{"text":"What is this?","type":"text"},{"source":{"data":"iVBORw0=","media_type":"image/png","type":"base64"},"type":"image"}],"role":"user"}
-      messages: {"content":[{"signature":"sig","thinking":"I must look.","type":"thinking"},{"text":"I look.","type":"text"},{"id":"call_a","input":{"path":"a.txt"},"name":"read_file","type":"tool_use"},{"id":"call_b","input":{"path":"b.txt"},"name":"read_file","type":"tool_use"}],"role":"assistant"}
+      messages: {"content":[{"signature":"rs_1 sig","thinking":"I must look.","type":"thinking"},{"text":"I look.","type":"text"},{"id":"call_a","input":{"path":"a.txt"},"name":"read_file","type":"tool_use"},{"id":"call_b","input":{"path":"b.txt"},"name":"read_file","type":"tool_use"}],"role":"assistant"}
       messages: {"content":[{"content":[{"text":"text of a","type":"text"}],"tool_use_id":"call_a","type":"tool_result"},{"content":[{"text":"there is no b.txt","type":"text"}],"is_error":true,"tool_use_id":"call_b","type":"tool_result"}],"role":"user"}
       messages: {"content":"It is a.","role":"assistant"}
       messages: {"content":"Thanks.","role":"user"}
@@ -141,7 +143,7 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
       tools: {"description":"Reads a file.","input_schema":{"properties":{"path":{"type":"string"}},"type":"object"},"name":"read_file"}
     gemini
       contents: {"parts":[{"text":"What is this?"},{"inlineData":{"data":"iVBORw0=","mimeType":"image/png"}}],"role":"user"}
-      contents: {"parts":[{"text":"I must look.","thought":true,"thoughtSignature":"sig"},{"text":"I look."},{"functionCall":{"args":{"path":"a.txt"},"id":"call_a","name":"read_file"}},{"functionCall":{"args":{"path":"b.txt"},"id":"call_b","name":"read_file"}}],"role":"model"}
+      contents: {"parts":[{"text":"I must look.","thought":true,"thoughtSignature":"rs_1 sig"},{"text":"I look."},{"functionCall":{"args":{"path":"a.txt"},"id":"call_a","name":"read_file"}},{"functionCall":{"args":{"path":"b.txt"},"id":"call_b","name":"read_file"}}],"role":"model"}
       contents: {"parts":[{"functionResponse":{"id":"call_a","name":"read_file","response":{"output":"text of a"}}},{"functionResponse":{"id":"call_b","name":"read_file","response":{"error":"there is no b.txt"}}}],"role":"user"}
       contents: {"parts":[{"text":"It is a."}],"role":"model"}
       contents: {"parts":[{"text":"Thanks."}],"role":"user"}
@@ -177,6 +179,23 @@ fn a_conversation_is_written_in_the_form_of_each_vendor() {
       response_fields: "timings"
       stop: "</s>"
       stream: false
+    responses
+      include: "reasoning.encrypted_content"
+      input: {"content":[{"text":"What is this?","type":"input_text"},{"image_url":"data:image/png;base64,iVBORw0=","type":"input_image"}],"role":"user","type":"message"}
+      input: {"encrypted_content":"sig","id":"rs_1","summary":[{"text":"I must look.","type":"summary_text"}],"type":"reasoning"}
+      input: {"content":"I look.","role":"assistant","type":"message"}
+      input: {"arguments":"{\"path\":\"a.txt\"}","call_id":"call_a","name":"read_file","type":"function_call"}
+      input: {"arguments":"{\"path\":\"b.txt\"}","call_id":"call_b","name":"read_file","type":"function_call"}
+      input: {"call_id":"call_a","output":"text of a","type":"function_call_output"}
+      input: {"call_id":"call_b","output":"Error: there is no b.txt","type":"function_call_output"}
+      input: {"content":"It is a.","role":"assistant","type":"message"}
+      input: {"content":[{"text":"Thanks.","type":"input_text"}],"role":"user","type":"message"}
+      instructions: "Be short."
+      max_output_tokens: 100
+      model: "m"
+      store: false
+      tool_choice: "required"
+      tools: {"description":"Reads a file.","name":"read_file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false,"type":"function"}
     "##);
 }
 
@@ -229,7 +248,7 @@ fn describe_part(part: &MessagePart) -> String {
 
 #[test]
 fn recorded_answers_keep_thinking_and_tool_calls() {
-    let [openai, anthropic, _, ollama, _] = wires().map(|(_, wire)| wire);
+    let [openai, anthropic, _, ollama, _, _] = wires().map(|(_, wire)| wire);
     let cases: [(&dyn Wire, &str, &str); 16] = [
         (&*openai, "openai", "run_chat_tool_call"),
         (&*openai, "openai", "run_chat_tool_call_stream"),
@@ -307,7 +326,7 @@ fn a_conversation_that_began_on_any_wire_goes_on_with_every_other() {
             let text = write_request(wire.as_ref(), to, &chat).to_string();
             // Only the vendor that made a signature accepts it.
             let takes_thinking = from == to && wire.abilities(to).thinking;
-            assert_eq!(text.contains("\"sig\""), takes_thinking, "{from} to {to}: {text}");
+            assert_eq!(text.contains("sig\""), takes_thinking, "{from} to {to}: {text}");
             assert_eq!(prepared.notices.is_empty(), takes_thinking, "{from} to {to}");
             for word in [
                 "Be short.",

@@ -1,0 +1,76 @@
+//! The wire of `/responses`: recorded answers, and the contract of all adapters.
+
+use agentos_testkit::contract::Subject;
+
+use super::*;
+
+fn newer(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    let settings = settings(root, key);
+    let service = OpenAiService::at_address(settings.base_url.as_deref()).with_api(OpenAiApi::Responses);
+    Box::new(HttpAdapter::new(settings, service, http()))
+}
+
+fn delta(text: &str) -> String {
+    json!({"type": "response.output_text.delta", "output_index": 0, "delta": text}).to_string()
+}
+
+fn response(text: &str) -> serde_json::Value {
+    json!({"status": "completed", "model": "gpt-5.4", "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
+    ]})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds_for_responses() {
+    let end = json!({"type": "response.completed", "response": response("")});
+    let subject = Subject {
+        make: newer,
+        run_path: "/v1/responses",
+        events: vec![delta("+a\n"), delta("+b\n"), end.to_string()],
+        whole: response("+a\n+b\n").to_string(),
+        text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
+        side: |_| Reply::json(404, &json!({"error": "File Not Found"})),
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn recorded_responses_are_read() {
+    let cases = [
+        ("run_responses", Ok((FinishReason::Stop, DIFF))),
+        ("run_responses_stream", Ok((FinishReason::Stop, DIFF))),
+        (
+            "run_responses_incomplete",
+            Ok((FinishReason::Length, "--- a/src")),
+        ),
+        ("run_responses_tool_call", Ok((FinishReason::ToolCalls, ""))),
+        ("run_responses_failed", Err("error-in-200")),
+    ];
+    for (case, expected) in cases {
+        let fixture = Fixture::load("openai", case).unwrap();
+        let reply = fixture.reply();
+        let server = FakeServer::start(move |_| reply.clone()).unwrap();
+        let adapter = newer(Some(&server.url()), None);
+        let seen = adapter.run(&task(Duration::from_secs(20)), &NoProgress).await;
+        match (&seen, expected) {
+            (Ok(output), Ok((finish, text))) => {
+                assert_eq!((output.finish, output.text.as_str()), (finish, text), "{case}");
+                assert_eq!(output.model_id.as_deref(), Some("gpt-5.4-2026-03-05"), "{case}");
+                assert_eq!(
+                    output.usage.and_then(|usage| usage.input_tokens),
+                    Some(24),
+                    "{case}"
+                );
+            }
+            (Err(error), Err(detail)) => assert_eq!(error.detail, detail, "{case}: {error}"),
+            _ => panic!("{case}: {seen:?}"),
+        }
+        let sent = server.requests()[0].json();
+        assert_eq!(
+            (&sent["store"], server.requests()[0].path.as_str()),
+            (&json!(false), "/v1/responses")
+        );
+    }
+}
