@@ -319,10 +319,17 @@ impl<'a> DiffReader<'_, 'a> {
     /// Returns true for a changed line below a hunk that has ended: it would be lost. Prose has no such lines, except
     /// lists, rules and signatures.
     fn drops_an_edit(&self, line: &[u8]) -> bool {
-        let changed =
-            matches!(line, [b'+' | b'-', next, ..] if !next.is_ascii_whitespace() || line.len() > 2);
-        let rule = trim(line).iter().all(|byte| *byte == b'-');
-        let prose = rule || (self.fence.is_none() && hunk::is_bullet(line));
+        // Where a context line lost its mark, the line that seemed to end the hunk may be one more of them.
+        let last = self.open.iter().flat_map(FileEdit::hunks).next_back();
+        let loses_marks =
+            last.is_some_and(|hunk| hunk.repairs.iter().any(|repair| repair.kind == "missing-mark"));
+        let changed = match line {
+            [b'+' | b'-'] => loses_marks,
+            [b'+' | b'-', next, ..] => !next.is_ascii_whitespace() || line.len() > 2,
+            _ => false,
+        };
+        let rule = line.len() > 1 && trim(line).iter().all(|byte| *byte == b'-');
+        let prose = rule || (self.fence.is_none() && !loses_marks && is_list_item(line));
         self.open.is_some() && !self.in_header && changed && !prose
     }
 
@@ -465,4 +472,10 @@ fn begins_with_mode(line: &[u8]) -> bool {
     [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]
         .iter()
         .any(|label| line.strip_prefix(*label).is_some_and(mode))
+}
+
+/// Returns true for an item of a list in prose. Lists are written with `-`, and `- * text` is a removed line of a comment.
+fn is_list_item(line: &[u8]) -> bool {
+    let comment = matches!(line, [_, _, b'*', b' ' | b'/', ..] | [_, _, b'*']);
+    line.starts_with(b"-") && hunk::is_bullet(line) && !comment && line.iter().any(u8::is_ascii_alphanumeric)
 }

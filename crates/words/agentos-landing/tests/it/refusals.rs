@@ -56,6 +56,16 @@ pub const CASES: &[(&str, &str)] = &[
         "diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n",
     ),
     ("malformed", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n"),
+    // Changed lines below a line that lost its blank, and that looks like prose.
+    (
+        "malformed",
+        "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n x\n\nb\n\n+ * c\nx\n",
+    ),
+    (
+        "malformed",
+        "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n x\n\nb\n\n- * c\nx\n",
+    ),
+    ("malformed", "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\nx\n\nb\n\n-\nx\n"),
     (
         "malformed",
         "```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n-a\n+A\n",

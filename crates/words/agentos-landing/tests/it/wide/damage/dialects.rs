@@ -68,7 +68,9 @@ pub const CLASSES: &[Damage] = &[
         Some(json(case)?.to_string().replace("\\n", "\n"))
     }),
     ("json_trailing_comma", Expect::Either, |_, case| {
-        Some(json(case)?.to_string().replace("}]", "},]"))
+        let text = json(case)?.to_string();
+        // A text with these brackets would be changed, too.
+        (text.matches("}]").count() == 1).then(|| text.replace("}]", "},]"))
     }),
     ("json_double_escaped", Expect::Either, |_, case| {
         Some(json(case)?.to_string().replace("\\n", "\\\\n"))

@@ -208,7 +208,10 @@ pub const CLASSES: &[Damage] = &[
         Some(escaped(&plain(random, case)))
     }),
     ("txt_html_partly", Expect::Either, |random, case| {
-        Some(plain(random, case).replace('<', "&lt;").replace('>', "&gt;"))
+        let text = plain(random, case);
+        // An entity of the text itself looks like one of the damage.
+        let added = |line: &str| line.starts_with('+') && line.contains('&');
+        (!text.lines().any(added)).then(|| text.replace('<', "&lt;").replace('>', "&gt;"))
     }),
     ("txt_html_context", Expect::Either, |random, case| {
         let files = lines(case, |mark, text, _, _| {
