@@ -6,6 +6,7 @@ pub mod apply;
 pub mod approve;
 pub mod auth;
 pub mod chat;
+pub mod check;
 pub mod completions;
 pub mod config;
 pub mod demo;

@@ -65,7 +65,7 @@ impl Checker {
         // Rules about reading can test both, so the check's copy lacks the same files as the tool's.
         program.provider = tool.adapter.provider().to_owned();
         program.mode = tool.adapter.supports().execution_mode;
-        program.readable = programs::readable_paths(host, flags);
+        program.readable = programs::readable_paths(host, flags)?;
         program.shared = programs::shared_folders(host, flags, session)?;
         let copies = ExecutorCopies::new(session, &program, held.clone())?;
         let mut places = programs::program_places(host);

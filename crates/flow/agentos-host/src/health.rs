@@ -48,6 +48,9 @@ pub struct HealthReport {
     pub version: u32,
     /// The health of each provider that was checked.
     pub tools: Vec<ToolHealth>,
+    /// Those of them that nobody began to set up: nothing listens at the usual address, or there is no program or key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_set_up: Vec<String>,
     /// Results of the tiny edit by connected providers, with `--probe`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
@@ -193,10 +196,32 @@ async fn check_with_probes(
     }
     Ok(HealthReport {
         version: 1,
+        not_set_up: list_not_set_up(host, tools, &found),
         tools: found,
         probes,
         tool_calls: calls,
     })
+}
+
+/// Causes of a failed check that are usual for a provider that nobody set up.
+const USUAL_ABSENCES: [&str; 5] = ["missing-key", "missing-url", "no-program", "refused", "dns"];
+
+/// Returns the names of the checked providers that nobody began to set up.
+fn list_not_set_up(host: &Host, tools: &Tools, found: &[ToolHealth]) -> Vec<String> {
+    // A mistake in the settings is reported where they are used; the health of providers does not depend on them.
+    let chosen = host
+        .read_settings()
+        .ok()
+        .and_then(|settings| settings.default_provider());
+    let default = chosen.as_ref().map(|chosen| chosen.provider.as_str());
+    let absent = found.iter().filter(|tool| {
+        let detail = tool.detail.as_deref().unwrap_or_default();
+        !tool.is_connected() && USUAL_ABSENCES.contains(&detail)
+    });
+    absent
+        .filter(|tool| tools.set_up_by(host, &tool.provider, default).is_none())
+        .map(|tool| tool.provider.clone())
+        .collect()
 }
 
 /// Checks these providers, all at once.

@@ -74,7 +74,7 @@ pub fn make_profiled(
     session: &Session,
 ) -> Result<Tool, EffectError> {
     let (mut program, tool) = program_from_profile(host, resolved)?;
-    program.readable = readable_paths(host, flags);
+    program.readable = readable_paths(host, flags)?;
     if resolved.profile.adapter == AdapterKind::Tool {
         let made = make_speaker(host, program, session.open_copies()?.path().to_owned())?;
         return Ok(with_settings(made, tool));
@@ -167,17 +167,26 @@ fn program_from_flags(
             .suggest_steps([NextStep::NameProgram { provider }]));
     };
     let mut program = Program::new(provider.name(), name, args);
-    program.readable = readable_paths(host, flags);
+    program.readable = readable_paths(host, flags)?;
     Ok(program)
 }
 
 /// Returns the files and folders that a program may read, as absolute paths.
-pub(crate) fn readable_paths(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
-    flags
-        .readable
-        .iter()
-        .map(|path| host.environment().cwd.join(path))
-        .collect()
+///
+/// # Errors
+/// If one of them does not exist: the sandbox would only say that it cannot confine the program.
+pub(crate) fn readable_paths(host: &Host, flags: &ProgramOptions) -> Result<Vec<PathBuf>, EffectError> {
+    let place = |path: &PathBuf| {
+        let full = host.environment().cwd.join(path);
+        let missing = |error: std::io::Error| {
+            let message = format!("`{}` cannot be read: {error}", path.display());
+            usage_error(message)
+                .hint("name a file or folder that exists; a relative path starts in the current folder")
+        };
+        full.metadata().map_err(missing)?;
+        Ok(full)
+    };
+    flags.readable.iter().map(place).collect()
 }
 
 /// Lets a tool program read the files that its command line names. It has no copy in which it could find them.

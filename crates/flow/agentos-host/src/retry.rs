@@ -16,7 +16,7 @@ use crate::error::usage_error;
 use crate::evidence::open_store;
 use crate::host::Host;
 use crate::model_name::ModelName;
-use crate::options::{BaseRule, ProviderOverrides, SessionOptions};
+use crate::options::{ProviderOverrides, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::{restore_session, restore_task};
 use crate::repository;
@@ -37,8 +37,6 @@ pub struct RetrySpec {
     pub overrides: ProviderOverrides,
     /// Another target, and further limits.
     pub session: SessionOptions,
-    /// Another rule about a check that fails on the base. `None` means that of the earlier run.
-    pub base: Option<BaseRule>,
     /// Another commit message. `None` means that of the earlier run.
     pub message: Option<String>,
     /// Land the edits that have one place, although others have none.
@@ -85,9 +83,6 @@ impl Host {
         }
         task.message = spec.message.clone().or(task.message);
         task.partial |= spec.partial;
-        if let (Some(check), Some(base)) = (&mut task.check, spec.base) {
-            check.base = base;
-        }
         task.follows = Some(FollowSpec {
             run,
             how: FollowKind::Retry,

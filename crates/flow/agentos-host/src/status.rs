@@ -18,7 +18,7 @@ use crate::repository::{self, RepositoryPort, exec_error, repo_error};
 use crate::settings::DefaultProvider;
 use crate::tape::{TapeReader, evidence_error};
 use crate::tools::Tools;
-use crate::{clock, keys, policy};
+use crate::{clock, policy};
 
 /// The output of `agentos --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ impl Host {
             version: 1,
             repository: None,
             policy: None,
-            providers: known_providers(self, repo.as_ref())?,
+            providers: Vec::new(),
             default_provider: None,
             settings_obstacle: None,
             last_run: None,
@@ -86,6 +86,9 @@ impl Host {
             Ok(settings) => report.default_provider = settings.default_provider(),
             Err(error) => report.settings_obstacle = Some(obstacle_of(&error)),
         }
+        let default = report.default_provider.as_ref();
+        let default = default.map(|chosen| chosen.provider.as_str());
+        report.providers = known_providers(self, repo.as_ref(), default)?;
         if let Some(repo) = repo {
             report.repository = Some(of_repository(&repo));
             let dir = repo.state_dir();
@@ -209,16 +212,19 @@ fn fill_policy(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Resu
     Ok(())
 }
 
-/// Lists the providers that are set up, without asking a keyring, which could take seconds, or a server.
-fn known_providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
+/// Lists the providers that are set up, without asking a keyring, which could take seconds, or a server. `default` is the
+/// provider for a task that names none.
+fn known_providers(
+    host: &Host,
+    repo: Option<&Repository>,
+    default: Option<&str>,
+) -> Result<Vec<ProviderStatus>, EffectError> {
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
     let mut known = Vec::new();
     for provider in tools.profiled_names() {
-        let from = match (tools.own_layer(provider), keys::key_variable(host, provider)) {
-            (Some(layer), _) => layer.to_owned(),
-            (None, Some(variable)) => format!("environment {variable}"),
-            // Built-in providers that nobody set up would only lengthen the list.
-            (None, None) => continue,
+        // Built-in providers that nobody set up would only lengthen the list.
+        let Some(from) = tools.set_up_by(host, provider, default) else {
+            continue;
         };
         let resolved = tools.resolve_profile(host, provider, &ProviderOverrides::default());
         let profile = resolved.as_ref().ok().map(|resolved| &resolved.profile);

@@ -211,6 +211,19 @@ impl Tools {
         }
     }
 
+    /// Returns what sets a provider up: a profile that is not built in, a key in the environment, or the user's choice of
+    /// it as the default. `None` if nobody began to set it up.
+    ///
+    /// A keyring is not asked, because that can take seconds.
+    pub fn set_up_by(&self, host: &Host, provider: &str, default: Option<&str>) -> Option<String> {
+        match (self.own_layer(provider), keys::key_variable(host, provider)) {
+            (Some(layer), _) => Some(layer.to_owned()),
+            (None, Some(variable)) => Some(format!("environment {variable}")),
+            (None, None) if default == Some(provider) => Some("the default provider".to_owned()),
+            (None, None) => None,
+        }
+    }
+
     /// Reads the user's own profile of a provider. `None` if there is none.
     ///
     /// # Errors

@@ -85,6 +85,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "agentos retry @ --with \"keep the name of the function\"",
             "agentos retry RUN -p anthropic",
+            "agentos retry @ --check 'cargo test' -f src/lib.rs",
         ],
     ),
     (

@@ -124,9 +124,12 @@ pub struct RetryArgs {
     /// Ask this provider instead
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Require the check to pass without a change before the tool is called, or skip that
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub check_base: Option<CheckBaseArg>,
+    /// Show this file, lines (`PATH:10-80`), a folder or a pattern too; can be repeated
+    #[arg(short, long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Another check of the change.
+    #[command(flatten)]
+    pub check: CheckFlags,
     /// Settings that override the profile.
     #[command(flatten)]
     pub over: OverrideFlags,
@@ -168,6 +171,28 @@ pub enum CheckBaseArg {
     Skip,
 }
 
+/// The check of a change before it can land.
+#[derive(Debug, Clone, Args)]
+pub struct CheckFlags {
+    /// Shell command that must succeed before the change can land; `auto` selects the usual one of the project
+    ///
+    /// It runs in the sandbox, on a copy with the change, with the caches of cargo, npm, Python or Go. The tool is shown its
+    /// failure. `--read` and `--share` give it access to more files
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+    /// Run no check, not even the one in your settings
+    #[arg(long, conflicts_with = "check")]
+    pub no_check: bool,
+    /// Require the check to pass without a change before the tool is called, or skip that [default: require]
+    ///
+    /// It runs on the base once for each commit. A commit whose change passed the check is not tried again
+    #[arg(long, value_enum, value_name = "RULE", conflicts_with = "no_check")]
+    pub check_base: Option<CheckBaseArg>,
+    /// Time limit of the check in seconds [default: 600]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub check_timeout: Option<u64>,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -199,23 +224,9 @@ pub struct RunArgs {
     /// Target of the change.
     #[command(flatten)]
     pub target: TargetFlags,
-    /// Shell command that must succeed before the change can land; `auto` selects the usual one of the project
-    ///
-    /// It runs in the sandbox, on a copy with the change, with the caches of cargo, npm, Python or Go. The tool is shown its
-    /// failure. `--read` and `--share` give it access to more files
-    #[arg(long, value_name = "COMMAND")]
-    pub check: Option<String>,
-    /// Run no check, not even the one in your settings
-    #[arg(long, conflicts_with = "check")]
-    pub no_check: bool,
-    /// Require the check to pass without a change before the tool is called, or skip that [default: require]
-    ///
-    /// It runs on the base once for each commit. A commit whose change passed the check is not tried again
-    #[arg(long, value_enum, value_name = "RULE", conflicts_with = "no_check")]
-    pub check_base: Option<CheckBaseArg>,
-    /// Time limit of the check in seconds [default: 600]
-    #[arg(long, value_name = "SECONDS", conflicts_with = "no_check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub check_timeout: Option<u64>,
+    /// The check of the change.
+    #[command(flatten)]
+    pub check: CheckFlags,
     /// Maximum number of attempts; the tool is shown why its last answer did not land [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: Option<u32>,

@@ -89,7 +89,7 @@ fn show_health(app: &App, spec: &HealthSpec, seen: &HealthReport) -> Done {
 /// Formats every named provider, or an overview of all.
 fn format_tools(spec: &HealthSpec, seen: &HealthReport) -> String {
     if spec.providers.is_empty() {
-        render::health::format_overview(&seen.tools)
+        render::health::format_overview(seen)
     } else {
         render::health::format_health(&seen.tools)
     }

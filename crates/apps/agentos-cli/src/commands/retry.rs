@@ -2,16 +2,17 @@
 //!
 //! Owns: the meaning of the flags. Never: reads the earlier run; `agentos-host` does.
 
-use agentos_host::{BaseRule, ModelName, RetrySpec, RunSpec, RunWork};
+use agentos_host::{ModelName, RetrySpec, RunSpec, RunWork};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done};
 use crate::args::land::RetryArgs;
+use crate::commands::check::choose_check;
 use crate::terminal::follow::{consent_mode, follow_run};
 
 /// Runs the verb.
 pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
-    let (task, session) = app.host.plan_retry(&RetrySpec {
+    let (mut task, session) = app.host.plan_retry(&RetrySpec {
         run: args.run.clone(),
         remark: args.remark.clone(),
         provider: args.provider.as_deref().map(ModelName::parse),
@@ -19,8 +20,9 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
         session: (&args.target).into(),
         message: args.target.message.clone(),
         partial: args.target.partial,
-        base: args.check_base.map(BaseRule::from),
     })?;
+    task.check = choose_check(&args.check, task.check.take(), &app.host.read_settings()?)?;
+    task.files.extend(args.files.iter().cloned());
     let spec = RunSpec {
         id: Some(run.clone()),
         consent: consent_mode(app, args.target.yes),

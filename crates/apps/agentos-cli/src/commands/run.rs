@@ -2,14 +2,12 @@
 //!
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
-use agentos_host::{
-    BaseRule, CheckOptions, ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, Settings,
-    TaskSpec, usage_error,
-};
+use agentos_host::{ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, TaskSpec};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, allow_empty, output_failed};
 use crate::args::land::{ContextArg, RunArgs};
+use crate::commands::check::{choose_check, usual_check};
 use crate::exit::Exit;
 use crate::input;
 use crate::render;
@@ -52,7 +50,7 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             Some(ContextArg::Show) | None => None,
         },
         usual_context: settings.context_mode(),
-        check: choose_check(args, &settings)?,
+        check: choose_check(&args.check, usual_check(&settings), &settings)?,
         attempts: attempts
             .unwrap_or_else(|| settings.number_or_usual("attempts"))
             .try_into()
@@ -65,29 +63,6 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             remark: None,
         }),
     })
-}
-
-/// Returns the check of the flags, else that of the settings. `None` if there is none, or `--no-check` is given.
-fn choose_check(args: &RunArgs, settings: &Settings) -> Result<Option<CheckOptions>, EffectError> {
-    let usual = settings.check_command().filter(|_| !args.no_check);
-    let Some(command) = args.check.as_deref().or(usual) else {
-        return match (args.check_timeout, args.check_base) {
-            (Some(_), _) => Err(usage_error("`--check-timeout` limits a check, and there is none")
-                .hint("name one with `--check COMMAND`, or leave `--check-timeout` out")),
-            (None, Some(_)) => Err(usage_error("`--check-base` is about a check, and there is none")
-                .hint("name one with `--check COMMAND`, or leave `--check-base` out")),
-            (None, None) => Ok(None),
-        };
-    };
-    Ok(Some(CheckOptions {
-        command: command.to_owned(),
-        timeout_seconds: args
-            .check_timeout
-            .unwrap_or_else(|| settings.number_or_usual("check_timeout")),
-        base: args
-            .check_base
-            .map_or_else(|| settings.base_rule(), BaseRule::from),
-    }))
 }
 
 /// Prints the files that the tool would get, and runs nothing (`--context show`).

@@ -6,20 +6,15 @@ use agentos_tool::{HealthStatus, ToolHealth, Usage, format_dollars};
 
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::Probe;
-use agentos_host::{ToolCallProbe, Verdict};
-
-/// States of a provider that nobody began to set up: nothing listens at its usual address, or there is no program or key.
-const NOT_SET_UP: [&str; 5] = ["missing-key", "missing-url", "no-program", "refused", "dns"];
+use agentos_host::{HealthReport, Probe, ToolCallProbe, Verdict};
 
 /// Returns the providers that can be used now, then those that need a step, then the names of the others in one line.
-pub fn format_overview(tools: &[ToolHealth]) -> String {
-    let is_set_up = |tool: &&ToolHealth| {
-        let detail = tool.detail.as_deref().unwrap_or_default();
-        tool.is_connected() || !NOT_SET_UP.contains(&detail)
-    };
-    let (mut shown, others): (Vec<ToolHealth>, Vec<ToolHealth>) =
-        tools.iter().cloned().partition(|tool| is_set_up(&tool));
+pub fn format_overview(seen: &HealthReport) -> String {
+    let (others, mut shown): (Vec<ToolHealth>, Vec<ToolHealth>) = seen
+        .tools
+        .iter()
+        .cloned()
+        .partition(|tool| seen.not_set_up.contains(&tool.provider));
     // Stable, so that the order stays alphabetical within each group.
     shown.sort_by_key(|tool| !tool.is_connected());
     let mut out = format_health(&shown);

@@ -11,7 +11,7 @@ use super::when::format_when;
 use crate::commands::tool_list::describe_broken;
 use crate::escape;
 use crate::printer::{paint, style};
-use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport, log_run};
+use agentos_host::{Layer, LayerPreset, PolicyStatus, Preset, RepositoryStatus, StatusReport, log_run};
 
 /// Returns the report as lines with a label each.
 pub fn format_status(report: &StatusReport, layout: &LogLayout) -> String {
@@ -126,11 +126,8 @@ fn add_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
         ));
         return;
     }
-    let stands = policy.stands.iter();
-    let stands: Vec<String> = stands
-        .map(|one| format!("{} on `{}`", one.layer.as_str(), one.preset.as_str()))
-        .collect();
-    rows.push(("policy", format!("{} rules; {}", policy.rules, stands.join(", "))));
+    let presets: String = policy.stands.iter().map(describe_preset).collect();
+    rows.push(("policy", format!("{} rules{presets}", policy.rules)));
     if policy.uncommitted {
         rows.push((
             "",
@@ -139,5 +136,18 @@ fn add_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
     }
     for file in &policy.files {
         rows.push(("", escape::line(&format!("{} ({})", file.name, file.layer))));
+    }
+}
+
+/// Returns the preset of a layer with a separator, such as "; preset `strict` (machine)". Empty for a layer whose files say
+/// everything themselves.
+fn describe_preset(one: &LayerPreset) -> String {
+    let name = one.preset.as_str();
+    match (one.preset, one.layer) {
+        (Preset::None, _) => String::new(),
+        (_, Layer::Floor | Layer::Default) => format!("; preset `{name}`"),
+        (_, Layer::Machine | Layer::User | Layer::Repository | Layer::CommandLine) => {
+            format!("; preset `{name}` ({})", one.layer.as_str())
+        }
     }
 }

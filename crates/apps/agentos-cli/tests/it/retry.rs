@@ -225,6 +225,50 @@ fn a_program_runs_again_with_its_command_and_check() {
 }
 
 #[test]
+fn a_retry_takes_another_check_or_none() {
+    if !sandbox_holds() {
+        return;
+    }
+    let repo = small_repo();
+    let args = [
+        "run",
+        "-p",
+        "command",
+        "--check",
+        "false",
+        "--check-base",
+        "skip",
+        "--",
+        "sh",
+        "-c",
+    ];
+    let refused = run_in(&repo, &[&args[..], &["echo more >> README.md"]].concat());
+    assert_eq!(refused.code, Some(6), "{refused}");
+    let table: [(&[&str], Option<i32>); 3] = [
+        (&["--no-check", "--dry-run"], Some(0)),
+        // `--check-base skip` of the earlier run holds: the file of the base has no such line.
+        (&["--check", "grep -q more README.md"], Some(0)),
+        (&["--no-check", "--check-base", "skip"], Some(2)),
+    ];
+    for (flags, code) in table {
+        let again = run_in(&repo, &[&["retry", "@"], flags].concat());
+        assert_eq!(again.code, code, "{flags:?}: {again}");
+    }
+}
+
+#[test]
+fn a_retry_shows_further_files() {
+    let repo = small_repo();
+    let server = TalkServer::start(&[STALE, SLOPPY_FIX]);
+    let refused = server.run(&repo, &["fix add()", "--file", "src/lib.rs", "--attempts", "1"]);
+    assert_eq!(refused.code, Some(6), "{refused}");
+    let landed = run_in(&repo, &["retry", "@", "-f", "README.md"]);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    assert!(!server.prompt(0).contains("# small"));
+    assert!(server.prompt(1).contains("# small") && server.prompt(1).contains("src/lib.rs"));
+}
+
+#[test]
 fn every_attempt_says_why_it_did_not_land() {
     let repo = small_repo();
     let server = FakeServer::start({

@@ -31,7 +31,7 @@ fn without_a_verb_it_says_where_you_are_and_what_comes_next() {
     --- stdout
     repository  [REPO]
     branch      main at [ID]
-    policy      29 rules; default on `default`
+    policy      29 rules; preset `default`
     providers   none is set up; `agentos tool health` checks all known providers
 
     next
@@ -99,6 +99,23 @@ fn keys_in_the_environment_are_named_and_never_shown() {
         report["providers"][0]["known_from"],
         "environment ANTHROPIC_API_KEY"
     );
+}
+
+#[test]
+fn the_default_provider_is_set_up_also_while_its_server_is_down() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path()).env("AGENTOS_PROVIDER", "llamacpp");
+    let report = document(&cli.run(&["--json"]).unwrap(), SchemaName::Status);
+    assert_eq!(report["providers"][0]["provider"], "llamacpp");
+    assert_eq!(report["providers"][0]["known_from"], "the default provider");
+    let cli = without_servers(cli, &[]);
+    let health = document(
+        &cli.run(&["tool", "health", "--json"]).unwrap(),
+        SchemaName::ToolHealth,
+    );
+    let absent = health["not_set_up"].as_array().unwrap();
+    assert!(absent.contains(&"openai".into()), "{health}");
+    assert!(!absent.contains(&"llamacpp".into()), "{health}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ const CALLS: &[&str] = &[
     "run -p command",
     "run -p command task",
     "run -p command -- no-such-program",
+    "run -p command --read nowhere -- true",
     "run -p tool task",
     "run -p openai task -- cargo fmt",
     "use olama",
@@ -263,6 +264,9 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
     run -p command -- no-such-program => 5
         failed [no-program] program `no-such-program` not found on the search path
           next: install it, or name it by its absolute path
+    run -p command --read nowhere -- true => 2
+        error [usage] `nowhere` cannot be read: No such file or directory (os error 2)
+          next: name a file or folder that exists; a relative path starts in the current folder
     run -p tool task => 2
         error [usage] the provider `tool` needs a program
           next: give the program after --: agentos run -p tool "fix the typo" -- python3 my_tool.py
