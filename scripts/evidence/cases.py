@@ -248,6 +248,18 @@ def resealed(name, expected, text=None, body=None, form=2, **more):
     case(f"{expected} head-changed" if expected == "mutated" else expected, name=name)(recipe)
 
 
+PRICE = {"input": "1.25", "cached": "0.125", "output": "10", "source": "litellm 2026-11-23",
+         "above": [{"tokens": 200, "input": "2.5"}]}
+
+
+def cost_case(name, expected, **changed):
+    """Registers a case of own evidence that ends with the cost of a call."""
+    result = {"usage": {"input_tokens": 200, "cached_tokens": 100, "output_tokens": 100}, "price": PRICE, "cost_usd": "0.0011375",
+              "cost_micro_usd": 1138} | changed
+    result = {name: value for name, value in result.items() if value != "left out"}
+    resealed(name, expected, body={"result": result}, kind="tool_result")
+
+
 def nested(depth):
     """Returns a list that is nested this deep."""
     return json.loads("[" * depth + "]" * depth)
@@ -256,6 +268,17 @@ def nested(depth):
 # Sound evidence.
 
 case("", name="own")(own)
+cost_case("cost", "")
+cost_case("cost-long-prompt", "", usage={"input_tokens": 201, "output_tokens": 1}, cost_usd="0.0005125", cost_micro_usd=513)
+cost_case("cost-of-earlier-versions", "", price="left out", cost_usd="left out", cost_micro_usd=7)
+cost_case("cost-unknown", "", usage="left out", cost_usd="left out", cost_micro_usd="left out")
+cost_case("cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "cached_tokens": 100, "output_tokens": 100})
+cost_case("cost-of-another-price", "cost-wrong", price=PRICE | {"output": "10.000001"})
+cost_case("cost-of-no-price", "cost-wrong", price=None)
+cost_case("cost-of-a-number", "cost-wrong", price=PRICE | {"output": 10})
+cost_case("cost-left-out", "cost-wrong", cost_usd="left out")
+cost_case("cost-rounded", "cost-wrong", cost_micro_usd=1137)
+cost_case("cost-of-too-many-tokens", "cost-wrong", usage={"input_tokens": 1 << 63, "output_tokens": 1 << 63})
 case("", "--require", name="own-required")(own)
 case("", name="own-old-form")(lambda folder: own(folder, whole(1)))
 case("", "--require", name="own-mixed-form-required")(lambda folder: own(folder, mixed()))

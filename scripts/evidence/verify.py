@@ -529,6 +529,62 @@ def touching(repo, paths):
             yield commit.decode(), raw_changes(raw)
 
 
+def decimal(value, digits):
+    """Returns a decimal string as an integer with so many digits after the point. None if there is none."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]+)(?:\.([0-9]*))?", value)
+    part = (found[2] or "").rstrip("0") if found else ""
+    if not found or len(part) > digits:
+        raise ValueError("no decimal number")
+    return count(int(found[1] + part.ljust(digits, "0")))
+
+
+def count(value):
+    """Returns a number of 64 bits without a sign. None if there is none."""
+    if value is not None and (type(value) is not int or not 0 <= value < 1 << 64):
+        raise ValueError("no count")
+    return value
+
+
+def prices_of(price):
+    """Returns the prices of prompt, cached prompt and answer."""
+    return [decimal(price.get(name), 6) for name in ("input", "cached", "output")]
+
+
+def cost_of(usage, price):
+    """Returns the cost of a call in millionths of a millionth of a US dollar. None if a count or price is not known."""
+    counts = [count(usage.get(name)) for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")]
+    usual, above = prices_of(price), [(count(long["tokens"]), prices_of(long)) for long in price.get("above", [])]
+    if type(price.get("source", "")) not in (str, type(None)) or any(tokens is None for tokens, _ in above):
+        raise ValueError("no prices")
+    if counts[0] is None or counts[2] is None:
+        return None
+    for tokens, others in above:
+        if counts[0] > tokens:
+            usual = [new if new is not None else old for new, old in zip(others, usual)]
+    cached = min(counts[1] or 0, counts[0])
+    parts = [(counts[0] - cached, usual[0]), (cached, usual[0] if usual[1] is None else usual[1]), (counts[2], usual[2])]
+    if any(tokens and each is None for tokens, each in parts):
+        return None
+    total = sum(tokens * (each or 0) for tokens, each in parts)
+    return total if total < 1 << 64 else None
+
+
+def wrong_cost(body):
+    """Returns true if the recorded cost of a call is not that of its recorded tokens and prices."""
+    result = body.get("result") if isinstance(body, dict) else None
+    if not isinstance(result, dict) or not {"price", "cost_usd"} & set(result):
+        return False
+    try:
+        usage, price = result.get("usage"), result.get("price") or {}
+        cost = None if usage is None else cost_of(usage, price)
+        micro = None if cost is None else (cost + 500_000) // 1_000_000
+        return cost != decimal(result.get("cost_usd"), 12) or micro != count(result.get("cost_micro_usd"))
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return True
+
+
 class Verification:
     """One pass over a tape, with its findings."""
 
@@ -661,6 +717,8 @@ class Verification:
             known["cost"] += len(commit or "")
             if commit and self.commits is not None:
                 self.take_commit(at, commit, body, known)
+        elif kind == "tool_result" and wrong_cost(body):
+            self.tell("cost-wrong", at)
         for name in references([body]):
             self.check_blob(at, name)
 

@@ -196,6 +196,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("http", "report it"),
     ("lookup", "run it again; if it fails again, report it"),
     ("adapter", "report it"),
+    ("catalogue", "report this: the program was built from damaged data"),
     ("helper", "start the program by its full path"),
     ("receipt", "report it"),
     ("record", "report it"),

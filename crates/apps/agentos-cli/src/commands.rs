@@ -138,7 +138,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         }
         Verb::Profile(ProfileVerb::List) => (false, tool_list::list_providers(app)),
         Verb::Profile(ProfileVerb::Init(args)) => (false, profile_init::create_profile(app, args)),
-        Verb::Models(ModelsVerb::List(args)) => (false, models::list_models(app, args)),
+        Verb::Models(ModelsVerb::List(args)) => (false, models::print_models(app, args)),
         Verb::Models(ModelsVerb::Show(args)) => (false, models::show_model(app, args)),
         Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show_profile(app, args)),
         Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate_profile(app, args)),

@@ -12,6 +12,7 @@ pub mod init;
 pub mod layout;
 pub mod log;
 pub mod manual;
+pub mod models;
 pub mod next_step;
 pub mod outcome;
 pub mod page;

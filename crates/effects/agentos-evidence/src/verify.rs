@@ -16,6 +16,7 @@ mod bounds;
 mod chain;
 mod change;
 mod claims;
+mod cost;
 mod exported;
 mod history;
 mod merged;
@@ -147,6 +148,8 @@ pub enum Tampering {
     BlobMissing,
     /// The content of a blob does not match its hash.
     BlobChanged,
+    /// The recorded cost of a call is not that of its recorded tokens and prices.
+    CostWrong,
     /// A commit names evidence that is not on the tape.
     CommitWithoutRecord,
     /// No commit that the receipts name is in the repository, nor any that they were made on.
@@ -188,6 +191,7 @@ impl Tampering {
             | Self::HeadChanged
             | Self::BlobMissing
             | Self::BlobChanged
+            | Self::CostWrong
             | Self::FormDowngraded => true,
             // The next run moves a torn line into a blob.
             Self::TornTail

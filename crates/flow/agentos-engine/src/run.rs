@@ -25,7 +25,7 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
+    Boundary, ExactCost, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::checking;
@@ -103,7 +103,7 @@ async fn propose_change(
         run: request.run,
         attempt,
         began,
-        price: request.price,
+        price: request.price.clone(),
         mock: request.mock.clone(),
     };
     let options = LandOptions {
@@ -263,7 +263,7 @@ pub async fn run(
     };
     let mut feedback = None;
     let mut attempt = 1;
-    let mut cost = Some(0_u64);
+    let mut cost = Some(ExactCost::default());
     let mut earlier: Vec<FailedAttempt> = Vec::new();
     loop {
         let proposed =
@@ -283,11 +283,11 @@ pub async fn run(
         let (mut outcome, red_base) = concluded.await;
         outcome.attempts = attempt;
         // One attempt without a price makes the sum unknown: a smaller number would look like the whole cost.
-        cost = match (cost, proposed.result.cost_micro_usd) {
+        cost = match (cost, proposed.result.cost_usd) {
             (Some(before), Some(now)) => before.checked_add(now),
             (Some(_) | None, _) => None,
         };
-        outcome.cost_micro_usd = cost;
+        outcome.cost_micro_usd = cost.map(ExactCost::micro_dollars);
         outcome.earlier.clone_from(&earlier);
         add_call(&mut outcome, &proposed);
         let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed)

@@ -4,8 +4,8 @@
 
 use agentos_landing::{HunkStatus, LandingReport, RefusalCode};
 use agentos_tool::{
-    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
-    Timestamp, TokenPrices, ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, DiffValidation, ErrorCategory, ExactCost, ExecutionMode, FinishReason, OutputKind,
+    ResultStatus, RunId, Timestamp, TokenPrices, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 /// The result of placing an answer, as far as the verdict needs it.
@@ -53,6 +53,8 @@ pub(crate) fn judge_call(
         endpoint: None,
         usage: None,
         cost_micro_usd: None,
+        cost_usd: None,
+        price: None,
         latency_ms: 0,
         error_category: None,
         error_message: None,
@@ -90,7 +92,9 @@ fn add_answer(result: &mut ToolResult, call: &CallFacts<'_>, output: &ToolOutput
     result.model_id.clone_from(&output.model_id);
     result.endpoint.clone_from(&output.endpoint);
     result.usage = output.usage;
-    result.cost_micro_usd = output.usage.and_then(|usage| call.price.cost(&usage));
+    result.cost_usd = output.usage.and_then(|usage| call.price.cost(&usage));
+    result.cost_micro_usd = result.cost_usd.map(ExactCost::micro_dollars);
+    result.price = (!call.price.is_unknown()).then(|| call.price.clone());
     result.latency_ms = output.latency_ms;
     result.diff_validation.warnings.clone_from(&output.warnings);
     match judged {

@@ -44,6 +44,7 @@ mod options;
 mod paths;
 mod person;
 mod policy;
+mod prices;
 mod probe;
 mod profile_file;
 mod profile_values;
@@ -92,6 +93,7 @@ pub use agentos_api::{
     ProfileReport, ProposedFile, ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus,
     ReplayedRun, RepositoryStatus, ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
 };
+pub use agentos_catalog::{CatalogRow, PriceSpan};
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
@@ -106,9 +108,7 @@ pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
-pub use agentos_profile::{
-    AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_model, nearest_word,
-};
+pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
@@ -127,7 +127,7 @@ pub use host::Host;
 pub use init::{InitReport, InitSpec, init_run};
 pub use mails::{continue_series, split_answer};
 pub use model_name::ModelName;
-pub use models::ModelList;
+pub use models::{ListedModel, ModelChoice, ModelList, find_model, list_models, nearest_model};
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{
     BaseRule, CheckOptions, HookRule, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,

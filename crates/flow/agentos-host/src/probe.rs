@@ -10,7 +10,8 @@ use agentos_landing::{
     LandedChange, Rung, land,
 };
 use agentos_tool::{
-    ContextFile, EditFormat, FinishReason, NoProgress, TaskLimits, ToolError, ToolOutput, ToolTask, Usage,
+    ContextFile, EditFormat, ExactCost, FinishReason, NoProgress, TaskLimits, ToolError, ToolOutput,
+    ToolTask, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -148,7 +149,8 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
     };
     let output = tool.adapter.run(&task, &NoProgress).await?;
     let mut found = judge_output(edit_format, &output);
-    found.cost_micro_usd = output.usage.and_then(|usage| tool.price.cost(&usage));
+    let cost = output.usage.and_then(|usage| tool.price.cost(&usage));
+    found.cost_micro_usd = cost.map(ExactCost::micro_dollars);
     Ok(found)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agentos_anthropic::AnthropicService;
 use agentos_api::WindowSource;
+use agentos_catalog::Catalog;
 use agentos_engine::Cause;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
@@ -167,7 +168,14 @@ pub fn stated_window(profile: &Profile) -> Option<ModelWindow> {
 /// Returns the context window of a vendor's own model. `None` for other servers: a local server decides by itself how much of a
 /// model's window it loads.
 fn known_window(profile: &Profile) -> Option<u64> {
-    let model = known_model(profile.model.as_deref()?)?;
-    let is_its_own = model.provider == profile.provider && profile.execution_mode() == ExecutionMode::Cloud;
-    is_its_own.then_some(model.context_window)
+    if profile.execution_mode() != ExecutionMode::Cloud {
+        return None;
+    }
+    let name = profile.model.as_deref()?;
+    if let Some(model) = known_model(name).filter(|model| model.provider == profile.provider) {
+        return Some(model.context_window);
+    }
+    // Without the catalogue the window is assumed, which is reported; so a fault of the catalogue is no fault of the task.
+    let catalog = Catalog::built_in().ok()?;
+    catalog.find(&format!("{}/{name}", profile.provider))?.window()
 }

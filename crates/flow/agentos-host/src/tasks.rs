@@ -360,7 +360,7 @@ fn make_request<'a>(
         },
         partial: false,
         attempts: 1,
-        price: tool.price,
+        price: tool.price.clone(),
         mock: spec.provider.describe_mock(),
         answers_once: false,
         check: None,

@@ -7,7 +7,7 @@ use agentos_engine::ports::EffectError;
 use agentos_generic_http::{OfferOutcome, OfferSeen};
 use agentos_net::Names;
 use agentos_profile::{Profile, known_model};
-use agentos_tool::{Ability, Usage};
+use agentos_tool::{Ability, ExactCost, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -96,7 +96,8 @@ pub async fn probe_tool_calls(tool: &Tool) -> ToolCallProbe {
         ),
         Ok(Some(seen)) => {
             found.usage = seen.usage;
-            found.cost_micro_usd = seen.usage.and_then(|usage| tool.price.cost(&usage));
+            let cost = seen.usage.and_then(|usage| tool.price.cost(&usage));
+            found.cost_micro_usd = cost.map(ExactCost::micro_dollars);
             found.latency_ms = seen.latency_ms;
             let (verdict, details) = judge_outcome(seen.outcome);
             (verdict, details.to_owned())

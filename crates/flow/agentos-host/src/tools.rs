@@ -24,6 +24,7 @@ use crate::files;
 use crate::host::Host;
 use crate::keys;
 use crate::options::{ProviderOverrides, Recording};
+use crate::prices;
 use crate::programs;
 use crate::provider_kind::ProviderKind;
 use crate::servers::{Hosting, stated_window};
@@ -280,11 +281,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
     Ok(Tool {
         adapter: hosting.make_adapter(Names::System)?,
         model: profile.model.clone(),
-        price: TokenPrices {
-            input: profile.price.input,
-            cached: profile.price.cached,
-            output: profile.price.output,
-        },
+        price: prices::find_prices(resolved)?,
         max_tokens: profile.params.max_tokens,
         reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
         window: stated_window(profile).or_else(|| adapter_window(profile.adapter)),

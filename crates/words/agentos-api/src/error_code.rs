@@ -232,6 +232,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("http", &[1], "the HTTP client cannot be created"),
     code("lookup", &[1], "a profile or key could not be looked up"),
     code("adapter", &[1], "a program was called as if it were a server"),
+    code("catalogue", &[1], "the catalogue of models inside the program cannot be read"),
     code("helper", &[1], "the path of the running program is unknown"),
     code("receipt", &[1], "a receipt cannot be serialized"),
     code("record", &[1], "a record cannot be serialized"),

@@ -30,7 +30,7 @@ pub use history::{PastTurn, fit_history};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError, short_run};
 pub use key_obstacle::KeyObstacle;
 pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
-pub use price::{TokenPrices, format_dollars};
+pub use price::{ExactCost, LongPrices, TokenPrice, TokenPrices, WrongDecimal, format_dollars};
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, RefusedCall, ResultStatus,

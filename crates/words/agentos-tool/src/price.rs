@@ -1,44 +1,222 @@
-//! Cost of a call.
+//! Prices of tokens and what a call cost, exactly.
 //!
-//! Owns: the calculation. Never: treats an unknown count or price as zero.
+//! Owns: the arithmetic. Never: knows a price.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Usage;
 
-/// Prices in US dollars per million tokens, which is the same number as millionths of a dollar per token.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// Digits after the point of a price in US dollars per million tokens. No published price has more.
+const PRICE_DIGITS: usize = 6;
+/// Digits after the point of a cost in US dollars: a price per token has six more than one per million tokens.
+const COST_DIGITS: usize = 12;
+
+/// Error for a text that is no price or cost: not a decimal number of 0 or more, or with too many digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a decimal number of 0 or more with few enough digits")]
+pub struct WrongDecimal(String);
+
+/// Price in US dollars per million tokens, as an exact number of millionths of it.
+///
+/// In JSON and text it is a decimal number, such as `"0.075"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenPrice(u64);
+
+impl TokenPrice {
+    /// Makes a price from a number of a profile, rounded to six digits after the point. `None` if it is negative, infinite or
+    /// too large.
+    #[must_use]
+    pub fn from_number(dollars: f64) -> Option<Self> {
+        // Through text, because a float such as 0.075 is not the decimal number that the user wrote.
+        format!("{dollars:.PRICE_DIGITS$}").parse().ok()
+    }
+
+    /// Returns the cost of so many tokens. `None` if it is too large to count.
+    fn of(self, tokens: u64) -> Option<u64> {
+        self.0.checked_mul(tokens)
+    }
+}
+
+impl FromStr for TokenPrice {
+    type Err = WrongDecimal;
+
+    fn from_str(text: &str) -> Result<Self, WrongDecimal> {
+        parse_decimal(text, PRICE_DIGITS).map(Self)
+    }
+}
+
+impl fmt::Display for TokenPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_decimal(self.0, PRICE_DIGITS))
+    }
+}
+
+/// Cost in US dollars, exact. In JSON and text it is a decimal number, such as `"0.0000123"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExactCost(u64);
+
+impl ExactCost {
+    /// Returns the cost in millionths of a US dollar, rounded to the nearest.
+    #[must_use]
+    pub fn micro_dollars(self) -> u64 {
+        const PICO: u64 = 1_000_000;
+        self.0 / PICO + u64::from(self.0 % PICO >= PICO / 2)
+    }
+
+    /// Adds two costs. `None` if the sum is too large to count.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+}
+
+impl FromStr for ExactCost {
+    type Err = WrongDecimal;
+
+    fn from_str(text: &str) -> Result<Self, WrongDecimal> {
+        parse_decimal(text, COST_DIGITS).map(Self)
+    }
+}
+
+impl fmt::Display for ExactCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_decimal(self.0, COST_DIGITS))
+    }
+}
+
+/// Implements JSON as a decimal string: a JSON number would be read as a float, which is not exact.
+macro_rules! decimal_json {
+    ($name:ident, $title:literal, $meaning:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "description": $meaning, "type": "string", "pattern": r"^(0|[1-9]\d*)(\.\d*[1-9])?$" })
+            }
+        }
+    };
+}
+
+decimal_json!(
+    TokenPrice,
+    "TokenPrice",
+    "US dollars per million tokens, as a decimal number."
+);
+decimal_json!(ExactCost, "ExactCost", "US dollars, as an exact decimal number.");
+
+/// Parses a decimal number into an integer with so many digits after the point.
+fn parse_decimal(text: &str, digits: usize) -> Result<u64, WrongDecimal> {
+    let wrong = || WrongDecimal(text.chars().take(40).collect());
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let part = part.trim_end_matches('0');
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || part.len() > digits || !is_number(whole) || !is_number(part) {
+        return Err(wrong());
+    }
+    format!("{whole}{part:0<digits$}").parse().map_err(|_| wrong())
+}
+
+/// Formats an integer with so many digits after the point as a decimal number without zeros at its end.
+fn format_decimal(value: u64, digits: usize) -> String {
+    let text = format!("{value:0>width$}", width = digits + 1);
+    let (whole, part) = text.split_at_checked(text.len() - digits).unwrap_or((&text, ""));
+    match part.trim_end_matches('0') {
+        "" => whole.to_owned(),
+        part => format!("{whole}.{part}"),
+    }
+}
+
+/// Prices of a model in US dollars per million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenPrices {
     /// Price of the prompt. `None` if it is not known.
-    pub input: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<TokenPrice>,
     /// Price of the part of the prompt that is read from a cache. `None` if it is the same as `input`.
-    pub cached: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<TokenPrice>,
     /// Price of the answer, including reasoning. `None` if it is not known.
-    pub output: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<TokenPrice>,
+    /// Other prices of a call whose prompt is longer, the shortest prompt first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<LongPrices>,
+    /// Where the prices come from, such as `profile` or the row of a public table. `None` if nobody stated them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// Prices of a call whose prompt has more than so many tokens. A price that is not stated here stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LongPrices {
+    /// The prompt is longer than this number of tokens.
+    pub tokens: u64,
+    /// Price of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<TokenPrice>,
+    /// Price of the part of the prompt that is read from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<TokenPrice>,
+    /// Price of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<TokenPrice>,
 }
 
 impl TokenPrices {
-    /// Returns the cost of these tokens in millionths of a US dollar, rounded to the nearest. `None` if a required count or
-    /// price is not known.
+    /// Returns true if no price is known.
     #[must_use]
-    pub fn cost(&self, usage: &Usage) -> Option<u64> {
+    pub fn is_unknown(&self) -> bool {
+        self.input.is_none() && self.output.is_none()
+    }
+
+    /// Returns the exact cost of these tokens. `None` if a required count or price is not known.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> Option<ExactCost> {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
         // Providers without a cache do not report the count, so a missing count of cached tokens means 0.
         let cached = usage.cached_tokens.unwrap_or(0).min(input);
-        let of = |tokens: u64, price: Option<f64>| {
-            if tokens == 0 {
-                return Some(0.0);
-            }
-            // `f64::from` accepts `u32` but not `u64`. More than 4 billion tokens in one call is not a plausible count.
-            Some(f64::from(u32::try_from(tokens).ok()?) * price?)
+        let [for_input, for_cached, for_output] = self.prices_for(input);
+        // A price is needed only for tokens that were used.
+        let of = |tokens: u64, price: Option<TokenPrice>| match tokens {
+            0 => Some(0),
+            _ => price?.of(tokens),
         };
-        let sum = of(input - cached, self.input)?
-            + of(cached, self.cached.or(self.input))?
-            + of(output, self.output)?;
-        // Prices come from a profile and may be negative, infinite or not a number. Below 1e15 a float still counts exactly.
-        if !(0.0..1e15).contains(&sum) {
-            return None;
-        }
-        // The conversion goes through text: `as u64` is not checked, and std has no checked conversion that rounds.
-        format!("{sum:.0}").parse().ok()
+        let sum = of(input - cached, for_input)?
+            .checked_add(of(cached, for_cached.or(for_input))?)?
+            .checked_add(of(output, for_output)?)?;
+        Some(ExactCost(sum))
+    }
+
+    /// Returns the prices of prompt, cached prompt and answer for a prompt of this length.
+    fn prices_for(&self, input: u64) -> [Option<TokenPrice>; 3] {
+        let usual = [self.input, self.cached, self.output];
+        let reached = self.above.iter().filter(|long| input > long.tokens);
+        reached.fold(usual, |[input, cached, output], long| {
+            [
+                long.input.or(input),
+                long.cached.or(cached),
+                long.output.or(output),
+            ]
+        })
     }
 }
 
@@ -70,50 +248,109 @@ mod tests {
         }
     }
 
+    fn prices(input: &str, cached: &str, output: &str) -> TokenPrices {
+        TokenPrices {
+            input: input.parse().ok(),
+            cached: cached.parse().ok(),
+            output: output.parse().ok(),
+            ..TokenPrices::default()
+        }
+    }
+
     #[test]
-    fn unknown_stays_unknown() {
-        let price = |input, cached, output| TokenPrices {
-            input,
-            cached,
-            output,
-        };
-        let full = price(Some(3.0), Some(0.3), Some(15.0));
+    fn a_cost_is_exact_and_unknown_stays_unknown() {
+        let full = prices("3", "0.3", "15");
         let cases = [
-            (full, usage(Some(1000), None, Some(200)), Some(6000)),
-            (full, usage(Some(1000), Some(900), Some(200)), Some(3570)),
+            (&full, usage(Some(1000), None, Some(200)), Some("0.006")),
+            (&full, usage(Some(1000), Some(900), Some(200)), Some("0.00357")),
             (
-                price(Some(3.0), None, Some(15.0)),
+                &prices("3", "", "15"),
                 usage(Some(1000), Some(900), Some(200)),
-                Some(6000),
+                Some("0.006"),
             ),
             (
-                price(Some(0.15), None, Some(0.6)),
+                &prices("0.15", "", "0.6"),
                 usage(Some(7), None, Some(1)),
-                Some(2),
+                Some("0.00000165"),
             ),
             (
-                price(Some(0.0), None, Some(0.0)),
-                usage(Some(7), None, Some(1)),
-                Some(0),
+                &prices("0.000001", "", "0"),
+                usage(Some(1), None, Some(1)),
+                Some("0.000000000001"),
             ),
-            (full, usage(None, None, Some(200)), None),
-            (full, usage(Some(1000), None, None), None),
-            (
-                price(None, None, Some(15.0)),
-                usage(Some(1000), None, Some(200)),
-                None,
-            ),
-            (
-                price(Some(3.0), None, None),
-                usage(Some(1000), None, Some(200)),
-                None,
-            ),
-            (price(None, None, None), usage(Some(0), None, Some(0)), Some(0)),
-            (full, usage(Some(u64::MAX), None, Some(1)), None),
+            (&prices("0", "", "0"), usage(Some(7), None, Some(1)), Some("0")),
+            (&full, usage(None, None, Some(200)), None),
+            (&full, usage(Some(1000), None, None), None),
+            (&prices("", "", "15"), usage(Some(1000), None, Some(200)), None),
+            (&prices("3", "", ""), usage(Some(1000), None, Some(200)), None),
+            (&prices("", "", ""), usage(Some(0), None, Some(0)), Some("0")),
+            (&full, usage(Some(u64::MAX), None, Some(1)), None),
         ];
         for (price, usage, cost) in cases {
-            assert_eq!(price.cost(&usage), cost, "{price:?} {usage:?}");
+            let found = price.cost(&usage).map(|cost| cost.to_string());
+            assert_eq!(found.as_deref(), cost, "{price:?} {usage:?}");
         }
+    }
+
+    #[test]
+    fn a_long_prompt_has_its_own_prices() {
+        let mut prices = prices("1.25", "0.125", "10");
+        prices.above = vec![LongPrices {
+            tokens: 200_000,
+            input: "2.5".parse().ok(),
+            cached: None,
+            output: "15".parse().ok(),
+        }];
+        let cases = [
+            (usage(Some(200_000), None, Some(0)), "0.25"),
+            (usage(Some(200_001), None, Some(0)), "0.5000025"),
+            (usage(Some(200_001), Some(200_001), Some(1)), "0.025015125"),
+        ];
+        for (usage, cost) in cases {
+            assert_eq!(
+                prices.cost(&usage).map(|cost| cost.to_string()).as_deref(),
+                Some(cost)
+            );
+        }
+    }
+
+    #[test]
+    fn decimal_numbers_are_read_and_written_exactly() {
+        for text in ["0", "3", "0.075", "0.000001", "18446744073709.551615"] {
+            assert_eq!(text.parse::<TokenPrice>().unwrap().to_string(), text);
+        }
+        for wrong in [
+            "",
+            ".5",
+            "-1",
+            "1e3",
+            "0.0000001",
+            "+1",
+            "1_0",
+            "NaN",
+            "18446744073710",
+            " 1",
+        ] {
+            assert_eq!(
+                wrong.parse::<TokenPrice>(),
+                Err(WrongDecimal(wrong.to_owned())),
+                "{wrong}"
+            );
+        }
+        assert_eq!("2.50".parse::<TokenPrice>().unwrap().to_string(), "2.5");
+        let from_profile = |number| TokenPrice::from_number(number).map(|price| price.to_string());
+        assert_eq!(from_profile(0.075).as_deref(), Some("0.075"));
+        assert_eq!(from_profile(-0.5), None);
+        assert_eq!(from_profile(f64::INFINITY), None);
+    }
+
+    #[test]
+    fn a_cost_rounds_to_the_nearest_millionth() {
+        let micro = |text: &str| text.parse::<ExactCost>().unwrap().micro_dollars();
+        assert_eq!(
+            [micro("0.0000014"), micro("0.0000015"), micro("3")],
+            [1, 2, 3_000_000]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Endpoint, ErrorCategory, ExecutionMode, RunId, Timestamp, Usage};
+use crate::{Endpoint, ErrorCategory, ExactCost, ExecutionMode, RunId, Timestamp, TokenPrices, Usage};
 
 /// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -274,9 +274,15 @@ pub struct ToolResult {
     /// Token counts. `None` if the tool reported none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is not known.
+    /// Cost of the tokens in millionths of a US dollar, rounded to the nearest. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
+    /// The same cost in US dollars, exact. `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<ExactCost>,
+    /// The prices from which the cost is computed. `None` if none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<TokenPrices>,
     /// Time from the request to the last byte, in milliseconds.
     pub latency_ms: u64,
     /// Category of the failure. `None` if the call succeeded.

@@ -342,7 +342,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "models list",
-        &["agentos models list", "agentos models list -p openai --json"],
+        &[
+            "agentos models list",
+            "agentos models list --all -p openai --prices",
+            "agentos models list --disputed",
+        ],
     ),
     (
         "models show",

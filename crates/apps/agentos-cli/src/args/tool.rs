@@ -272,7 +272,7 @@ pub struct ProfileInitArgs {
 pub enum ModelsVerb {
     /// List the known models, without contacting a server
     List(ModelsListArgs),
-    /// Show the limits and capabilities of a model
+    /// Show the limits, capabilities and prices of a model, and which public tables state them
     Show(ModelsShowArgs),
 }
 
@@ -285,6 +285,15 @@ pub struct ModelsListArgs {
     /// Show only models that use this wire format
     #[arg(long, value_name = "WIRE")]
     pub api: Option<String>,
+    /// Show every model of the catalogue, not only those that are built in
+    #[arg(long)]
+    pub all: bool,
+    /// Show prices instead of limits, in US dollars per million tokens
+    #[arg(long)]
+    pub prices: bool,
+    /// Show only models on whose price the public tables disagree, with the lowest and the highest
+    #[arg(long)]
+    pub disputed: bool,
 }
 
 /// Arguments of `models show`.

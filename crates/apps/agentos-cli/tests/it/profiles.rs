@@ -53,12 +53,37 @@ fn the_known_models_are_listed_by_provider_and_wire() {
     vision          yes
     json            yes
     reasoning       no
+    price           unknown
     ");
     let output = agentos().run(&["models", "show", "openai/gpt4o"]).unwrap();
     assert_eq!(output.code, Some(2), "{output}");
     assert!(
         output.stderr.contains("did you mean `openai/gpt-4o`?"),
         "{output}"
+    );
+}
+
+#[test]
+fn prices_are_listed_with_the_tables_that_state_them() {
+    let shown = agentos().run(&["models", "show", "gemini-2.5-pro"]).unwrap();
+    insta::assert_snapshot!(shown.stdout, @"");
+    let disputed = agentos()
+        .run(&["models", "list", "--disputed", "-p", "deepseek"])
+        .unwrap();
+    insta::assert_snapshot!(disputed.stdout, @"");
+    let list = agentos()
+        .run(&["models", "list", "--all", "--json"])
+        .unwrap()
+        .json()
+        .unwrap();
+    let models = list["models"].as_array().unwrap();
+    assert!(models.len() > 250, "{}", models.len());
+    // Ollama's models are local, and o1-mini and the old Haiku are gone from the tables: unknown stays unknown.
+    let unknown = models.iter().filter(|model| model.get("price").is_none());
+    let unknown: Vec<&str> = unknown.filter_map(|model| model["id"].as_str()).collect();
+    assert!(
+        unknown.contains(&"openai/o1-mini") && unknown.contains(&"ollama/mistral"),
+        "{unknown:?}"
     );
 }
 
@@ -194,6 +219,8 @@ fn what_a_run_costs_is_told_where_the_price_is_known() {
             .cloned()
             .unwrap_or_default();
         assert_eq!(cost, micro, "{call}");
+        assert_eq!(call["body"]["result"]["price"]["input"], "3", "{call}");
+        assert_eq!(call["body"]["result"]["price"]["source"], "profile", "{call}");
         let repo = small_repo();
         let json = cli
             .in_dir(repo.path())

@@ -18,6 +18,7 @@ use agentos_chain::parse_hash;
 use serde_json::Value;
 
 use super::bounds::{FindingList, push_note};
+use super::cost;
 use super::history::CommitPins;
 use super::signed::CheckpointTotals;
 use super::{Finding, Tampering, VerifyChecks};
@@ -225,7 +226,8 @@ impl ChainReport {
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
         );
-        let body = if refers_to_commit || record.may_refer() {
+        let states_cost = record.kind == RecordKind::ToolResult;
+        let body = if refers_to_commit || states_cost || record.may_refer() {
             record.parse_body()?
         } else {
             Value::Null
@@ -240,6 +242,10 @@ impl ChainReport {
                 &mut self.notes,
                 format!("line {at}: the state that a crash left was repaired ({what})"),
             );
+        }
+        if let Some(detail) = states_cost.then(|| cost::find_wrong_cost(&body)).flatten() {
+            self.findings
+                .push(Finding::new(Tampering::CostWrong, Some(at), detail));
         }
         self.check_blobs(at, &body, blobs)
     }
