@@ -69,16 +69,15 @@ mod tests {
         let profile = r#"{"provider":"openai","price":{"input":3,"output":15}}"#;
         let profile = agentos_profile::parse_profile("x.json", profile).unwrap();
         let gateway = Some("https://gateway.example/v1".to_owned());
-        let here = Some("http://127.0.0.1:1/v1".to_owned());
         let cases = [
-            ("gpt-5.1", None, None, "1.25 10 models.dev 2026-07-02"),
-            ("no-such-model", None, None, "- - -"),
+            ("openai", "gpt-5.1", None, None, "1.25 10 models.dev 2026-07-02"),
+            ("openai", "no-such-model", None, None, "- - -"),
             // Whoever answers at another address has prices of their own.
-            ("gpt-5.1", gateway, None, "- - -"),
-            ("gpt-5.1", here, None, "0 0 own machine"),
-            ("gpt-5.1", None, Some(profile), "3 15 profile"),
+            ("openai", "gpt-5.1", gateway, None, "- - -"),
+            ("openai", "gpt-5.1", None, Some(profile), "3 15 profile"),
+            ("llamacpp", "gpt-5.1", None, None, "0 0 own machine"),
         ];
-        for (model, base_url, user, expected) in cases {
+        for (provider, model, base_url, user, expected) in cases {
             let flags = ProfileFlags {
                 model: Some(model.to_owned()),
                 base_url,
@@ -89,13 +88,13 @@ mod tests {
                 flags,
                 ..ProfileLayers::default()
             };
-            let prices = find_prices(&resolve_profile("openai", &layers).unwrap()).unwrap();
+            let prices = find_prices(&resolve_profile(provider, &layers).unwrap()).unwrap();
             let text =
                 |price: Option<TokenPrice>| price.map_or_else(|| "-".to_owned(), |price| price.to_string());
             let source = prices.source.as_deref().unwrap_or("-");
             let source = source.split(" sha256:").next().unwrap_or_default();
             let found = format!("{} {} {source}", text(prices.input), text(prices.output));
-            assert_eq!(found, expected, "{model}");
+            assert_eq!(found, expected, "{provider} {model}");
         }
     }
 }

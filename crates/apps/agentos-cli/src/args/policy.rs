@@ -41,6 +41,10 @@ pub enum PresetArg {
 
 /// Arguments of `policy init`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "It adds the one file of the preset that you name, so it does not ask. `agentos init` chooses by what it finds, so it \
+                        asks, and without a terminal needs `--yes`."
+)]
 pub struct PolicyInitArgs {
     /// Preset to start with
     #[arg(long, value_enum, default_value_t = PresetArg::Team)]

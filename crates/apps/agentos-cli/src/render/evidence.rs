@@ -470,6 +470,7 @@ fn tampering_word(finding: &agentos_host::Finding) -> &'static str {
         Tampering::HeadChanged => "head changed",
         Tampering::BlobMissing => "blob missing",
         Tampering::BlobChanged => "blob changed",
+        Tampering::CostWrong => "cost wrong",
         Tampering::CommitWithoutRecord => "commit without record",
         Tampering::RecordWithoutCommit => "record without commit",
         Tampering::CommitRewritten => "commit rewritten",

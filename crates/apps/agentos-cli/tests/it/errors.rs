@@ -204,7 +204,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: did you mean `tool health`? `agentos man --list` lists all verbs
     models list --provider olama
       error [usage] no known model matches
-        next: providers are anthropic, openai, ollama; API types are anthropic, openai, ollama
+        next: providers are anthropic, ollama, openai; API types are anthropic, ollama, openai
     models show gpt4o
       error [usage] `gpt4o` is not a known model
         next: did you mean `gpt-4o`?

@@ -66,11 +66,37 @@ fn the_known_models_are_listed_by_provider_and_wire() {
 #[test]
 fn prices_are_listed_with_the_tables_that_state_them() {
     let shown = agentos().run(&["models", "show", "gemini-2.5-pro"]).unwrap();
-    insta::assert_snapshot!(shown.stdout, @"");
+    insta::assert_snapshot!(shown.stdout, @r"
+    id              gemini/gemini-2.5-pro
+    provider        gemini
+    model name      gemini-2.5-pro
+    api             gemini
+    context         1048576 tokens
+    longest answer  65536
+    tools           yes
+    vision          yes
+    json            yes
+    reasoning       yes
+    price           prompt $1.25, cached $0.125, answer $10 per million tokens
+                    prompt $2.5, cached $0.25, answer $15 per million tokens, if the prompt has more than 200000 tokens
+    stated by       models.dev 2026-07-02: prompt $1.25, cached $0.125, answer $10 per million tokens (row 9a89a2f8b676)
+    stated by       litellm 2026-11-23: prompt $1.25, cached $0.125, answer $10 per million tokens (row 49ffa566d295)
+    stated by       genai-prices 2026-08-21: prompt $1.25, cached $0.125, answer $10 per million tokens (row ec26cd7122c0)
+    ");
     let disputed = agentos()
         .run(&["models", "list", "--disputed", "-p", "deepseek"])
         .unwrap();
-    insta::assert_snapshot!(disputed.stdout, @"");
+    insta::assert_snapshot!(disputed.stdout, @r"
+    MODEL                                  PROMPT          CACHED    ANSWER         STATED BY
+    deepseek/deepseek-chat                 0.14 to 0.28    0.028     0.28 to 0.42   models.dev, litellm
+    deepseek/deepseek-reasoner             0.14 to 0.28    0.028     0.28 to 0.42   models.dev, litellm
+    deepseek/deepseek-v3.2                 0.2288 to 0.28  0.028     0.3432 to 0.4  litellm, genai-prices
+    deepseek/deepseek-v4-flash             0.14 to 0.3     0.0028    0.28 to 1.2    models.dev, litellm, genai-prices
+    deepseek/deepseek-v4-flash-vision-exp  0.14 to 0.3     0.006     0.28 to 1.2    litellm, genai-prices
+    deepseek/deepseek-v4-pro               0.435 to 1.32   0.003625  0.87 to 3.96   models.dev, litellm, genai-prices
+
+    US dollars per million tokens. Of a span, the price that most tables state is used, else the highest.
+    ");
     let list = agentos()
         .run(&["models", "list", "--all", "--json"])
         .unwrap()

@@ -500,7 +500,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
           next: did you mean `gpt-4o`?
     models list --provider olama => 2
         error [usage] no known model matches
-          next: providers are anthropic, openai, ollama; API types are anthropic, openai, ollama
+          next: providers are anthropic, ollama, openai; API types are anthropic, ollama, openai
     schema outcom => 2
         error [usage] there is no schema `outcom`
           next: did you mean `outcome`? `agentos schema --list` lists all schemas
