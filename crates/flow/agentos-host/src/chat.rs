@@ -11,7 +11,7 @@ use agentos_engine::ports::EffectError;
 use agentos_model::{
     ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
 };
-use agentos_tool::{Endpoint, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage};
+use agentos_tool::{Endpoint, ExactCost, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
@@ -214,7 +214,9 @@ impl ChatAnswer<'_> {
             text,
             message,
             usage,
-            cost_micro_usd: usage.and_then(|usage| self.call.price.cost(&usage)),
+            cost_micro_usd: usage
+                .and_then(|usage| self.call.price.cost(&usage))
+                .map(ExactCost::micro_dollars),
             endpoint: end.endpoint,
             latency_ms: end.latency_ms,
             warnings: end.warnings,
