@@ -45,27 +45,28 @@ impl Catalog {
     /// # Errors
     /// If the data does not have the form of the catalogue. A test reads it, so a released program never sees this.
     pub fn built_in() -> Result<Self, CatalogError> {
-        Self::parse(DATA)
+        Self::parse_json(DATA)
     }
 
     /// Reads a catalogue from JSON.
     ///
     /// # Errors
     /// If it is not JSON, or has another form.
-    pub fn parse(text: &str) -> Result<Self, CatalogError> {
+    pub fn parse_json(text: &str) -> Result<Self, CatalogError> {
         Ok(serde_json::from_str(text)?)
     }
 
     /// Returns the model with this id, such as `openai/gpt-4o`. `None` if it is not known.
     #[must_use]
-    pub fn find(&self, id: &str) -> Option<&CatalogModel> {
+    pub fn find_model(&self, id: &str) -> Option<&CatalogModel> {
+        // The script sorts the models by id, and a test checks that.
         let at = self.models.binary_search_by(|model| model.id.as_str().cmp(id));
         self.models.get(at.ok()?)
     }
 
     /// Returns the table with this name. `None` if there is none.
     #[must_use]
-    pub fn source(&self, name: &str) -> Option<&CatalogSource> {
+    pub fn find_source(&self, name: &str) -> Option<&CatalogSource> {
         self.sources.iter().find(|source| source.name == name)
     }
 }
@@ -83,19 +84,19 @@ mod tests {
         for model in &catalog.models {
             assert!(model.id.contains('/'), "{}", model.id);
             for row in &model.rows {
-                assert!(catalog.source(&row.source).is_some(), "{}", model.id);
+                assert!(catalog.find_source(&row.source).is_some(), "{}", model.id);
                 assert!(row.sha256.len() == 64, "{}", model.id);
                 assert!(row.above.is_sorted_by_key(|long| long.tokens), "{}", model.id);
             }
             assert!(model.price_span(PriceKind::Input).is_some(), "{}", model.id);
         }
-        assert!(catalog.find("openai/gpt-4o").is_some());
+        assert!(catalog.find_model("openai/gpt-4o").is_some());
         assert!(
             catalog
-                .find("openai/gpt-4")
+                .find_model("openai/gpt-4")
                 .is_some_and(|model| model.id == "openai/gpt-4")
         );
-        assert!(catalog.find("gpt-4o").is_none());
+        assert!(catalog.find_model("gpt-4o").is_none());
     }
 
     #[test]
@@ -107,7 +108,7 @@ mod tests {
             r#"{"sources":[],"models":[{"id":"a/b","rows":[{"source":"x","sha256":"","input":"-1"}]}]}"#,
             r#"{"sources":[],"models":[{"id":"a/b","rows":[{"source":"x","sha256":"","input":2.5}]}]}"#,
         ] {
-            assert!(Catalog::parse(wrong).is_err(), "{wrong}");
+            assert!(Catalog::parse_json(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct CatalogModel {
     /// Provider, `/`, and the model's name on its server, such as `openai/gpt-4o`.
     pub id: String,
-    /// What each table says about it.
+    /// Rows of the tables that have it.
     pub rows: Vec<CatalogRow>,
 }
 
@@ -119,7 +119,7 @@ impl ModelAbility {
         }
     }
 
-    fn of(self, row: &CatalogRow) -> Option<bool> {
+    fn stated_in(self, row: &CatalogRow) -> Option<bool> {
         match self {
             Self::Tools => row.tools,
             Self::Vision => row.vision,
@@ -130,18 +130,11 @@ impl ModelAbility {
 }
 
 impl CatalogModel {
-    /// Returns the provider of the model.
-    #[must_use]
-    pub fn provider(&self) -> &str {
-        self.id
-            .split_once('/')
-            .map_or(self.id.as_str(), |(provider, _)| provider)
-    }
-
     /// Returns an ability if all tables that state it agree, and unknown otherwise.
     #[must_use]
-    pub fn ability(&self, ability: ModelAbility) -> Ability {
-        let mut stated = self.rows.iter().filter_map(|row| ability.of(row));
+    pub fn agreed_ability(&self, ability: ModelAbility) -> Ability {
+        // A wrong yes makes a request fail, and a wrong no hides an ability; unknown lets the server answer.
+        let mut stated = self.rows.iter().filter_map(|row| ability.stated_in(row));
         match stated.next() {
             Some(first) if stated.all(|other| other == first) => match first {
                 true => Ability::Yes,
@@ -151,21 +144,16 @@ impl CatalogModel {
         }
     }
 
-    /// Returns the names of the tables that state an ability, with what they state.
-    pub fn ability_sources(&self, ability: ModelAbility) -> impl Iterator<Item = (&str, bool)> {
-        let rows = self.rows.iter();
-        rows.filter_map(move |row| Some((row.source.as_str(), ability.of(row)?)))
-    }
-
     /// Returns the smallest stated window in tokens. `None` if no table states one.
     #[must_use]
-    pub fn window(&self) -> Option<u64> {
+    pub fn smallest_window(&self) -> Option<u64> {
+        // One table counts prompt and answer, another the prompt alone (gpt-5.1: 400,000 and 272,000); the smallest fits both.
         self.rows.iter().filter_map(|row| row.window).min()
     }
 
     /// Returns the smallest stated limit of an answer in tokens. `None` if no table states one.
     #[must_use]
-    pub fn max_output(&self) -> Option<u64> {
+    pub fn smallest_output(&self) -> Option<u64> {
         self.rows.iter().filter_map(|row| row.max_output).min()
     }
 }
@@ -205,8 +193,8 @@ mod tests {
         ];
         for (rows, ability, window) in cases {
             let model = model(rows);
-            assert_eq!(model.ability(ModelAbility::Tools), ability, "{rows:?}");
-            assert_eq!(model.window(), window, "{rows:?}");
+            assert_eq!(model.agreed_ability(ModelAbility::Tools), ability, "{rows:?}");
+            assert_eq!(model.smallest_window(), window, "{rows:?}");
         }
     }
 }

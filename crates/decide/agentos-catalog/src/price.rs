@@ -25,7 +25,7 @@ impl PriceKind {
     /// All kinds, in the order of a table.
     pub const ALL: [Self; 4] = [Self::Input, Self::Cached, Self::CacheWrite, Self::Output];
 
-    fn of(self, row: &CatalogRow) -> Option<TokenPrice> {
+    fn stated_in(self, row: &CatalogRow) -> Option<TokenPrice> {
         match self {
             Self::Input => row.input,
             Self::Cached => row.cached,
@@ -56,7 +56,7 @@ impl CatalogModel {
     /// Returns the span of a price. `None` if no table states it.
     #[must_use]
     pub fn price_span(&self, kind: PriceKind) -> Option<PriceSpan> {
-        let stated = self.rows.iter().filter_map(|row| kind.of(row));
+        let stated = self.rows.iter().filter_map(|row| kind.stated_in(row));
         let low = stated.clone().min()?;
         let high = stated.max()?;
         Some(PriceSpan { low, high })
@@ -73,6 +73,7 @@ impl CatalogModel {
     /// states both the price of the prompt and that of the answer.
     #[must_use]
     pub fn chosen_row(&self) -> Option<&CatalogRow> {
+        // A row with half of the prices would make every cost unknown, although another table knows it.
         let complete = |row: &&CatalogRow| row.input.is_some() && row.output.is_some();
         let alike = |row: &CatalogRow| {
             let same = |other: &&CatalogRow| (other.input, other.output) == (row.input, row.output);
@@ -85,7 +86,7 @@ impl CatalogModel {
 
     /// Returns the prices that hold, with the row that states them as their source. `None` as in [`Self::chosen_row`].
     #[must_use]
-    pub fn prices(&self, sources: &[CatalogSource]) -> Option<TokenPrices> {
+    pub fn choose_prices(&self, sources: &[CatalogSource]) -> Option<TokenPrices> {
         let row = self.chosen_row()?;
         let date = sources.iter().find(|source| source.name == row.source);
         let date = date.map_or("", |source| source.date.as_str());
@@ -142,9 +143,9 @@ mod tests {
     #[test]
     fn prices_name_the_row_that_states_them() {
         let catalog = Catalog::built_in().unwrap();
-        let model = catalog.find("gemini/gemini-2.5-pro").unwrap();
+        let model = catalog.find_model("gemini/gemini-2.5-pro").unwrap();
         assert!(!model.is_disputed());
-        let prices = model.prices(&catalog.sources).unwrap();
+        let prices = model.choose_prices(&catalog.sources).unwrap();
         insta::assert_json_snapshot!(prices, @r#"
         {
           "input": "1.25",

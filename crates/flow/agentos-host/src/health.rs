@@ -48,7 +48,7 @@ pub struct HealthReport {
     pub version: u32,
     /// The health of each provider that was checked.
     pub tools: Vec<ToolHealth>,
-    /// Those of them that nobody began to set up: nothing listens at the usual address, or there is no program or key.
+    /// Names of the providers among them that nobody began to set up: nothing listens at the usual address, or there is no program or key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_set_up: Vec<String>,
     /// Results of the tiny edit by connected providers, with `--probe`.

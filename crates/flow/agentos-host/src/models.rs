@@ -42,13 +42,13 @@ pub struct ListedModel {
     /// Maximum tokens of one answer. `None` if the vendor states no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
-    /// Whether the model can call tools.
+    /// Ability to call tools.
     pub tools: Ability,
-    /// Whether the model reads images.
+    /// Ability to read images.
     pub vision: Ability,
-    /// Whether answers can be constrained to a JSON Schema.
+    /// Ability to constrain answers to a JSON Schema.
     pub json_mode: Ability,
-    /// Whether the model reasons before it answers.
+    /// Ability to reason before the answer.
     pub reasoning: Ability,
     /// True for the models that are known without the catalogue.
     pub built_in: bool,
@@ -61,7 +61,7 @@ pub struct ListedModel {
     /// The lowest and the highest price of the answer, if the tables disagree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_span: Option<PriceSpan>,
-    /// What each public table says about the model.
+    /// Rows of the public tables that have the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<CatalogRow>,
 }
@@ -69,11 +69,11 @@ pub struct ListedModel {
 /// Models of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// Those that are known without the catalogue.
+    /// The models that are known without the catalogue.
     BuiltIn,
-    /// All.
+    /// All models.
     All,
-    /// Those on whose price the public tables disagree.
+    /// The models on whose price the public tables disagree.
     Disputed,
 }
 
@@ -166,7 +166,7 @@ fn describe_known(known: &KnownModel, catalog: &Catalog) -> ListedModel {
         output_span: None,
         rows: Vec::new(),
     };
-    match catalog.find(&catalog_id(known)) {
+    match catalog.find_model(&catalog_id(known)) {
         Some(model) => add_prices(listed, model, catalog),
         None => listed,
     }
@@ -186,12 +186,12 @@ fn describe_listed(model: &CatalogModel, catalog: &Catalog) -> Option<ListedMode
         provider: provider.to_owned(),
         name: name.to_owned(),
         api,
-        context_window: model.window(),
-        max_output: model.max_output(),
-        tools: model.ability(ModelAbility::Tools),
-        vision: model.ability(ModelAbility::Vision),
-        json_mode: model.ability(ModelAbility::Json),
-        reasoning: model.ability(ModelAbility::Reasoning),
+        context_window: model.smallest_window(),
+        max_output: model.smallest_output(),
+        tools: model.agreed_ability(ModelAbility::Tools),
+        vision: model.agreed_ability(ModelAbility::Vision),
+        json_mode: model.agreed_ability(ModelAbility::Json),
+        reasoning: model.agreed_ability(ModelAbility::Reasoning),
         built_in: false,
         price: None,
         input_span: None,
@@ -204,7 +204,7 @@ fn describe_listed(model: &CatalogModel, catalog: &Catalog) -> Option<ListedMode
 fn add_prices(listed: ListedModel, model: &CatalogModel, catalog: &Catalog) -> ListedModel {
     let open = |kind| model.price_span(kind).filter(PriceSpan::is_open);
     ListedModel {
-        price: model.prices(&catalog.sources),
+        price: model.choose_prices(&catalog.sources),
         input_span: open(PriceKind::Input),
         output_span: open(PriceKind::Output),
         rows: model.rows.clone(),

@@ -28,7 +28,9 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
     let found = match catalog_id(resolved) {
         Some(id) => {
             let catalog = Catalog::built_in().map_err(|error| catalog_error(&error))?;
-            catalog.find(&id).and_then(|model| model.prices(&catalog.sources))
+            catalog
+                .find_model(&id)
+                .and_then(|model| model.choose_prices(&catalog.sources))
         }
         None => None,
     };

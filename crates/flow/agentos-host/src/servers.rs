@@ -177,5 +177,7 @@ fn known_window(profile: &Profile) -> Option<u64> {
     }
     // Without the catalogue the window is assumed, which is reported; so a fault of the catalogue is no fault of the task.
     let catalog = Catalog::built_in().ok()?;
-    catalog.find(&format!("{}/{name}", profile.provider))?.window()
+    catalog
+        .find_model(&format!("{}/{name}", profile.provider))?
+        .smallest_window()
 }

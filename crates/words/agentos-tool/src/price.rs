@@ -160,7 +160,7 @@ pub struct TokenPrices {
     /// Other prices of a call whose prompt is longer, the shortest prompt first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub above: Vec<LongPrices>,
-    /// Where the prices come from, such as `profile` or the row of a public table. `None` if nobody stated them.
+    /// Origin of the prices, such as `profile` or the row of a public table. `None` if nobody stated them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }

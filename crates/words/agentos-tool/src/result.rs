@@ -277,7 +277,7 @@ pub struct ToolResult {
     /// Cost of the tokens in millionths of a US dollar, rounded to the nearest. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
-    /// The same cost in US dollars, exact. `None` if it is not known.
+    /// Cost of the tokens in US dollars, exact. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<ExactCost>,
     /// The prices from which the cost is computed. `None` if none is known.

@@ -84,8 +84,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "retry",
         &[
             "agentos retry @ --with \"keep the name of the function\"",
-            "agentos retry RUN -p anthropic",
-            "agentos retry @ --check 'cargo test' -f src/lib.rs",
+            "agentos retry RUN -p anthropic --check 'cargo test'",
         ],
     ),
     (
@@ -343,8 +342,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "models list",
         &[
-            "agentos models list",
-            "agentos models list --all -p openai --prices",
+            "agentos models list --all --prices",
             "agentos models list --disputed",
         ],
     ),
