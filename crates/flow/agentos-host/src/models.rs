@@ -118,7 +118,7 @@ pub fn find_model(name: &str) -> Result<Option<ModelList>, EffectError> {
             let has_name =
                 |model: &&CatalogModel| model.id.split_once('/').is_some_and(|(_, own)| own == name);
             let model = catalog
-                .find(name)
+                .find_model(name)
                 .or_else(|| catalog.models.iter().find(has_name));
             model.and_then(|model| describe_listed(model, &catalog))
         }

@@ -335,10 +335,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos profile init lmstudio --model qwen/qwen3-coder-30b",
         ],
     ),
-    (
-        "models",
-        &["agentos models list", "agentos models show openai/gpt-4o"],
-    ),
+    ("models", &["agentos models list", "agentos models show gpt-4o"]),
     (
         "models list",
         &[
@@ -350,7 +347,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "models show",
         &[
             "agentos models show openai/gpt-4o",
-            "agentos models show openai/gpt-4o --json",
+            "agentos models show gpt-4o --json",
         ],
     ),
     (
