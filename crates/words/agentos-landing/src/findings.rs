@@ -38,6 +38,7 @@
 mod diff_text;
 mod entropy;
 mod invisible;
+mod prefilter;
 mod secrets;
 
 use schemars::JsonSchema;
@@ -96,7 +97,7 @@ pub fn scan_change(change: &Change) -> Findings {
         for edit in line_edits(&old, &new) {
             let first = edit.new.start;
             let added = new.get(edit.new).unwrap_or_default();
-            scan_lines(&mut found, &file.path, first, added);
+            scan_lines(&mut found, &file.path, first, added, prefilter::may_have_secret);
         }
     }
     found
@@ -106,7 +107,21 @@ pub fn scan_change(change: &Change) -> Findings {
 #[must_use]
 pub fn scan_file(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    scan_lines(&mut found, path, 0, &line_texts(content));
+    scan_lines(
+        &mut found,
+        path,
+        0,
+        &line_texts(content),
+        prefilter::may_have_secret,
+    );
+    found
+}
+
+/// Scans every line of a file in full, so that tests can compare.
+#[cfg(test)]
+fn scan_every_line(path: &RepoPath, content: &[u8]) -> Findings {
+    let mut found = Findings::default();
+    scan_lines(&mut found, path, 0, &line_texts(content), |_| true);
     found
 }
 
@@ -129,21 +144,30 @@ fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
         .unwrap_or_default()
 }
 
-fn scan_lines(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
+fn scan_lines(
+    found: &mut Findings,
+    path: &RepoPath,
+    first: usize,
+    added: &[&[u8]],
+    may_have_secret: fn(&[u8]) -> bool,
+) {
     for (at, text) in added.iter().enumerate() {
         let finding = |kind: &str| Finding {
             path: path.clone(),
             line: (first + at) as u64 + 1,
             kind: kind.to_owned(),
         };
-        // The key below an added header is added together with it.
-        let following = added.get(at + 1..).unwrap_or_default();
-        let kinds = secrets::secret_kinds(text, following);
-        // The hint is for lines without a certain finding: one line must not be reported twice.
-        if kinds.is_empty() && entropy::looks_random(text) {
-            found.maybe_secrets.push(finding("high-entropy"));
+        // The search for a context scans a megabyte for each task, and few lines of source text pass this test.
+        if may_have_secret(text) {
+            // The key below an added header is added together with it.
+            let following = added.get(at + 1..).unwrap_or_default();
+            let kinds = secrets::secret_kinds(text, following);
+            // The hint is for lines without a certain finding: one line must not be reported twice.
+            if kinds.is_empty() && entropy::looks_random(text) {
+                found.maybe_secrets.push(finding("high-entropy"));
+            }
+            found.secrets.extend(kinds.into_iter().map(finding));
         }
-        found.secrets.extend(kinds.into_iter().map(finding));
         if text.contains(&0) {
             found.nul.push(finding("nul"));
         }

@@ -7,6 +7,10 @@
 mod forms;
 mod shapes;
 
+#[cfg(test)]
+pub(super) use shapes::list_starts;
+pub(super) use shapes::{dashed_word as is_word_byte, is_short_start};
+
 /// Returns the kinds of secrets in a line. `following` are the added lines below it.
 pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);

@@ -1,0 +1,274 @@
+//! Passing over the lines that can have neither a credential nor a value that looks random.
+//!
+//! Owns: conditions that every such finding fulfils, tested in one look at a line. Never: finds anything, or passes over a line
+//! that the full scan has a finding for.
+//!
+//! # Why a line may be passed over
+//!
+//! Most lines of source text have no long word. A *run* is a sequence of the bytes that tokens and random values consist of.
+//!
+//! | finding | needs |
+//! |---|---|
+//! | token with the beginning of its vendor | a run of 20 bytes; with a digit, or with one of the few beginnings after which few characters are enough |
+//! | token with a mark of its vendor elsewhere | a run of 30 bytes |
+//! | random value with the name of a secret | a run of 20 bytes with digits |
+//! | value that looks random | a run of 20 bytes with a digit |
+//! | password in an address | `://` and `@` |
+//! | private key | `-----BEGIN ` |
+//!
+//! Tests compare the whole table of tokens, generated lines and real files with the scan of every line.
+
+use super::secrets::{is_short_start, is_word_byte};
+
+/// Minimum length of a run with a finding. Tests of `shapes`, `secrets` and `entropy` have the same number.
+const LEAST_RUN: usize = 20;
+/// Length from which a run needs no digit: some tokens with a mark of their vendor may have none.
+const LONG_RUN: usize = 30;
+
+/// Returns false if the line has no credential and no value that looks random.
+pub(super) fn may_have_secret(line: &[u8]) -> bool {
+    has_suspect_run(line) || has_address_with_user(line) || has_key_header(line)
+}
+
+/// Flag for each byte: true if tokens and random values consist of such bytes.
+const IN_RUN: [bool; 256] = {
+    let mut flags = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let is_mark = matches!(byte, b'_' | b'-' | b'.' | b'=' | b'/' | b'+' | b'~');
+        if byte.is_ascii_alphanumeric() || is_mark {
+            // Within the 256 flags, since a byte is the index.
+            #[allow(clippy::indexing_slicing)]
+            {
+                flags[byte as usize] = true;
+            }
+        }
+        byte += 1;
+    }
+    flags
+};
+
+fn is_in_run(byte: u8) -> bool {
+    IN_RUN.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+/// Returns true if a run of the line is long enough for a finding and has a digit, or needs none.
+fn has_suspect_run(line: &[u8]) -> bool {
+    let mut from = 0;
+    // A run of 20 bytes that begins here or later has one of them 19 bytes on: so most bytes need no look.
+    while let Some(ahead) = line.get(from..from + LEAST_RUN) {
+        let Some((last, before)) = ahead.split_last() else {
+            return false;
+        };
+        if !is_in_run(*last) {
+            from += LEAST_RUN;
+            continue;
+        }
+        if let Some(at) = before.iter().rposition(|byte| !is_in_run(*byte)) {
+            from += at + 1;
+            continue;
+        }
+        let rest = line.get(from..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .position(|byte| !is_in_run(*byte))
+            .unwrap_or(rest.len());
+        let run = rest.get(..length).unwrap_or_default();
+        if length >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run) {
+            return true;
+        }
+        from += length + 1;
+    }
+    false
+}
+
+/// Returns true if a word of the run begins as those tokens do that few characters follow.
+fn has_short_start(run: &[u8]) -> bool {
+    let mut before = None;
+    run.iter().enumerate().any(|(at, byte)| {
+        let begins = !before.replace(*byte).is_some_and(is_word_byte);
+        begins && run.get(at..).is_some_and(is_short_start)
+    })
+}
+
+/// Returns true for a line with `://` and `@`.
+fn has_address_with_user(line: &[u8]) -> bool {
+    line.contains(&b'@') && line.windows(3).any(|three| three == b"://")
+}
+
+/// Returns true for a line with the beginning of a PEM header.
+fn has_key_header(line: &[u8]) -> bool {
+    const HEADER: &[u8] = b"-----BEGIN ";
+    /// Number of dashes: one of so many bytes is one, wherever the header begins.
+    const DASHES: usize = 5;
+    let has_dash = line
+        .iter()
+        .skip(DASHES - 1)
+        .step_by(DASHES)
+        .any(|byte| *byte == b'-');
+    has_dash && line.windows(HEADER.len()).any(|part| part == HEADER)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::super::secrets::{list_starts, secret_kinds};
+    use super::super::{Findings, entropy, scan_every_line, scan_file};
+    use super::may_have_secret;
+    use crate::RepoPath;
+
+    fn has_finding(line: &str) -> bool {
+        !secret_kinds(line.as_bytes(), &["MIIEow".repeat(9).as_bytes()]).is_empty()
+            || entropy::looks_random(line.as_bytes())
+    }
+
+    /// Returns texts of which secrets and what resembles them consist.
+    fn pieces() -> impl Strategy<Value = String> {
+        let starts: Vec<String> = list_starts().map(str::to_owned).collect();
+        let fixed = [
+            "sk-",
+            "T3BlbkFJ",
+            "SK",
+            "-us12",
+            "-us",
+            "sha256=",
+            "sha1:",
+            "://",
+            "@",
+            "user:",
+            ".com",
+            "password",
+            "token",
+            "-----BEGIN ",
+            "RSA PRIVATE KEY-----",
+            "PGP PRIVATE KEY BLOCK-----",
+            "secret = ",
+            "api_key: \"",
+            "\"",
+            " ",
+            "",
+            "=",
+            "/",
+            ".",
+            ":",
+            "-",
+            "_",
+            "+",
+            "~",
+            "\u{e9}",
+            "MTIzNDU2Nzg5MDEyMzQ1Njc4",
+            "MTExMTExMTExMTExMTExMTEx",
+        ];
+        prop_oneof![
+            2 => proptest::sample::select(starts),
+            3 => proptest::sample::select(fixed.map(str::to_owned).to_vec()),
+            3 => "[A-Za-z0-9]{1,50}",
+            1 => "[A-Z]{1,30}",
+            1 => "[a-z]{30,36}",
+            1 => "[0-9a-f]{30,42}",
+            1 => "[a-z_-]{20,64}",
+            1 => "[A-Za-z0-9+/=_.-]{1,120}",
+            1 => "[0-9]{8,10}:[a-zA-Z_-]{35}",
+            1 => "\\PC{0,12}",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn a_line_with_a_finding_is_never_passed_over(parts in proptest::collection::vec(pieces(), 1..6)) {
+            let line = parts.concat();
+            prop_assert!(!has_finding(&line) || may_have_secret(line.as_bytes()), "{line}");
+        }
+
+        #[test]
+        fn a_file_has_the_findings_of_a_scan_of_every_line(
+            lines in proptest::collection::vec(proptest::collection::vec(pieces(), 0..6), 0..12),
+        ) {
+            let lines: Vec<String> = lines.iter().map(|parts| parts.concat()).collect();
+            let text = lines.join("\n");
+            prop_assert_eq!(scan_file(&some_path(), text.as_bytes()), scan_every_line(&some_path(), text.as_bytes()));
+        }
+
+        #[test]
+        fn any_bytes_have_the_findings_of_a_scan_of_every_line(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert_eq!(scan_file(&some_path(), &bytes), scan_every_line(&some_path(), &bytes));
+        }
+    }
+
+    fn some_path() -> RepoPath {
+        RepoPath::new("some/file.txt").unwrap_or_else(|_| unreachable!("the path is safe"))
+    }
+
+    #[test]
+    fn every_beginning_with_its_shortest_value_is_looked_at() {
+        // Without a digit wherever the form allows it, and without anything around.
+        for letters in [
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            "abcdefghijklmnopqrstuvwxyz",
+            "0a1b2c3d4e5f",
+            "AB0C1D2E3F",
+        ] {
+            for start in list_starts() {
+                for length in [12, 16, 17, 20, 32, 40, 64, 110, 260] {
+                    let value: String = letters.chars().cycle().take(length).collect();
+                    for line in [format!("{start}{value}"), format!("x = \"{start}{value}\"")] {
+                        assert!(!has_finding(&line) || may_have_secret(line.as_bytes()), "{line}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_lines_are_passed_over() {
+        let lines = [
+            "",
+            "    let total: u64 = items.iter().map(|item| item.price).sum();",
+            "use std::collections::HashMap;",
+            "// See https://example.org/guide for the reason.",
+            "mail: dana@example.org",
+            "fn a_name_of_more_than_twenty(",
+            "--------",
+            "ABCDEFGHIJKLMNOPQRSTUVWX",
+        ];
+        for line in lines {
+            assert!(!may_have_secret(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn real_files_have_the_findings_of_a_scan_of_every_line() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let mut folders = vec![root.join("crates/words/agentos-landing/src")];
+        let (mut files, mut all) = (vec![root.join("Cargo.lock")], Findings::default());
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                match entry.file_type().unwrap().is_dir() {
+                    true => folders.push(entry.path()),
+                    false => files.push(entry.path()),
+                }
+            }
+        }
+        assert!(files.len() > 50, "{}", files.len());
+        for file in files {
+            let content = std::fs::read(&file).unwrap();
+            let found = scan_file(&some_path(), &content);
+            assert_eq!(
+                found,
+                scan_every_line(&some_path(), &content),
+                "{}",
+                file.display()
+            );
+            all.maybe_secrets.extend(found.maybe_secrets);
+        }
+        assert!(
+            all.maybe_secrets.len() > 100,
+            "the lock has a digest for each package"
+        );
+    }
+}
