@@ -29,8 +29,7 @@ use agentos_tool::{
 };
 
 use crate::checking;
-use crate::context::{Context, gather_files, unreadable_base};
-use crate::history::gather_history;
+use crate::context::{Context, unreadable_base};
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
@@ -42,6 +41,7 @@ use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
 use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 
 pub use crate::request::{TaskRequest, was_interrupted};
+pub use prompting::preview_task;
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -78,17 +78,7 @@ async fn propose_change(
         target_ref: Some(target.refname.clone()),
         ..attempt_facts(request, attempt, effects.clock.now())
     };
-    // A block, so that the base is closed while the tool works, which may take minutes.
-    let context = {
-        let policy = effects.repo.policy(&target)?;
-        let base = effects.repo.base(&target)?;
-        let mut context = gather_files(request.files, base.as_ref(), &policy.set, &tool)?;
-        context.gather_outline(request.outline, base.as_ref(), &policy.set, &tool);
-        let (history, withheld) = gather_history(request.history, &policy.set, &tool);
-        context.history = history;
-        context.withheld.extend(withheld);
-        context
-    };
+    let context = gather_context(effects.repo, &target, request, &tool)?;
     let task = make_task(request, &context, attempt, feedback);
     record_prompt(effects, &task, &context, request.choice)?;
     // After the files were read: the verdict's time is that of the call.
@@ -362,7 +352,7 @@ mod prompting;
 mod unusable;
 
 use concluding::{add_call, conclude_answer};
-use prompting::{make_task, record_prompt};
+use prompting::{gather_context, make_task, record_prompt};
 
 #[cfg(test)]
 mod tests;

@@ -76,6 +76,7 @@ mod session;
 mod settings;
 mod status;
 mod tape;
+mod task_preview;
 mod tasks;
 mod tool_calls;
 mod tool_notices;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use agentos_api::{Activity, ContextReport, NextStep, RunOption};
+use agentos_api::{Activity, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context::RequestedFile;
 use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
@@ -15,24 +15,22 @@ use agentos_engine::task_options::FollowKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{EditFormat, RunId, TaskLimits};
 
-use crate::approver::Approver;
 use crate::check::Checker;
-use crate::clock::{self, SystemClock};
+use crate::clock::SystemClock;
 use crate::context_choice::{
-    ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, names_no_file, refuse_program,
+    ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, names_no_file,
 };
-use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
-use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
+use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
-use crate::{hosted, keys, programs, runtime};
+use crate::{hosted, keys, programs};
 
 /// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
@@ -248,39 +246,17 @@ pub(crate) async fn land_answer(
     RunEnd::Outcome(Box::new(RunOutcome { outcome, diff }))
 }
 
-impl Host {
-    /// Chooses the files that a task's tool would be shown. Sends no task; a local server may be queried for its context window.
-    ///
-    /// # Errors
-    /// If the provider or the repository cannot be used, or the provider is a program, which sees a copy of all files.
-    pub fn find_context(&self, spec: &TaskSpec) -> Result<ContextReport, EffectError> {
-        let options = SessionOptions::writing_nothing();
-        let run = clock::new_run();
-        let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
-        let (tool, task) = prepare_tool(self, &session, spec)?;
-        refuse_program(&tool)?;
-        let followed = follow_run(&session, &run, spec)?;
-        let history = followed.as_ref().map_or(&[][..], |(_, history)| history);
-        let order = ContextOrder {
-            task: &task,
-            earlier: &match names_no_file(spec) {
-                true => earlier_files(&session, spec, history)?,
-                false => Vec::new(),
-            },
-            history,
-        };
-        let chosen = runtime::block_on(choose_files(self, &session, spec, &tool, &order))??;
-        Ok(chosen.report.unwrap_or_default())
-    }
-}
-
 /// Returns the facts for policy about an answer that a person brought: no model, on this machine.
 pub(crate) fn patch_facts() -> ToolFacts {
     settle::patch_facts(SystemClock.now())
 }
 
 /// Makes the tool and the task in words, and sends the notices about the tool before anything leaves.
-fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool, String), EffectError> {
+pub(crate) fn prepare_tool(
+    host: &Host,
+    session: &Session,
+    spec: &TaskSpec,
+) -> Result<(Tool, String), EffectError> {
     let tool = make_tool(host, session, spec)?;
     programs::require_confined(&tool, &spec.program)?;
     for notice in &tool.notices {
@@ -331,7 +307,7 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
 }
 
 /// Makes the engine's request, for one attempt without a check.
-fn make_request<'a>(
+pub(crate) fn make_request<'a>(
     run: &'a RunId,
     spec: &'a TaskSpec,
     tool: &'a Tool,

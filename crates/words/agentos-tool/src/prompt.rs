@@ -61,6 +61,12 @@ pub fn user(task: &ToolTask) -> String {
     text
 }
 
+/// Returns both prompts as one text for people, with an empty line between them.
+#[must_use]
+pub fn system_and_user(task: &ToolTask) -> String {
+    format!("{}\n\n{}", system(task), user(task))
+}
+
 /// Returns the definitions of files that are not shown as a whole, in a fence. Empty if there are none.
 #[must_use]
 pub fn word_outline(outline: &[FileOutline]) -> String {

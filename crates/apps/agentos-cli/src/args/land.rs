@@ -154,8 +154,10 @@ pub enum EditFormatArg {
 /// Selection of the files that a tool is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ContextArg {
-    /// Print what the same call without `--context` would send and why, and send nothing
+    /// Print which files and lines the same call without `--context` would send and why, and send nothing
     Show,
+    /// Print the prompt that it would send, word for word, and send nothing
+    Text,
     /// Send files that the task names, then files that match its words, as many as fit
     Auto,
     /// Send no other files

@@ -133,6 +133,9 @@ pub struct ToolRunArgs {
     /// Show this committed file to the tool; can be repeated
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// Show the definitions of this name, such as `open` or `Shop::open`; can be repeated
+    #[arg(long = "symbol", value_name = "NAME")]
+    pub symbols: Vec<String>,
 }
 
 /// Arguments of `tool conform`.

@@ -2,12 +2,13 @@
 //!
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
-use agentos_host::{ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunWork, TaskSpec};
+use agentos_host::{ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunText, RunWork, TaskSpec};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, allow_empty, output_failed};
 use crate::args::land::{ContextArg, RunArgs};
 use crate::commands::check::{choose_check, usual_check};
+use crate::commands::show::{print_text, refuse_json};
 use crate::exit::Exit;
 use crate::input;
 use crate::render;
@@ -17,8 +18,10 @@ use crate::terminal::working::WorkDisplay;
 /// Runs the verb.
 pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let task = task_spec(app, args)?;
-    if args.context == Some(ContextArg::Show) {
-        return show_context(app, &task);
+    match args.context {
+        Some(ContextArg::Show) => return show_context(app, &task),
+        Some(ContextArg::Text) => return print_prompt(app, &task),
+        Some(ContextArg::Auto | ContextArg::None) | None => {}
     }
     let spec = RunSpec {
         id: Some(run.clone()),
@@ -46,8 +49,8 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
         context: match args.context {
             Some(ContextArg::Auto) => Some(ContextMode::Auto),
             Some(ContextArg::None) => Some(ContextMode::Named),
-            // `show` must select the files as the same call without it, or it would describe another run.
-            Some(ContextArg::Show) | None => None,
+            // These must select the files as the same call without them, or they would describe another run.
+            Some(ContextArg::Show | ContextArg::Text) | None => None,
         },
         usual_context: settings.context_mode(),
         check: choose_check(&args.check, usual_check(&settings), &settings)?,
@@ -63,6 +66,16 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             remark: None,
         }),
     })
+}
+
+/// Prints the prompt that the tool would get, and runs nothing (`--context text`).
+fn print_prompt(app: &App, task: &TaskSpec) -> Done {
+    refuse_json(app)?;
+    let prompt = {
+        let _working = WorkDisplay::start_on(app, "searching the repository");
+        app.host.preview_prompt(task)?
+    };
+    print_text(app, RunText::Prompt, prompt.as_bytes())
 }
 
 /// Prints the files that the tool would get, and runs nothing (`--context show`).

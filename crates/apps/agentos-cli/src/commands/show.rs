@@ -3,7 +3,7 @@
 //! Owns: the choice of the text and of the stream. Never: shows a terminal untrusted text unescaped; a pipe is given the
 //! exact bytes.
 
-use agentos_host::{ContextReport, RunOutput, RunText};
+use agentos_host::{ContextReport, EffectError, RunOutput, RunText};
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::record::ShowArgs;
@@ -16,8 +16,8 @@ use crate::render;
 /// Runs the verb.
 pub fn show_run(app: &App, args: &ShowArgs) -> Done {
     let run = args.run.as_deref();
-    if app.printer.json && (args.answer || args.prompt || args.output || args.diff) {
-        return Err(usage_error("this text is printed as it is, and not as JSON").hint("leave `--json` out"));
+    if args.answer || args.prompt || args.output || args.diff {
+        refuse_json(app)?;
     }
     if args.context {
         return print_context(app, &app.host.run_context(run)?);
@@ -55,8 +55,22 @@ fn print_context(app: &App, shown: &ContextReport) -> Done {
     Ok(Exit::Done)
 }
 
-/// Prints a text as it was recorded to a pipe, and escaped to a terminal.
-fn print_text(app: &App, wanted: RunText, text: &[u8]) -> Done {
+/// Refuses `--json` for a text.
+///
+/// # Errors
+/// If JSON is requested.
+pub fn refuse_json(app: &App) -> Result<(), EffectError> {
+    match app.printer.json {
+        true => Err(usage_error("this text is printed as it is, and not as JSON").hint("leave `--json` out")),
+        false => Ok(()),
+    }
+}
+
+/// Prints a text as it is to a pipe, and escaped to a terminal.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print_text(app: &App, wanted: RunText, text: &[u8]) -> Done {
     let printed = match (app.streams.stdout_is_terminal, wanted) {
         (false, _) => app.printer.write_bytes(text),
         (true, RunText::Diff) => app.print_exact(&app.format_diff(text, None)),

@@ -24,6 +24,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         task: input::read_task(args.task.as_deref())?,
         program: (&args.program).into(),
         files: args.files.clone(),
+        symbols: args.symbols.clone(),
         ..TaskSpec::default()
     };
     let spec = RunSpec {

@@ -2,8 +2,10 @@
 
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::CliOutput;
+use serde_json::Value;
 
 use agentos_testkit::repo::{TestRepo, write_file};
+use agentos_testkit::server::FakeServer;
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, run_in, seen, small_repo};
 
@@ -297,4 +299,91 @@ fn a_program_needs_no_context() {
         &["run", "-p", "command", "--context", "show", "--", "true"],
     );
     assert_eq!(output.code, Some(2), "{output}");
+}
+
+/// Returns the prompts that a server was sent, as one text each.
+fn list_prompts(server: &FakeServer) -> Vec<String> {
+    let sent = server.requests().into_iter();
+    let sent = sent.filter(|request| request.path.ends_with("/chat/completions"));
+    sent.map(|request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let texts = body["messages"].as_array().into_iter().flatten();
+        let texts: Vec<&str> = texts.filter_map(|message| message["content"].as_str()).collect();
+        texts.join("\n\n")
+    })
+    .collect()
+}
+
+#[test]
+fn the_text_of_a_context_is_the_prompt_that_a_server_is_sent() {
+    let repo = repo_with_large_file();
+    let server = chat_server(SLOPPY_FIX, || {});
+    let flags = openai_at(&server.url());
+    let cli = agentos().in_dir(repo.path()).env("OPENAI_API_KEY", "k");
+    let calls: [&[&str]; 4] = [
+        &["run", TASK],
+        &["run", "basket_total subtracts", "--file", "src/large.rs"],
+        &["run", TASK, "--file", "src/lib.rs:2-4", "--edit-format", "json"],
+        &[
+            "run",
+            "and document it",
+            "--continue",
+            "@",
+            "--symbol",
+            "multiply",
+        ],
+    ];
+    for call in calls {
+        let mut args = call.to_vec();
+        args.extend(flags.iter().map(String::as_str));
+        let count = list_prompts(&server).len();
+        let text = cli
+            .run(&[args.as_slice(), &["--context", "text"]].concat())
+            .unwrap();
+        assert_eq!(text.code, Some(0), "{text}");
+        assert_eq!(list_prompts(&server).len(), count, "{call:?} sent its task");
+        cli.run(&[args.as_slice(), &["--dry-run", "--attempts", "1"]].concat())
+            .unwrap();
+        let sent = list_prompts(&server);
+        assert_eq!(sent.get(count..), Some(&[text.stdout.clone()][..]), "{call:?}");
+        // And the record has the same text.
+        let recorded = cli.run(&["show", "--prompt"]).unwrap();
+        assert_eq!(recorded.stdout, text.stdout, "{call:?}");
+    }
+}
+
+#[test]
+fn a_prompt_is_no_json_and_a_recording_has_none() {
+    let repo = small_repo();
+    let wrong: [&[&str]; 2] = [
+        &["run", "-p", "openai", TASK, "--context", "text", "--json"],
+        &[
+            "run",
+            "-p",
+            "replay",
+            "--replay",
+            "README.md",
+            TASK,
+            "--context",
+            "text",
+        ],
+    ];
+    for args in wrong {
+        let output = run_in(&repo, args);
+        assert_eq!(output.code, Some(2), "{output}");
+    }
+}
+
+#[test]
+fn a_tool_that_is_asked_once_is_shown_the_definitions_of_a_name() {
+    let repo = repo_with_large_file();
+    let server = chat_server("No.", || {});
+    let flags = openai_at(&server.url());
+    let mut args = vec!["tool", "run", "it subtracts", "--symbol", "basket_total"];
+    args.extend(flags.iter().map(String::as_str));
+    let output = agentos().in_dir(repo.path()).run(&args).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    let sent = list_prompts(&server).concat();
+    assert!(sent.contains("pub fn basket_total("), "{sent}");
+    assert!(!sent.contains("pub fn other_7("), "{sent}");
 }

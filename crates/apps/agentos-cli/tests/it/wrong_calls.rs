@@ -361,7 +361,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         error [no-such-symbol] `a-b` is not the name of a definition
           next: name one function, type or constant, such as `open` or `Shop::open`
     run -p openai task --context al => 2
-        error [usage] invalid value `al` for `--context <HOW>` [possible values: show, auto, none]
+        error [usage] invalid value `al` for `--context <HOW>` [possible values: show, text, auto, none]
           next: see `agentos run --help`
     run -p openai task --check-timeout 5 => 2
         error [usage] `--check-timeout` limits a check, and there is none

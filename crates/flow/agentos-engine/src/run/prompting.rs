@@ -4,13 +4,55 @@
 
 use agentos_api::ContextReport;
 use agentos_evidence::RecordKind;
+use agentos_policy::ToolFacts;
 use agentos_tool::{ContextFile, ToolTask};
 
-use crate::context::Context;
-use crate::ports::EffectError;
+use super::attempt_facts;
+use crate::context::{Context, gather_files};
+use crate::history::gather_history;
+use crate::ports::{Clock, EffectError, Repository, TargetInfo};
 use crate::records::{self, Prompted, ShownPart};
 use crate::request::TaskRequest;
 use crate::settle::RunEffects;
+
+/// Returns the task that a run of the request would give its tool now, at the first attempt. Calls no tool and records nothing.
+///
+/// # Errors
+/// If the target, its policy or a file cannot be read.
+pub fn preview_task(
+    repo: &dyn Repository,
+    clock: &dyn Clock,
+    request: &TaskRequest<'_>,
+) -> Result<ToolTask, EffectError> {
+    let target = repo.target()?;
+    let tool = ToolFacts {
+        target_ref: Some(target.refname.clone()),
+        ..attempt_facts(request, 1, clock.now())
+    };
+    let context = gather_context(repo, &target, request, &tool)?;
+    Ok(make_task(request, &context, 1, None))
+}
+
+/// Gathers what the tool is shown of files and of earlier answers, as far as policy lets it see them.
+///
+/// # Errors
+/// If the policy or a file cannot be read.
+pub(super) fn gather_context(
+    repo: &dyn Repository,
+    target: &TargetInfo,
+    request: &TaskRequest<'_>,
+    tool: &ToolFacts,
+) -> Result<Context, EffectError> {
+    let policy = repo.policy(target)?;
+    // Closed at the end of this function, so that it is not open while the tool works, which may take minutes.
+    let base = repo.base(target)?;
+    let mut context = gather_files(request.files, base.as_ref(), &policy.set, tool)?;
+    context.gather_outline(request.outline, base.as_ref(), &policy.set, tool);
+    let (history, withheld) = gather_history(request.history, &policy.set, tool);
+    context.history = history;
+    context.withheld.extend(withheld);
+    Ok(context)
+}
 
 /// Makes the task that the tool is given.
 pub(super) fn make_task(

@@ -196,7 +196,7 @@ impl StoryReader {
         let called = self.last_body(RecordKind::ToolResult);
         let is_server = called.is_some_and(|body| text_at(body, "/result/endpoint").is_some());
         let text = if is_server || !task.context.is_empty() || !task.outline.is_empty() {
-            format!("{}\n\n{}", prompt::system(&task), prompt::user(&task))
+            prompt::system_and_user(&task)
         } else {
             format!("{}\n", prompt::instruction(&task))
         };
