@@ -3,7 +3,9 @@
 //! Owns: which lines an outline has, and their text. Never: shows a line of a file that policy withholds, or changes what is
 //! shown of the files.
 
-use agentos_context::{estimate_tokens, list_definitions};
+use std::ops::ControlFlow;
+
+use agentos_context::{estimate_tokens, for_each_definition};
 use agentos_landing::Base;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::{FileOutline, OutlineLine};
@@ -67,14 +69,19 @@ impl OutlineWriter {
             return;
         }
         let mut lines = Vec::new();
-        for (line, text) in list_heads(path, text) {
+        let _ = for_each_head(path, text, |line, text| {
             let is_shown = shown.iter().any(|(first, last)| (*first..=*last).contains(&line));
             let tokens = estimate_tokens(&text) + LINE_TOKENS;
             if !is_shown && cost + tokens <= share {
                 cost += tokens;
                 lines.push(line);
             }
-        }
+            // No further line fits, however short it is. Most files have far more definitions than there is room for.
+            match cost + LINE_TOKENS < share {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
         if lines.is_empty() && !is_meant {
             return;
         }
@@ -88,18 +95,28 @@ impl OutlineWriter {
 
 /// Lists the first lines of the definitions of a text, with their numbers.
 fn list_heads(path: &str, text: &str) -> Vec<(u64, String)> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let definitions = list_definitions(path, text);
-    let heads = definitions.iter().filter(|found| found.inside.len() <= DEEPEST);
+    let mut heads = Vec::new();
+    let _ = for_each_head(path, text, |line, text| {
+        heads.push((line, text));
+        ControlFlow::Continue(())
+    });
     heads
-        .filter_map(|found| {
-            let line = lines.get(found.line - 1)?;
-            Some((
-                found.line as u64,
-                line.trim_end().chars().take(LONGEST_LINE).collect(),
-            ))
-        })
-        .collect()
+}
+
+/// Calls `each` with the first lines of the definitions of a text and their numbers, until it breaks off.
+fn for_each_head(
+    path: &str,
+    text: &str,
+    mut each: impl FnMut(u64, String) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    for_each_definition(path, text, |found| match lines.get(found.line - 1) {
+        Some(line) if found.inside.len() <= DEEPEST => each(
+            found.line as u64,
+            line.trim_end().chars().take(LONGEST_LINE).collect(),
+        ),
+        Some(_) | None => ControlFlow::Continue(()),
+    })
 }
 
 impl Context {

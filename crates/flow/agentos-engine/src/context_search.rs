@@ -211,7 +211,7 @@ struct ContextSearch<'a> {
     wanted: HashMap<FileId, Vec<LineRange>>,
     /// Number of files whose text was considered.
     read: usize,
-    /// Texts of candidates, which policy allows: it looks for secrets in every line, and an outline needs the same lines again.
+    /// Texts of candidates, which policy allows. It looks for secrets in every line, and outline and report need the lines again.
     texts: HashMap<FileId, Rc<str>>,
     withheld: Vec<WithheldFile>,
 }
@@ -452,11 +452,19 @@ impl ContextSearch<'_> {
 
     /// Counts the bytes of the lines that are shown.
     fn count_bytes(&self, file: &PickedFile) -> u64 {
-        let Ok(Some(entry)) = self.base.entry(&file.path) else {
-            return 0;
-        };
-        let Ok(bytes) = self.base.read(&entry.id) else {
-            return 0;
+        let read;
+        let bytes = match self.texts.get(&file.file) {
+            Some(text) => text.as_bytes(),
+            None => {
+                let Ok(Some(entry)) = self.base.entry(&file.path) else {
+                    return 0;
+                };
+                let Ok(found) = self.base.read(&entry.id) else {
+                    return 0;
+                };
+                read = found;
+                &read
+            }
         };
         if file.ranges.is_empty() {
             return bytes.len() as u64;

@@ -2,6 +2,8 @@
 //!
 //! Owns: where a definition begins and ends, and which others enclose it. Never: knows the grammar of a language.
 
+use std::ops::ControlFlow;
+
 use crate::cut::{MeasuredLine, is_prose, measure_lines};
 use crate::signature::read_signature;
 
@@ -25,11 +27,25 @@ pub struct Definition {
 /// Lists the definitions of a text in their order. Prose has none.
 #[must_use]
 pub fn list_definitions(path: &str, text: &str) -> Vec<Definition> {
+    let mut found = Vec::new();
+    let _ = for_each_definition(path, text, |definition| {
+        found.push(definition);
+        ControlFlow::Continue(())
+    });
+    found
+}
+
+/// Calls `each` with the definitions of a text in their order, until it breaks off: a caller with room for few need not wait for
+/// all. Prose has none.
+pub fn for_each_definition(
+    path: &str,
+    text: &str,
+    mut each: impl FnMut(Definition) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     if is_prose(path) {
-        return Vec::new();
+        return ControlFlow::Continue(());
     }
     let measured = measure_lines(text);
-    let mut found: Vec<Definition> = Vec::new();
     // Definitions that are still open, with their last lines.
     let mut open: Vec<(String, usize)> = Vec::new();
     for (at, (line, shape)) in text.split('\n').zip(&measured).enumerate() {
@@ -43,17 +59,17 @@ pub fn list_definitions(path: &str, text: &str) -> Vec<Definition> {
         open.retain(|(_, last)| *last > at);
         let mut inside: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
         inside.extend(signature.owner.map(str::to_owned));
-        found.push(Definition {
+        each(Definition {
             name: signature.name.to_owned(),
             inside,
             line: at + 1,
             first_line: find_start(&measured, at) + 1,
             last_line: end,
             extends: signature.extends,
-        });
+        })?;
         open.push((signature.name.to_owned(), end));
     }
-    found
+    ControlFlow::Continue(())
 }
 
 /// Returns the first of the comments and attributes directly above a line.

@@ -24,7 +24,7 @@ mod words;
 
 pub use budget::{WindowBudget, divide_window};
 pub use cut::{TextPart, cut_text};
-pub use definitions::{Definition, list_definitions};
+pub use definitions::{Definition, for_each_definition, list_definitions};
 pub use ignore::IgnorePatterns;
 pub use index_answer::{IndexAnswer, IndexedText, ObjectUse, TextSource};
 pub use parts::{CandidateFile, FileText, MOST_MATCHED, RankedPart};

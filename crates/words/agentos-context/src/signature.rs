@@ -14,19 +14,82 @@ pub(crate) struct DefinedName<'l> {
 }
 
 /// Words that stand before a definition and say nothing about its name.
-const MODIFIERS: &str = " pub export default async static public private protected internal final abstract override virtual \
-inline extern unsafe declare readonly sealed partial open suspend synchronized native constexpr transient explicit ";
+const MODIFIERS: &[&str] = &[
+    "pub",
+    "export",
+    "default",
+    "async",
+    "static",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "final",
+    "abstract",
+    "override",
+    "virtual",
+    "inline",
+    "extern",
+    "unsafe",
+    "declare",
+    "readonly",
+    "sealed",
+    "partial",
+    "open",
+    "suspend",
+    "synchronized",
+    "native",
+    "constexpr",
+    "transient",
+    "explicit",
+];
 /// Words that are followed by the name they define.
-const NAMING: &str = " fn func function def fun class struct enum union trait interface protocol type typedef namespace module \
-mod impl macro_rules object ";
+const NAMING: &[&str] = &[
+    "fn",
+    "func",
+    "function",
+    "def",
+    "fun",
+    "class",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "interface",
+    "protocol",
+    "type",
+    "typedef",
+    "namespace",
+    "module",
+    "mod",
+    "impl",
+    "macro_rules",
+    "object",
+];
 /// Words that are followed by the name of a value.
-const VALUES: &str = " const static let var val ";
+const VALUES: &[&str] = &["const", "static", "let", "var", "val"];
 /// Words that can follow the name of a type on the line that defines it.
-const AFTER_TYPE: &str = " extends implements where for struct interface func map chan with permits final ";
+const AFTER_TYPE: &[&str] = &[
+    "extends",
+    "implements",
+    "where",
+    "for",
+    "struct",
+    "interface",
+    "func",
+    "map",
+    "chan",
+    "with",
+    "permits",
+    "final",
+];
 /// Words of statements, which no head of a function has before its name.
-const STATEMENTS: &str = " if else for while do switch case return throw new await yield assert raise delete typeof sizeof in \
-not and or goto import from use require include catch except match elif unless until loop when with print puts echo panic \
-super this self lambda go defer select ";
+const STATEMENTS: &[&str] = &[
+    "if", "else", "for", "while", "do", "switch", "case", "return", "throw", "new", "await", "yield",
+    "assert", "raise", "delete", "typeof", "sizeof", "in", "not", "and", "or", "goto", "import", "from",
+    "use", "require", "include", "catch", "except", "match", "elif", "unless", "until", "loop", "when",
+    "with", "print", "puts", "echo", "panic", "super", "this", "self", "lambda", "go", "defer", "select",
+];
 /// Words that can follow the parameters of a function.
 const AFTER_PARAMETERS: [&str; 8] = ["{", ":", "->", "=>", "throws", "const", "noexcept", "override"];
 /// Maximum number of tokens that are looked at. The name stands at the beginning of a line.
@@ -41,8 +104,8 @@ enum Token<'l> {
     Quoted,
 }
 
-fn is_one_of(word: &str, list: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == word)
+fn is_one_of(word: &str, list: &[&str]) -> bool {
+    list.contains(&word)
 }
 
 /// Reads the name that a line defines. `is_top` is true for a line at the left edge. `None` if it defines none.

@@ -11,8 +11,24 @@ pub(crate) fn for_each_identifier<'a>(text: &'a [u8], mut each: impl FnMut(&'a [
     }
 }
 
+/// Flag for each byte: true for those of identifiers. A table, because every byte of every text is looked up.
+const IN_WORD: [bool; 256] = {
+    let mut flags = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let ascii = byte as u8;
+        // Within the 256 flags, by the condition of the loop.
+        #[allow(clippy::indexing_slicing)]
+        {
+            flags[byte] = ascii.is_ascii_alphanumeric() || ascii == b'_' || ascii >= 0x80;
+        }
+        byte += 1;
+    }
+    flags
+};
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
 /// Calls `each` with the parts of an identifier: `HttpServer_max2` has `Http`, `Server` and `max2`.
