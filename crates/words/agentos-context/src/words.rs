@@ -17,8 +17,7 @@ const IN_WORD: [bool; 256] = {
     let mut byte = 0;
     while byte < 256 {
         let ascii = byte as u8;
-        // Within the 256 flags, by the condition of the loop.
-        #[allow(clippy::indexing_slicing)]
+        #[allow(clippy::indexing_slicing, reason = "the loop stays within the flags")]
         {
             flags[byte] = ascii.is_ascii_alphanumeric() || ascii == b'_' || ascii >= 0x80;
         }
