@@ -8,8 +8,9 @@
   is the day on which it was taken.
 
 Each model has one row for each table that has it, in that table's own words: nothing is merged here. A price is a decimal string
-in US dollars per million tokens. The SHA-256 of a row is that of the bytes of the model's file (models.dev), or of the row as
-JSON with sorted keys, without blanks, and with every fraction as a string (the others), so that anyone can find out whether a table still says the same.
+in US dollars per million tokens. By the SHA-256 of a row anyone can find out whether a table still says the same. For models.dev
+it is that of the bytes of the model's file, after those of the file that it is based on; for the others that of the row as JSON
+with sorted keys, without blanks, and with every fraction as a string.
 
 Only models that answer in text are taken: no embeddings, speech, images or moderation, and no fine-tuned or batch names.
 """
@@ -94,7 +95,8 @@ def models_dev_rows(git, ours, theirs):
         text = git.read(path)
         model = tomllib.loads(text, parse_float=str)
         if "base_model" in model:
-            model = merge_base(tomllib.loads(git.read(f"models/{model['base_model']}.toml"), parse_float=str), model)
+            base = git.read(f"models/{model['base_model']}.toml")
+            model, text = merge_base(tomllib.loads(base, parse_float=str), model), base + text
         kinds = model.get("modalities", {})
         if NO_TEXT.search(name) or "text" not in kinds.get("output", []):
             continue

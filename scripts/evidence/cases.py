@@ -276,6 +276,12 @@ cost_case("cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "cac
 cost_case("cost-of-another-price", "cost-wrong", price=PRICE | {"output": "10.000001"})
 cost_case("cost-of-no-price", "cost-wrong", price=None)
 cost_case("cost-of-a-number", "cost-wrong", price=PRICE | {"output": 10})
+cost_case("cost-of-a-list", "cost-wrong", price=["1.25", "0.125", "10"])
+cost_case("cost-of-listed-tokens", "cost-wrong", usage=[200, 100, 100, None])
+cost_case("cost-of-no-prices", "cost-wrong", price=False, usage="left out", cost_usd="left out", cost_micro_usd="left out")
+cost_case("cost-of-odd-tiers", "cost-wrong", price=PRICE | {"above": [[200, "2.5"]]})
+cost_case("cost-of-a-number-unused", "cost-wrong", price={"input": 10}, usage="left out", cost_usd="left out",
+          cost_micro_usd="left out")
 cost_case("cost-left-out", "cost-wrong", cost_usd="left out")
 cost_case("cost-rounded", "cost-wrong", cost_micro_usd=1137)
 cost_case("cost-of-too-many-tokens", "cost-wrong", usage={"input_tokens": (1 << 53) - 1, "output_tokens": 0})

@@ -554,11 +554,13 @@ def prices_of(price):
 
 def cost_of(usage, price):
     """Returns the cost of a call in millionths of a millionth of a US dollar. None if a count or price is not known."""
-    counts = [count(usage.get(name)) for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")]
-    usual, above = prices_of(price), [(count(long["tokens"]), prices_of(long)) for long in price.get("above", [])]
-    if type(price.get("source", "")) not in (str, type(None)) or any(tokens is None for tokens, _ in above):
+    counts = [count((usage or {}).get(name)) for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")]
+    longer = price.get("above", [])
+    usual, above = prices_of(price), [(count(long["tokens"]), prices_of(long)) for long in longer]
+    if (type(longer) is not list or type(price.get("source", "")) not in (str, type(None))
+            or any(tokens is None for tokens, _ in above)):
         raise ValueError("no prices")
-    if counts[0] is None or counts[2] is None:
+    if usage is None or counts[0] is None or counts[2] is None:
         return None
     for tokens, others in above:
         if counts[0] > tokens:
@@ -577,8 +579,10 @@ def wrong_cost(body):
     if not isinstance(result, dict) or not {"price", "cost_usd"} & set(result):
         return False
     try:
-        usage, price = result.get("usage"), result.get("price") or {}
-        cost = None if usage is None else cost_of(usage, price)
+        usage, price = result.get("usage"), result.get("price")
+        if any(type(value) not in (dict, type(None)) for value in (usage, price)):
+            return True
+        cost = cost_of(usage, {} if price is None else price)
         micro = None if cost is None else (cost + 500_000) // 1_000_000
         return cost != decimal(result.get("cost_usd"), 12) or micro != count(result.get("cost_micro_usd"))
     except (ValueError, TypeError, AttributeError, KeyError):

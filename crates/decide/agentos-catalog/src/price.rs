@@ -159,7 +159,7 @@ mod tests {
               "output": "15"
             }
           ],
-          "source": "models.dev 2026-07-02 sha256:9a89a2f8b676cc0d5fdfebce834011f7de5f8f81cc7cf297cd1cf365818a5e39"
+          "source": "models.dev 2026-07-02 sha256:9f56536fd979b9799d0bd14d11bfa4d1f5d67819ce1eff47b908dcebc3495fdc"
         }
         "#);
     }

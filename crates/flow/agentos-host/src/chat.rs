@@ -99,10 +99,12 @@ impl ChatReport {
                 ]),
             ),
             FinishReason::ContentFilter => {
-                Some(fault(Cause::Tool, "the provider filtered or refused the answer"))
+                let refused = fault(Cause::Tool, "the provider filtered or refused the answer");
+                Some(refused.hint("ask in other words, or ask another provider"))
             }
             FinishReason::ToolCalls => {
-                Some(fault(Cause::Tool, "the model called a tool instead of answering"))
+                let called = fault(Cause::Tool, "the model called a tool instead of answering");
+                Some(called.hint("no tool was offered: ask for an answer in words, or ask another model"))
             }
         }
     }

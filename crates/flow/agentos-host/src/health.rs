@@ -204,7 +204,7 @@ async fn check_with_probes(
 }
 
 /// Causes of a failed check that are usual for a provider that nobody set up.
-const USUAL_ABSENCES: [&str; 5] = ["missing-key", "missing-url", "no-program", "refused", "dns"];
+const USUAL_ABSENCES: [&str; 4] = ["missing-key", "missing-url", "no-program", "refused"];
 
 /// Returns the names of the checked providers that nobody began to set up.
 fn list_not_set_up(host: &Host, tools: &Tools, found: &[ToolHealth]) -> Vec<String> {

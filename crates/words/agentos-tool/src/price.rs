@@ -185,7 +185,15 @@ impl TokenPrices {
     /// Returns true if no price is known.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
-        self.input.is_none() && self.output.is_none()
+        // The price of a cached prompt alone is enough for a call that used nothing else.
+        let Self {
+            input,
+            cached,
+            output,
+            above,
+            source: _,
+        } = self;
+        [input, cached, output].into_iter().all(Option::is_none) && above.is_empty()
     }
 
     /// Returns the exact cost of these tokens. `None` if a required count or price is not known.
@@ -290,6 +298,14 @@ mod tests {
             let found = price.cost(&usage).map(|cost| cost.to_string());
             assert_eq!(found.as_deref(), cost, "{price:?} {usage:?}");
         }
+    }
+
+    #[test]
+    fn prices_of_which_a_cost_is_made_are_known() {
+        let cached = prices("", "0.5", "");
+        assert!(cached.cost(&usage(Some(100), Some(100), Some(0))).is_some());
+        assert!(!cached.is_unknown() && !prices("", "", "2").is_unknown());
+        assert!(prices("", "", "").is_unknown());
     }
 
     #[test]

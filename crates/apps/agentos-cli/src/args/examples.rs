@@ -84,7 +84,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "retry",
         &[
             "agentos retry @ --with \"keep the name of the function\"",
-            "agentos retry RUN -p anthropic --check 'cargo test'",
+            "agentos retry RUN -p anthropic --check \"cargo test\"",
         ],
     ),
     (

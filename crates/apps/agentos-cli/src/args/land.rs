@@ -182,15 +182,15 @@ pub struct CheckFlags {
     /// failure. `--read` and `--share` give it access to more files
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// Run no check, not even the one in your settings
+    /// Run no check, not even the usual one
     #[arg(long, conflicts_with = "check")]
     pub no_check: bool,
-    /// Require the check to pass without a change before the tool is called, or skip that [default: require]
+    /// Require the check to pass without a change before the tool is called, or skip that [usual: require]
     ///
     /// It runs on the base once for each commit. A commit whose change passed the check is not tried again
     #[arg(long, value_enum, value_name = "RULE", conflicts_with = "no_check")]
     pub check_base: Option<CheckBaseArg>,
-    /// Time limit of the check in seconds [default: 600]
+    /// Time limit of the check in seconds [usual: 600]
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub check_timeout: Option<u64>,
 }

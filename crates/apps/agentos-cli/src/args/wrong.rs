@@ -314,7 +314,7 @@ mod tests {
           invalid value `99` for `--attempts <N>`: 99 is not between 1 and 10
           next: see `agentos run --help`
         run -p openai x --context al
-          invalid value `al` for `--context <HOW>` [possible values: show, auto, none]
+          invalid value `al` for `--context <HOW>` [possible values: show, text, auto, none]
           next: see `agentos run --help`
         tool
           `agentos tool` needs a verb

@@ -41,11 +41,11 @@ pub fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
     let read = block_on(read_answer(app, &mut answer, &mut display))?;
     let shown = display.finish();
     match read? {
-        ReadEnd::Whole => show_end(app, &answer.finish_report()?),
+        ReadEnd::Whole => show_end(app, &answer.finish_report()?, &shown.notes),
         ReadEnd::NoReader => Ok(Exit::Done),
         // Dropping the answer ends the generation, before this program ends.
         ReadEnd::Stopped if app.printer.json => Err(stopped_error()),
-        ReadEnd::Stopped => Ok(app.show_stopped(match shown {
+        ReadEnd::Stopped => Ok(app.show_stopped(match shown.has_text {
             true => "the answer is incomplete",
             false => "there is no answer",
         })),
@@ -77,14 +77,19 @@ async fn read_answer(
     }
 }
 
-/// Shows the end of a complete answer, and returns the exit status.
-fn show_end(app: &App, report: &ChatReport) -> Done {
+/// Shows the end of a complete answer after these notes, and returns the exit status.
+fn show_end(app: &App, report: &ChatReport, notes: &[String]) -> Done {
     let fault = report.find_fault();
     if app.printer.json {
         app.printer
             .write_json(report)
             .map_err(|error| output_failed(&error))?;
         return Ok(fault.map_or(Exit::Done, |fault| fault.cause.into()));
+    }
+    // The report has the notes as well, for programs that read it alone.
+    for warning in report.warnings.iter().filter(|warning| !notes.contains(warning)) {
+        app.printer
+            .show_note(&format!("warning: {}", escape::line(warning)));
     }
     app.printer
         .show_note(&paint(style::DIM, &summarize_report(report)));
@@ -123,6 +128,14 @@ struct ChatDisplay {
     last: Option<char>,
     /// Unfinished line of the model's thinking.
     thinking: String,
+    /// Notes that were shown.
+    notes: Vec<String>,
+}
+
+/// The part of an answer that was shown before its end.
+struct ShownAnswer {
+    has_text: bool,
+    notes: Vec<String>,
 }
 
 impl ChatDisplay {
@@ -133,16 +146,18 @@ impl ChatDisplay {
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
             thinking: String::new(),
+            notes: Vec::new(),
         }
     }
 
     /// Shows an event. Returns false if nobody reads standard output any more.
     fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<bool> {
         match event {
-            ChatEvent::Note { note } => self
-                .app
-                .printer
-                .show_note(&format!("note: {}", escape::line(note))),
+            ChatEvent::Note { note } => {
+                let text = format!("note: {}", escape::line(note));
+                self.app.printer.show_note(&text);
+                self.notes.push(note.clone());
+            }
             ChatEvent::Thinking(piece) => {
                 if self.shows_thinking && !piece.text.is_empty() {
                     self.work = None;
@@ -170,7 +185,7 @@ impl ChatDisplay {
         self.work = None;
         self.end_thinking();
         self.last = text.chars().last().or(self.last);
-        // A pipe is given the exact bytes.
+        // A pipe is given the bytes as they come; only the end of the last line is added.
         if self.app.streams.stdout_is_terminal {
             return printer.write_live(escape::block(text).as_bytes());
         }
@@ -193,14 +208,17 @@ impl ChatDisplay {
         }
     }
 
-    /// Ends the display, with a line end after an answer without one. Returns true if text was printed.
-    fn finish(mut self) -> bool {
+    /// Ends the display, with a line end after an answer without one.
+    fn finish(mut self) -> ShownAnswer {
         self.work = None;
         self.end_thinking();
         if self.last.is_some_and(|last| last != '\n') {
             // Ignored: the answer itself was written, and a failure of that was reported.
             let _ = self.app.printer.write_live(b"\n");
         }
-        self.last.is_some()
+        ShownAnswer {
+            has_text: self.last.is_some(),
+            notes: self.notes,
+        }
     }
 }

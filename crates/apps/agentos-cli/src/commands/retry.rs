@@ -2,7 +2,7 @@
 //!
 //! Owns: the meaning of the flags. Never: reads the earlier run; `agentos-host` does.
 
-use agentos_host::{ModelName, RetrySpec, RunSpec, RunWork};
+use agentos_host::{ContextMode, ModelName, RetrySpec, RunSpec, RunWork};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done};
@@ -22,6 +22,10 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
         partial: args.target.partial,
     })?;
     task.check = choose_check(&args.check, task.check.take(), &app.host.read_settings()?)?;
+    // The files are further ones: a run that searched for its files searches again.
+    if task.files.is_empty() && task.context.is_none() && !args.files.is_empty() {
+        task.context = Some(ContextMode::Auto);
+    }
     task.files.extend(args.files.iter().cloned());
     let spec = RunSpec {
         id: Some(run.clone()),

@@ -79,7 +79,7 @@ fn prices_are_listed_with_the_tables_that_state_them() {
     reasoning       yes
     price           prompt $1.25, cached $0.125, answer $10 per million tokens
                     prompt $2.5, cached $0.25, answer $15 per million tokens, if the prompt has more than 200000 tokens
-    stated by       models.dev 2026-07-02: prompt $1.25, cached $0.125, answer $10 per million tokens (row 9a89a2f8b676)
+    stated by       models.dev 2026-07-02: prompt $1.25, cached $0.125, answer $10 per million tokens (row 9f56536fd979)
     stated by       litellm 2026-11-23: prompt $1.25, cached $0.125, answer $10 per million tokens (row 49ffa566d295)
     stated by       genai-prices 2026-08-21: prompt $1.25, cached $0.125, answer $10 per million tokens (row ec26cd7122c0)
     ");

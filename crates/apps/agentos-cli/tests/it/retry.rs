@@ -266,6 +266,14 @@ fn a_retry_shows_further_files() {
     assert_eq!(landed.code, Some(0), "{landed}");
     assert!(!server.prompt(0).contains("# small"));
     assert!(server.prompt(1).contains("# small") && server.prompt(1).contains("src/lib.rs"));
+    // A run without `--file` searched for its files, and the retry does so too.
+    let repo = small_repo();
+    let server = TalkServer::start(&[STALE, SLOPPY_FIX]);
+    let refused = server.run(&repo, &["fix add() in src/lib.rs", "--attempts", "1"]);
+    assert_eq!(refused.code, Some(6), "{refused}");
+    let landed = run_in(&repo, &["retry", "@", "-f", "README.md"]);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    assert!(server.prompt(1).contains("# small") && server.prompt(1).contains("src/lib.rs"));
 }
 
 #[test]

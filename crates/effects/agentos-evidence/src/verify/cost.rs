@@ -22,7 +22,14 @@ pub(super) fn find_wrong_cost(body: &Value) -> Option<String> {
     if result.get("price").is_none() && result.get("cost_usd").is_none() {
         return None;
     }
-    let Ok(parts) = CostParts::deserialize(result) else {
+    // Serde reads a list as a structure as well, and no record was ever written so.
+    let is_sound = |value: Option<&Value>| value.is_none_or(|value| value.is_object() || value.is_null());
+    let above = result.pointer("/price/above").and_then(Value::as_array);
+    let is_sound = is_sound(result.get("price"))
+        && is_sound(result.get("usage"))
+        && above.is_none_or(|above| above.iter().all(Value::is_object));
+    let parts = CostParts::deserialize(result).ok().filter(|_| is_sound);
+    let Some(parts) = parts else {
         return Some("the recorded cost, prices or token counts cannot be read".to_owned());
     };
     let price = parts.price.unwrap_or_default();
