@@ -103,6 +103,28 @@ fn the_text_goes_to_standard_output_and_the_rest_to_standard_error() {
 }
 
 #[test]
+fn warnings_of_the_end_are_shown_once() {
+    let cases = [
+        (
+            server_with(&[text("Hm"), end("weird_reason")]),
+            "the answer may be incomplete",
+        ),
+        (
+            server_with(&[
+                json!({"model": "other-model", "choices": [{"index": 0, "delta": {"content": "Hm"}}]}),
+                end("stop"),
+            ]),
+            "`other-model` answered",
+        ),
+    ];
+    for (server, words) in cases {
+        let shown = send(&agentos(), &server, &["Hello"]);
+        assert_eq!(shown.code, Some(0), "{shown}");
+        assert_eq!(shown.stderr.matches(words).count(), 1, "{shown}");
+    }
+}
+
+#[test]
 fn json_is_one_report_of_the_published_shape() {
     let server = server_with(&[thinking("Hm."), text("Good day."), end("stop")]);
     let output = send(&agentos(), &server, &["Hello", "--json"]);
