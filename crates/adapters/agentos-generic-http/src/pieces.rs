@@ -17,6 +17,8 @@ enum PieceChannel {
     Text,
     /// Thinking at a position.
     Thinking(Option<u64>),
+    /// Signature of the thinking at a position.
+    Signature(Option<u64>),
     /// Arguments of the call at a position.
     Arguments(Option<u64>),
 }
@@ -34,6 +36,11 @@ impl PieceChannel {
                 position,
                 ..ThoughtPiece::default()
             }),
+            Self::Signature(position) => ChatEvent::Thinking(ThoughtPiece {
+                signature: Some(text),
+                position,
+                ..ThoughtPiece::default()
+            }),
             Self::Arguments(position) => ChatEvent::ToolCall(CallPiece {
                 arguments: text,
                 position,
@@ -48,6 +55,8 @@ pub(crate) struct PieceReader<'a> {
     guard: KeyGuard<'a>,
     open: PieceChannel,
     watch: KeyWatch<'a>,
+    /// Signatures of thinking that may continue, by position.
+    signatures: BTreeMap<Option<u64>, KeyWatch<'a>>,
     /// Everything that arrived, if there is a key to look for.
     arrived: BTreeMap<PieceChannel, String>,
     has_content: bool,
@@ -59,6 +68,7 @@ impl<'a> PieceReader<'a> {
             guard,
             open: PieceChannel::Text,
             watch: guard.start_watch(),
+            signatures: BTreeMap::new(),
             arrived: BTreeMap::new(),
             has_content: false,
         }
@@ -82,6 +92,10 @@ impl<'a> PieceReader<'a> {
         for thought in content.thoughts {
             self.add_thought(thought, events)?;
         }
+        if !content.text.is_empty() || !content.calls.is_empty() {
+            // Without positions, thinking after this is another part.
+            self.end_signature(None, events)?;
+        }
         if !content.text.is_empty() {
             let clear = self.pass_piece(PieceChannel::Text, &content.text, events)?;
             events.extend(PieceChannel::Text.make_event(clear));
@@ -93,16 +107,51 @@ impl<'a> PieceReader<'a> {
     }
 
     fn add_thought(&mut self, piece: ThoughtPiece, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
-        self.guard
-            .check_text(piece.signature.as_deref().unwrap_or_default())?;
         if piece.is_encrypted {
             // Encrypted thinking is a part of its own, so no earlier piece may follow it.
             self.end_channel(events)?;
+            self.end_signature(piece.position, events)?;
         }
         let text = self.pass_piece(PieceChannel::Thinking(piece.position), &piece.text, events)?;
-        let shown = ThoughtPiece { text, ..piece };
+        let signature = match piece.signature {
+            Some(whole) if piece.is_encrypted => {
+                self.guard.check_text(&whole)?;
+                Some(whole)
+            }
+            Some(part) => Some(self.pass_signature(piece.position, &part)?),
+            None => None,
+        };
+        let shown = ThoughtPiece {
+            text,
+            signature,
+            ..piece
+        };
+        // A signature that is withheld is shown as an empty one, so that its part keeps its place.
         if !shown.text.is_empty() || shown.signature.is_some() {
             events.push_back(ChatEvent::Thinking(shown));
+        }
+        Ok(())
+    }
+
+    /// Returns the part of a signature that may be shown now. Anthropic may send a signature in several events, and a reader
+    /// joins them also if text arrives between two, so other channels do not end it.
+    fn pass_signature(&mut self, position: Option<u64>, text: &str) -> Result<String, Fault> {
+        self.keep_arrived(PieceChannel::Signature(position), text);
+        let guard = self.guard;
+        self.signatures
+            .entry(position)
+            .or_insert_with(|| guard.start_watch())
+            .pass_piece(text)
+    }
+
+    /// Shows the rest of a signature, because its part has ended.
+    fn end_signature(
+        &mut self,
+        position: Option<u64>,
+        events: &mut VecDeque<ChatEvent>,
+    ) -> Result<(), Fault> {
+        if let Some(mut watch) = self.signatures.remove(&position) {
+            events.extend(PieceChannel::Signature(position).make_event(watch.take_rest()?));
         }
         Ok(())
     }
@@ -139,10 +188,14 @@ impl<'a> PieceReader<'a> {
             self.end_channel(events)?;
             self.open = channel;
         }
+        self.keep_arrived(channel, text);
+        self.watch.pass_piece(text)
+    }
+
+    fn keep_arrived(&mut self, channel: PieceChannel, text: &str) {
         if self.guard.has_key() {
             self.arrived.entry(channel).or_default().push_str(text);
         }
-        self.watch.pass_piece(text)
     }
 
     /// Shows the rest of the open channel, because a piece of another one follows it.
@@ -159,6 +212,9 @@ impl<'a> PieceReader<'a> {
     /// between two parts of it.
     pub(crate) fn close(&mut self, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
         self.end_channel(events)?;
+        while let Some(position) = self.signatures.keys().next().copied() {
+            self.end_signature(position, events)?;
+        }
         // Each channel was searched from one change of channels to the next. The joined texts are searched as a whole, because
         // a reader joins them.
         self.arrived
@@ -186,6 +242,16 @@ mod tests {
         ChatPiece {
             thoughts: vec![ThoughtPiece {
                 text: text.to_owned(),
+                ..ThoughtPiece::default()
+            }],
+            ..ChatPiece::default()
+        }
+    }
+
+    fn signed(signature: &str) -> ChatPiece {
+        ChatPiece {
+            thoughts: vec![ThoughtPiece {
+                signature: Some(signature.to_owned()),
                 ..ThoughtPiece::default()
             }],
             ..ChatPiece::default()
@@ -222,13 +288,6 @@ mod tests {
     #[test]
     fn the_key_is_found_in_every_part_of_an_answer() {
         let (start, end) = KEY.split_at(9);
-        let signed = |signature: &str| ChatPiece {
-            thoughts: vec![ThoughtPiece {
-                signature: Some(signature.to_owned()),
-                ..ThoughtPiece::default()
-            }],
-            ..ChatPiece::default()
-        };
         let cases = [
             vec![text("a "), text(start), text(end)],
             vec![text(start), thought("between"), text(end)],
@@ -243,6 +302,9 @@ mod tests {
                 call(Some(0), None, end),
             ],
             vec![signed(KEY)],
+            vec![signed(start), signed(end)],
+            vec![signed(start), thought(""), signed(end)],
+            vec![signed(start), thought("between"), signed(end)],
         ];
         for pieces in cases {
             assert_eq!(
@@ -254,10 +316,54 @@ mod tests {
     }
 
     #[test]
+    fn no_event_shows_a_half_of_a_split_key() {
+        let key = Secret::new(KEY);
+        let forms = prepare_forms(Some(&key));
+        let at_zero = |mut piece: ChatPiece| {
+            piece
+                .thoughts
+                .iter_mut()
+                .for_each(|thought| thought.position = Some(0));
+            piece
+        };
+        for at in 1..KEY.len() {
+            let (start, end) = KEY.split_at(at);
+            let cases = [
+                vec![text(start), text(end)],
+                vec![thought(start), thought(end)],
+                vec![signed(start), signed(end)],
+                vec![signed(start), thought("+"), signed(end)],
+                vec![at_zero(signed(start)), text("+"), at_zero(signed(end))],
+            ];
+            for pieces in cases {
+                let mut reader = PieceReader::new(KeyGuard::new(Some(&key), forms.as_ref()));
+                let mut events = VecDeque::new();
+                let found = pieces
+                    .clone()
+                    .into_iter()
+                    .try_for_each(|piece| reader.add_content(piece, &mut events))
+                    .and_then(|()| reader.close(&mut events));
+                assert_eq!(found.map_err(|fault| fault.reason), Err(Reason::KeyInAnswer));
+                let shown: String = events
+                    .into_iter()
+                    .map(|event| match event {
+                        ChatEvent::Text { text } => text,
+                        ChatEvent::Thinking(piece) => piece.text + &piece.signature.unwrap_or_default(),
+                        other => format!("{other:?}"),
+                    })
+                    .collect();
+                assert!(matches!(shown.as_str(), "" | "+"), "{pieces:?}: {shown}");
+            }
+        }
+    }
+
+    #[test]
     fn what_was_withheld_stays_in_its_place() {
         // The beginning of the key is withheld until another channel or the end shows that it is none.
         let pieces = vec![
             thought("think sk-lo"),
+            signed("sig sk-lo"),
+            signed("ng sk-lo"),
             text("say sk-lo"),
             call(Some(0), Some("f"), "{\"a\":\"sk-lo"),
             call(Some(0), None, "\"}"),

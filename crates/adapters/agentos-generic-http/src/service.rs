@@ -1,6 +1,7 @@
 //! The differences between model servers as a trait, and the adapter built on it.
 //!
-//! Owns: the three verbs of every HTTP adapter and its conversation, written once: a task is a conversation with one message. Never: knows a provider; each implements [`Service`].
+//! Owns: the three verbs of every HTTP adapter and its conversation, written once: a task is a conversation with one message.
+//! Never: knows a provider; each implements [`Service`].
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Built-in adapters in a child process: this program, started again and confined before it reads its task.
 //!
-//! Owns: the one connection that the child gets, the lines that it writes, and tasks for it; `hosted_chat` has conversations. Never: lets it reach another address, or runs it
-//! unconfined where the kernel can hold it.
+//! Owns: the one connection that the child gets, the lines that it writes, and tasks for it; `hosted_chat` has conversations.
+//! Never: lets it reach another address, or runs it unconfined where the kernel can hold it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,8 +87,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// Replaces the causes of the adapter's error by the failure of the connection. The adapter itself only finds that its sandbox
-    /// refuses a socket.
+    /// Replaces the causes of the adapter's error by the failure of the connection. The adapter itself only finds that its
+    /// sandbox refuses a socket.
     fn explain(&self, error: ToolError) -> ToolError {
         if self.is_made || error.causes.is_empty() {
             return error;

@@ -140,8 +140,8 @@ impl Drop for HostedStream {
         // First, because the thread may wait for room in the queue.
         self.queue.close();
         self.stop.stop();
-        // The sandbox kills the child when it is stopped, so the thread ends soon. It is joined, because the folders of the run must
-        // not be used after the call.
+        // The sandbox kills the child when it is stopped, so the thread ends soon. It is joined, because the folders of the run
+        // must not be used after the call.
         if let Some(worker) = self.worker.take() {
             let _ = worker.join();
         }
