@@ -155,7 +155,7 @@ fn in_word(text: &str, at: usize) -> bool {
 }
 
 /// Returns all occurrences of `needle`, including those that overlap.
-fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize> + 't {
+pub(crate) fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize> + 't {
     let mut from = 0;
     std::iter::from_fn(move || {
         let at = from + text.get(from..)?.find(needle)?;

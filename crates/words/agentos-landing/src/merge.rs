@@ -69,7 +69,7 @@ fn source_of(resolved: &ResolvedPart) -> &str {
     }
 }
 
-fn stale_refusal(path: &str, why: &str) -> Refusal {
+pub(crate) fn stale_refusal(path: &str, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Stale, format!("`{path}` has changed since: {why}"))
         .at(path)
         .hint("make the change again for the file as it is now")
@@ -80,20 +80,20 @@ pub(crate) fn already_changed(path: &str) -> Refusal {
     Refusal::new(RefusalCode::Empty, format!("`{path}` already has this change")).at(path)
 }
 
-/// Lands the hunks on the content that the tool saw and carries the result over to the base. `is_result` is true if
-/// the answer's `index` line names the base as the result of the change.
+/// Lands the hunks on the text that the tool saw, the first of the two, and carries the result over to the second, that
+/// of the base. Both are in the encoding of the answer. Returns the new text. `is_result` is true if the answer's
+/// `index` line names the base as the result of the change.
 ///
 /// # Errors
 /// Fails with `stale` if the hunks do not fit what was seen or touch a line that changed since, and with `empty` if
 /// the base already has the change.
 pub(crate) fn carry_over(
-    seen: &Arc<[u8]>,
-    old: &FileState,
+    (seen, old): (&[u8], &[u8]),
     hunks: &[&Hunk<'_>],
     is_result: bool,
     budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Arc<[u8]>, StopReason> {
+) -> Result<Vec<u8>, StopReason> {
     budget.grant_bytes(seen.len());
     let mut target = TargetFile::new(seen);
     let settled = place_hunks(&mut target, hunks, budget)?;
@@ -108,7 +108,7 @@ pub(crate) fn carry_over(
     if is_result {
         return Err(report_all_there(report).into());
     }
-    let base_lines = split_lines(&old.content);
+    let base_lines = split_lines(old);
     let since = line_edits(&full_lines(&target.lines), &full_lines(&base_lines));
     // The bytes before and after are known, so this proves the change without a look at the text next to it.
     if splices.iter().all(|splice| was_made(splice, &since, &base_lines)) {
@@ -120,7 +120,7 @@ pub(crate) fn carry_over(
     for hunk in &mut report.hunks {
         hunk.rung = Some(Rung::Merged);
     }
-    Ok(Arc::from(join_splices(&base_lines, &moved)))
+    Ok(join_splices(&base_lines, &moved))
 }
 
 /// Reports every hunk as applied before, and returns the refusal of the file.
@@ -150,7 +150,7 @@ fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: &[TextLine<'_>]
 /// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.
 /// If the base has all of them already, the refusal is `empty`.
 fn conflict_refusal(
-    old: &FileState,
+    old: &[u8],
     hunks: &[&Hunk<'_>],
     budget: &mut WorkBudget,
     report: &mut FileReport,
@@ -159,7 +159,7 @@ fn conflict_refusal(
         hunk.status = HunkStatus::Refused;
     }
     // The placement on the base only improves the report, so a failure of it is ignored.
-    let told = place_hunks(&mut TargetFile::new(&old.content), hunks, budget);
+    let told = place_hunks(&mut TargetFile::new(old), hunks, budget);
     let told = told.map(|settled| settled.reports).unwrap_or_default();
     for (hunk, told) in report.hunks.iter_mut().zip(told) {
         if told.status != HunkStatus::Landed {

@@ -295,7 +295,11 @@ fn edited_content(
             if hunks.len() < all.len() {
                 report.repairs.push(duplicate_repair());
             }
-            return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
+            let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+            let seen = view.text_of(&report.path, &seen, lines)?;
+            let texts = (seen.as_ref(), view.text());
+            let merged = merge::carry_over(texts, &hunks, is_result, budget, report)?;
+            return Ok(Arc::from(view.write_text(&report.path, merged)?));
         }
         let mut target = TargetFile::new(view.text());
         target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
@@ -306,7 +310,7 @@ fn edited_content(
     })
 }
 
-/// Refuses hunks with an added line that stands for lines that were left out.
+/// Refuses hunks with an added line that replaces lines that were left out, as `...` does.
 fn check_elisions(view: &FileView<'_>, hunks: &[&Hunk<'_>], report: &FileReport) -> Result<(), Refusal> {
     let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
     let texts = || split_lines(view.text()).iter().map(|line| line.text).collect();

@@ -5,12 +5,15 @@
 use agentos_landing::{LandError, LandOptions, land};
 use serde_json::json;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, blob_id};
 
 /// The new bytes of the only file, or the code of the refusal.
 fn outcome(path: &str, base: &[u8], answer: &str) -> Result<Vec<u8>, String> {
-    let base = Memory::of(&[(path, base)]);
-    match land(answer.as_bytes(), &base, &LandOptions::default()) {
+    outcome_in(path, &Memory::of(&[(path, base)]), answer)
+}
+
+fn outcome_in(path: &str, base: &Memory, answer: &str) -> Result<Vec<u8>, String> {
+    match land(answer.as_bytes(), base, &LandOptions::default()) {
         Ok(landed) => Ok(base.after(&landed.change)[path].1.to_vec()),
         Err(LandError::Refused(report)) => {
             let refusal = report.refusal.expect("a refusal");
@@ -18,6 +21,17 @@ fn outcome(path: &str, base: &[u8], answer: &str) -> Result<Vec<u8>, String> {
         }
         Err(LandError::Base(error)) => panic!("{error}"),
     }
+}
+
+/// The outcome of a diff that names `seen` as the old state of a file, which is `base` now.
+fn outcome_since(path: &str, seen: &[u8], base: &[u8], hunk: &str) -> Result<Vec<u8>, String> {
+    let mut known = Memory::of(&[(path, base)]);
+    known.know(seen);
+    let old = blob_id(seen);
+    let answer = format!(
+        "diff --git a/{path} b/{path}\nindex {old}..1234567 100644\n--- a/{path}\n+++ b/{path}\n{hunk}"
+    );
+    outcome_in(path, &known, &answer)
 }
 
 fn latin(text: &str) -> Vec<u8> {
@@ -81,6 +95,36 @@ fn a_file_in_another_encoding_keeps_it() {
         outcome("f.ini", &utf_16(FRENCH, true), &euro),
         Ok(utf_16(&wanted, true))
     );
+}
+
+#[test]
+fn a_change_for_another_state_keeps_the_encoding_or_is_stale() {
+    let now = format!("# Créé\r\n[a]\r\n[b]\r\n{FRENCH}");
+    let wanted = now.replace("fin = 1\r\n", "x = \"thé\"\r\nfin = 1\r\n");
+    let hunk = "@@ -3,2 +3,3 @@\n ville = \"Paris\"\n+x = \"thé\"\n fin = 1\n";
+    let utf_8 = |text: &str| text.as_bytes().to_vec();
+    let (little, big) = (|text: &str| utf_16(text, true), |text: &str| utf_16(text, false));
+    let encodings: [&dyn Fn(&str) -> Vec<u8>; 4] = [&latin, &little, &big, &utf_8];
+    for (at, encode) in encodings.iter().enumerate() {
+        let got = outcome_since("f.ini", &encode(FRENCH), &encode(&now), hunk);
+        assert_eq!(got, Ok(encode(&wanted)), "{at}");
+        for (seen, other) in encodings.iter().enumerate().filter(|(seen, _)| *seen != at) {
+            let got = outcome_since("f.ini", &other(FRENCH), &encode(&now), hunk);
+            // Lines in ASCII are the same in Latin-1 and UTF-8, and UTF-8 is what the answer has.
+            let expected = match (seen, at) {
+                (0, 3) => Ok(encode(&wanted)),
+                _ => Err("stale".to_owned()),
+            };
+            assert_eq!(got, expected, "{at} {seen}");
+        }
+    }
+    // The state that was seen was in ASCII, which does not show the encoding.
+    let ascii = FRENCH.replace("é", "e");
+    let got = outcome_since("f.ini", ascii.as_bytes(), &latin(&now), hunk);
+    assert_eq!(got, Err("stale".to_owned()));
+    let euro = hunk.replace("thé", "5 € é");
+    let got = outcome_since("f.ini", &latin(FRENCH), &latin(&now), &euro);
+    assert_eq!(got, Err("encoding".to_owned()));
 }
 
 #[test]
@@ -245,4 +289,77 @@ fn a_notebook_stays_one_or_the_edit_is_refused() {
     let wanted = ascii.replace("\\u00dcber \\\"x\\\"", "\\u00e4h \\ud83d\\ude00");
     let got = outcome("n.ipynb", ascii.as_bytes(), &call("# Über \"x\"", "# äh 😀"));
     assert_eq!(got, Ok(wanted.into_bytes()));
+}
+
+#[test]
+fn a_change_for_another_state_of_a_notebook_leaves_a_notebook() {
+    let now = NOTEBOOK.replace("\"nbformat\": 4", "\"nbformat\": 4,\n \"nbformat_minor\": 5");
+    let hunk = |added: &str| format!("@@ -13,2 +13,3 @@\n     \"import os\\n\",\n{added}\n     \"\\n\",\n");
+    let got = outcome_since(
+        "n.ipynb",
+        NOTEBOOK.as_bytes(),
+        now.as_bytes(),
+        &hunk("+  broken here"),
+    );
+    assert_eq!(got, Err("ambiguous".to_owned()));
+    let line = "    \"import sys\\n\",";
+    let wanted = now.replace(
+        "    \"import os\\n\",\n",
+        &format!("    \"import os\\n\",\n{line}\n"),
+    );
+    let got = outcome_since(
+        "n.ipynb",
+        NOTEBOOK.as_bytes(),
+        now.as_bytes(),
+        &hunk(&format!("+{line}")),
+    );
+    assert_eq!(got, Ok(wanted.into_bytes()));
+}
+
+#[test]
+fn an_escape_inside_of_a_source_is_not_taken_for_json() {
+    let call = |old: &str, new: &str| {
+        json!({"edits": [{"path": "n.ipynb", "search": old, "replace": new}]}).to_string()
+    };
+    let quoted = NOTEBOOK.replace("one = 1", "one = [\\\"z\\\", 1]");
+    // No cell has a list of lines.
+    let text = "{\"cells\": [{\"source\": \"one = 1\\nprint(one)\"}], \"nbformat\": 4}\n";
+    let refused = [
+        (NOTEBOOK, "one = 1", "one = '\\n'"),
+        (text, "one = 1", "one = '\\n'"),
+        (text, "one = 1", "one = 1\ntwo = 2"),
+        (text, "one = 1", "one = \"a"),
+        (text, "one = 1", "one = 1\", \"metadata\": \""),
+        (NOTEBOOK, "import os", "import os # \\n"),
+        // The quote of the search is the second character of an escape.
+        (&quoted, "\"z", "\"z\\n"),
+        (&quoted, "\"z", "b"),
+    ];
+    for (base, old, new) in refused {
+        let got = outcome("n.ipynb", base.as_bytes(), &call(old, new));
+        let got = got.map(|got| String::from_utf8(got).expect("text"));
+        assert_eq!(got, Err("ambiguous".to_owned()), "{old} {new}");
+    }
+    let landed = [
+        (NOTEBOOK, "one = 1", "one = 2", "one = 1", "one = 2"),
+        (
+            NOTEBOOK,
+            "\"one = 1\\nprint(one)\"",
+            "\"one = '\\\\n'\"",
+            "\"one = 1\\nprint(one)\"",
+            "\"one = '\\\\n'\"",
+        ),
+        (
+            text,
+            "\"nbformat\": 4",
+            "\"nbformat\": 4, \"x\": \"\\n\"",
+            "\"nbformat\": 4",
+            "\"nbformat\": 4, \"x\": \"\\n\"",
+        ),
+    ];
+    for (base, old, new, before, after) in landed {
+        let got = outcome("n.ipynb", base.as_bytes(), &call(old, new));
+        let got = got.map(|got| String::from_utf8(got).expect("text"));
+        assert_eq!(got, Ok(base.replacen(before, after, 1)), "{old} {new}");
+    }
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use serde::de::{Deserialize, IgnoredAny};
 
+use crate::inline::overlapping_matches;
+use crate::parse::TextReplacement;
 use crate::splice::LineSplice;
 use crate::text::{LineEnding, split_lines};
 
@@ -20,6 +22,8 @@ pub(super) struct NotebookText<'n> {
     /// Lines of the cells. A line with a zero byte ends each cell.
     pub text: Vec<u8>,
     cells: Vec<CellSource>,
+    /// Source of every cell, in any form.
+    sources: Vec<Range<usize>>,
 }
 
 /// Source of a cell, as a list with a string for each line.
@@ -33,7 +37,7 @@ struct CellSource {
 }
 
 impl<'n> NotebookText<'n> {
-    /// Reads a notebook. Returns `None` if it is none, or if no cell has a list of lines.
+    /// Reads a notebook. Returns `None` if it is none. Its text is empty if no cell has a list of lines.
     pub(super) fn read(content: &'n [u8]) -> Option<Self> {
         let mut scanner = JsonScanner { content, at: 0 };
         let mut sources = Vec::new();
@@ -53,15 +57,49 @@ impl<'n> NotebookText<'n> {
             content,
             text: Vec::new(),
             cells: Vec::new(),
+            sources: Vec::new(),
         };
         let mut lines = 0;
-        for source in sources {
+        for source in &sources {
             // A cell in another form stays out of the text, so an edit of it finds no place.
-            if let Some(count) = view.add_cell(source, lines) {
+            if let Some(count) = view.add_cell(source.clone(), lines) {
                 lines += count;
             }
         }
-        (!view.cells.is_empty()).then_some(view)
+        view.sources = sources;
+        Some(view)
+    }
+
+    /// Returns true if nothing shows whether the edit is written as JSON or as the text of a cell: its place is inside
+    /// of a string of a source, and it has a character that JSON escapes, or begins within an escape.
+    pub(super) fn may_be_unescaped(&self, edit: &TextReplacement<'_>) -> bool {
+        let (Ok(content), Ok(search)) = (
+            std::str::from_utf8(self.content),
+            std::str::from_utf8(&edit.search),
+        ) else {
+            // Such a text is compared by lines, and a line of the file has the quotes of its strings.
+            return false;
+        };
+        let mut texts = edit.search.iter().chain(edit.replace.iter());
+        let is_escaped = texts.any(|byte| matches!(byte, b'\\' | b'"'));
+        /// Maximum number of occurrences that are looked at: each costs a walk through its cell.
+        const LOOKED_AT: usize = 16;
+        let mut places = overlapping_matches(content, search).enumerate();
+        places.any(|(index, from)| {
+            let above = from.checked_sub(1).and_then(|at| self.content.get(at));
+            index >= LOOKED_AT
+                || ((is_escaped || above == Some(&b'\\')) && self.is_in_source(from..from + search.len()))
+        })
+    }
+
+    /// Returns true if these bytes are inside of one string of the source of a cell, without its quotes.
+    fn is_in_source(&self, place: Range<usize>) -> bool {
+        let inside = |source: &&Range<usize>| source.start < place.start && place.end < source.end;
+        self.sources.iter().find(inside).is_some_and(|source| {
+            let quotes = |end: usize| count_quotes(self.content.get(source.start..end).unwrap_or_default());
+            let before = quotes(place.start);
+            before % 2 == 1 && before == quotes(place.end)
+        })
     }
 
     /// Adds the lines of a cell. Returns their number, with the line that ends the cell, or `None` if the source is no
@@ -197,6 +235,16 @@ impl<'n> NotebookText<'n> {
         }
         Some(out.into_bytes())
     }
+}
+
+/// Returns the number of quotes that begin or end a string of JSON.
+fn count_quotes(json: &[u8]) -> usize {
+    let (mut count, mut escaped) = (0, false);
+    for byte in json {
+        count += usize::from(*byte == b'"' && !escaped);
+        escaped = *byte == b'\\' && !escaped;
+    }
+    count
 }
 
 /// Adds the line feed at the end of a quoted line, or removes it. Returns `None` if it is written in another way.

@@ -2,12 +2,14 @@
 //!
 //! Owns: which of them an edit is meant for. Never: changes a byte outside the placed lines.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
 use super::encoding::TextEncoding;
 use super::notebook::NotebookText;
+use crate::merge::stale_refusal;
 use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
@@ -45,18 +47,37 @@ impl<'c> FileView<'c> {
         })
     }
 
-    /// Returns the view of the cells of a notebook. Returns `None` if the file is none.
-    pub(super) fn of_cells(path: &str, content: &'c [u8]) -> Option<Self> {
-        let named = path.ends_with(".ipynb");
-        named.then(|| NotebookText::read(content).map(Self::Cells))?
-    }
-
     /// Returns the text.
     pub(super) fn text(&self) -> &[u8] {
         match self {
             Self::Bytes(content) => content,
             Self::Decoded(_, text) => text,
             Self::Cells(cells) => &cells.text,
+        }
+    }
+
+    /// Returns the text of another state of the file.
+    ///
+    /// # Errors
+    /// Fails with `stale` if nothing shows that this state is written as the file is.
+    pub(super) fn text_of<'s, 'h, 'a: 'h>(
+        &self,
+        path: &str,
+        state: &'s [u8],
+        lines: impl Iterator<Item = &'h HunkLine<'a>>,
+    ) -> Result<Cow<'s, [u8]>, Refusal> {
+        let other = |why: &str| Err(stale_refusal(path, why));
+        match self {
+            Self::Bytes(_) => Ok(Cow::Borrowed(state)),
+            Self::Decoded(encoding, _) => {
+                let lines = lines.map(|line| (line.text.as_ref(), line.mark == LineMark::Add));
+                match TextEncoding::recognise(path, state, lines)? {
+                    Some((same, text)) if same == *encoding => Ok(Cow::Owned(text)),
+                    Some(_) | None => other("the tool saw it in another encoding"),
+                }
+            }
+            // The lines of two notebooks are compared in their JSON, where an edit of a cell is not written.
+            Self::Cells(_) => other("the tool saw another state of its cells"),
         }
     }
 
@@ -108,18 +129,31 @@ pub(super) fn place_in_views(
     let before = report.clone();
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let as_it_is = place(&FileView::of_lines(content, lines, report)?, report);
-    let Some(cells) = FileView::of_cells(&report.path, content) else {
+    let named = report.path.ends_with(".ipynb");
+    let Some(cells) = named.then(|| NotebookText::read(content)).flatten() else {
         return as_it_is;
     };
+    let mut edits = hunks.iter().filter_map(|hunk| hunk.inline.as_ref());
+    let may_be_unescaped = as_it_is.is_ok() && edits.any(|edit| cells.may_be_unescaped(edit));
+    let has_cells = !cells.text.is_empty();
     let mut cell_report = before;
-    let in_cells = place(&cells, &mut cell_report);
+    let in_cells = place(&FileView::Cells(cells), &mut cell_report);
     let refuse = |message: String, report: &FileReport| {
         let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(&report.path);
         Err(refusal.hint("quote whole lines of one cell").into())
     };
+    let is_json = |file: &[u8]| serde_json::from_slice::<IgnoredAny>(file).is_ok();
     match (as_it_is, in_cells) {
-        (Ok(one), Ok(other)) if one == other => Ok(one),
-        (Ok(one), in_cells) if serde_json::from_slice::<IgnoredAny>(&one).is_ok() => match in_cells {
+        (Ok(one), in_cells) if is_json(&one) => match in_cells {
+            Ok(other) if one == other => Ok(one),
+            // As JSON, `\n` would be a line feed in the program, and not the two characters.
+            Err(_) if may_be_unescaped => refuse(
+                format!(
+                    "an edit of `{}` is inside of a cell, and nothing shows if it is written as JSON",
+                    report.path
+                ),
+                report,
+            ),
             Err(_) => Ok(one),
             Ok(_) => refuse(
                 format!(
@@ -129,13 +163,13 @@ pub(super) fn place_in_views(
                 report,
             ),
         },
-        (_, Ok(other)) => {
+        (_, Ok(other)) if is_json(&other) => {
             let detail = "the text is that of a cell, and its lines were written as JSON";
             cell_report.repairs.push(new_repair("notebook-cell", detail));
             *report = cell_report;
             Ok(other)
         }
-        (Ok(_), Err(_)) => refuse(
+        (Ok(_), _) | (Err(_), Ok(_)) => refuse(
             format!(
                 "an edit of `{}` would leave a file that is no notebook",
                 report.path
@@ -143,7 +177,9 @@ pub(super) fn place_in_views(
             report,
         ),
         // A text of a cell is nowhere in the JSON, so only the search in the cells says more about it.
-        (Err(StopReason::Refused(refusal)), Err(in_cells)) if refusal.code == RefusalCode::DoesNotApply => {
+        (Err(StopReason::Refused(refusal)), Err(in_cells))
+            if has_cells && refusal.code == RefusalCode::DoesNotApply =>
+        {
             report.hunks = cell_report.hunks;
             Err(in_cells)
         }
