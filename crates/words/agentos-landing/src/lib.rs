@@ -12,7 +12,7 @@
 //! | 2 order the parts | `sequence` | parts that edit the same file: together, or one after the other |
 //! | 3 resolve | `resolve` | for each part the path it means and what happens there |
 //! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 11 |
-//! | 5 refuse elisions | `elided` | no line of the answer stands for lines that were left out |
+//! | 5 refuse elisions | `elided` | no line of the answer means lines that were left out |
 //! | 6 compare with the blob ids and the files shown | `merge` | done already, or made for another state and merged |
 //! | 7 place | `plan::content::view` for the text: bytes, characters, or the cells of a notebook; `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
 //! | 8 see what is done | `applied` | for each hunk without a place, whether its result is in the file |
