@@ -97,6 +97,9 @@ fn a_file_in_another_encoding_keeps_it() {
     );
 }
 
+/// Writes a text in an encoding.
+type Encode = dyn Fn(&str) -> Vec<u8>;
+
 #[test]
 fn a_change_for_another_state_keeps_the_encoding_or_is_stale() {
     let now = format!("# Créé\r\n[a]\r\n[b]\r\n{FRENCH}");
@@ -104,7 +107,7 @@ fn a_change_for_another_state_keeps_the_encoding_or_is_stale() {
     let hunk = "@@ -3,2 +3,3 @@\n ville = \"Paris\"\n+x = \"thé\"\n fin = 1\n";
     let utf_8 = |text: &str| text.as_bytes().to_vec();
     let (little, big) = (|text: &str| utf_16(text, true), |text: &str| utf_16(text, false));
-    let encodings: [&dyn Fn(&str) -> Vec<u8>; 4] = [&latin, &little, &big, &utf_8];
+    let encodings: [&Encode; 4] = [&latin, &little, &big, &utf_8];
     for (at, encode) in encodings.iter().enumerate() {
         let got = outcome_since("f.ini", &encode(FRENCH), &encode(&now), hunk);
         assert_eq!(got, Ok(encode(&wanted)), "{at}");
