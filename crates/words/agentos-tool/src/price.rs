@@ -41,20 +41,6 @@ impl TokenPrice {
     }
 }
 
-impl FromStr for TokenPrice {
-    type Err = WrongDecimal;
-
-    fn from_str(text: &str) -> Result<Self, WrongDecimal> {
-        parse_decimal(text, PRICE_DIGITS).map(Self)
-    }
-}
-
-impl fmt::Display for TokenPrice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&format_decimal(self.0, PRICE_DIGITS))
-    }
-}
-
 /// Cost in US dollars, exact. In JSON and text it is a decimal number, such as `"0.0000123"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExactCost(u64);
@@ -74,23 +60,23 @@ impl ExactCost {
     }
 }
 
-impl FromStr for ExactCost {
-    type Err = WrongDecimal;
+/// Implements text and JSON as a decimal string: a JSON number would be read as a float, which is not exact.
+macro_rules! decimal_number {
+    ($name:ident, $digits:ident, $title:literal, $meaning:literal) => {
+        impl FromStr for $name {
+            type Err = WrongDecimal;
 
-    fn from_str(text: &str) -> Result<Self, WrongDecimal> {
-        parse_decimal(text, COST_DIGITS).map(Self)
-    }
-}
+            fn from_str(text: &str) -> Result<Self, WrongDecimal> {
+                parse_decimal(text, $digits).map(Self)
+            }
+        }
 
-impl fmt::Display for ExactCost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&format_decimal(self.0, COST_DIGITS))
-    }
-}
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&format_decimal(self.0, $digits))
+            }
+        }
 
-/// Implements JSON as a decimal string: a JSON number would be read as a float, which is not exact.
-macro_rules! decimal_json {
-    ($name:ident, $title:literal, $meaning:literal) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)
@@ -116,12 +102,18 @@ macro_rules! decimal_json {
     };
 }
 
-decimal_json!(
+decimal_number!(
     TokenPrice,
+    PRICE_DIGITS,
     "TokenPrice",
     "US dollars per million tokens, as a decimal number."
 );
-decimal_json!(ExactCost, "ExactCost", "US dollars, as an exact decimal number.");
+decimal_number!(
+    ExactCost,
+    COST_DIGITS,
+    "ExactCost",
+    "US dollars, as an exact decimal number."
+);
 
 /// Parses a decimal number into an integer with so many digits after the point.
 fn parse_decimal(text: &str, digits: usize) -> Result<u64, WrongDecimal> {
@@ -186,14 +178,7 @@ impl TokenPrices {
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         // The price of a cached prompt alone is enough for a call that used nothing else.
-        let Self {
-            input,
-            cached,
-            output,
-            above,
-            source: _,
-        } = self;
-        [input, cached, output].into_iter().all(Option::is_none) && above.is_empty()
+        [self.input, self.cached, self.output].iter().all(Option::is_none) && self.above.is_empty()
     }
 
     /// Returns the exact cost of these tokens. `None` if a required count or price is not known.
