@@ -44,27 +44,27 @@ fn server_with(pieces: &[Value]) -> FakeServer {
     FakeServer::start(move |_| Reply::Bytes(bytes.clone())).unwrap()
 }
 
+/// Returns the call that sends a message to a server in place of `openai`.
+fn arguments(server: &FakeServer, more: &[&str]) -> Vec<String> {
+    let verb = ["chat", "send"].map(str::to_owned);
+    let more = more.iter().map(|word| (*word).to_owned());
+    verb.into_iter()
+        .chain(openai_at(&server.url()))
+        .chain(more)
+        .collect()
+}
+
 /// Sends a message to a server in place of `openai`.
 fn send(cli: &Cli, server: &FakeServer, more: &[&str]) -> CliOutput {
-    let flags = openai_at(&server.url());
-    let flags = flags.iter().map(String::as_str);
-    let args: Vec<&str> = ["chat", "send"]
-        .into_iter()
-        .chain(flags)
-        .chain(more.iter().copied())
-        .collect();
+    let args = arguments(server, more);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     cli.run(&args).unwrap()
 }
 
 /// Starts the same call, with its output in pipes.
 fn start(cli: &Cli, server: &FakeServer, more: &[&str]) -> Child {
-    let flags = openai_at(&server.url());
-    let flags = flags.iter().map(String::as_str);
-    let args: Vec<&str> = ["chat", "send"]
-        .into_iter()
-        .chain(flags)
-        .chain(more.iter().copied())
-        .collect();
+    let args = arguments(server, more);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     cli.command(&args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -48,6 +48,18 @@ fn descends(place: &Path, top: u32) -> bool {
     }
 }
 
+/// Checks what the kernel says about a confined process.
+fn assert_confined(status: &str) {
+    for held in [
+        "NoNewPrivs:\t1",
+        "Seccomp:\t2",
+        "CapEff:\t0000000000000000",
+        "OwnNetwork:\ttrue",
+    ] {
+        assert!(status.contains(held), "{held}: {status}");
+    }
+}
+
 #[test]
 fn an_adapter_is_confined_while_it_speaks_to_its_server_and_its_key_is_nowhere_to_be_read() {
     if !sandbox_holds() {
@@ -86,14 +98,7 @@ fn an_adapter_is_confined_while_it_speaks_to_its_server_and_its_key_is_nowhere_t
     );
     let seen = seen.lock().unwrap();
     let (status, leaks) = seen.first().expect("a hosted adapter");
-    for held in [
-        "NoNewPrivs:\t1",
-        "Seccomp:\t2",
-        "CapEff:\t0000000000000000",
-        "OwnNetwork:\ttrue",
-    ] {
-        assert!(status.contains(held), "{held}: {status}");
-    }
+    assert_confined(status);
     assert!(!status.contains("Uid:\t0\t"), "{status}");
     assert!(!leaks, "the key is in the command line or the environment");
 }
@@ -128,14 +133,7 @@ fn a_conversation_is_confined_like_a_task() {
     );
     let seen = seen.lock().unwrap();
     let (status, leaks) = seen.first().expect("a hosted adapter");
-    for held in [
-        "NoNewPrivs:\t1",
-        "Seccomp:\t2",
-        "CapEff:\t0000000000000000",
-        "OwnNetwork:\ttrue",
-    ] {
-        assert!(status.contains(held), "{held}: {status}");
-    }
+    assert_confined(status);
     assert!(!leaks, "the key is in the command line or the environment");
     // The folders of the call are gone.
     let models = cli.home().join(".cache/agentos/models");
