@@ -42,7 +42,7 @@ pub struct ChatSendArgs {
     #[command(flatten)]
     pub over: OverrideFlags,
     /// Maximum number of tokens in the answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
     /// System prompt
     #[arg(long, value_name = "TEXT")]

@@ -27,7 +27,7 @@ pub struct ProviderFlags {
     #[command(flatten)]
     pub over: OverrideFlags,
     /// Maximum number of tokens in the answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
     /// Edit format to request instead of the profile's; landing reads every format
     #[arg(long, value_enum, value_name = "FORM")]
