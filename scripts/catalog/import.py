@@ -113,7 +113,7 @@ def models_dev_rows(git, ours, theirs):
             "reasoning": model.get("reasoning"),
             **prices(cost, ("input", "cache_read", "cache_write", "output"), 1),
             "above": [
-                without_none({"tokens": size, **prices(tier, ("input", "cache_read", "cache_write", "output"), 1)})
+                long_prices(size, prices(tier, ("input", "cache_read", "cache_write", "output"), 1))
                 for size, tier in tiers
             ],
         })
@@ -123,6 +123,11 @@ def prices(values, names, scale):
     """Return the four prices under our names."""
     ours = ("input", "cached", "cache_write", "output")
     return {our: decimal_text(values.get(name), scale) for our, name in zip(ours, names)}
+
+
+def long_prices(tokens, values):
+    """Return the prices of which the cost of a call with a longer prompt consists."""
+    return without_none({"tokens": tokens, **values, "cache_write": None})
 
 
 def litellm_rows(table, ours, theirs, prefix):
@@ -146,10 +151,7 @@ def litellm_rows(table, ours, theirs, prefix):
             "reasoning": model.get("supports_reasoning"),
             **prices(model, names, 1_000_000),
             "above": [
-                without_none({
-                    "tokens": tokens,
-                    **prices(model, [f"{word}_above_{tokens // 1000}k_tokens" for word in names], 1_000_000),
-                })
+                long_prices(tokens, prices(model, [f"{word}_above_{tokens // 1000}k_tokens" for word in names], 1_000_000))
                 for tokens in above
             ],
         })
@@ -192,7 +194,7 @@ def genai_row(provider, name):
         "sha256": row_hash(model),
         "window": model.get("context_window"),
         **prices(base, names, 1),
-        "above": [without_none({"tokens": size, **prices(tier, names, 1)}) for size, tier in sorted(tiers.items())],
+        "above": [long_prices(size, prices(tier, names, 1)) for size, tier in sorted(tiers.items())],
     })
 
 

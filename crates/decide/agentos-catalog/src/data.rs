@@ -48,6 +48,23 @@ impl Catalog {
         Self::parse_json(DATA)
     }
 
+    /// Reads the tables and one model of the committed data, without the other models. The catalogue is without a model if it
+    /// does not have that one.
+    ///
+    /// # Errors
+    /// As [`Self::built_in`].
+    pub fn built_in_model(id: &str) -> Result<Self, CatalogError> {
+        // The script writes one line for each model, and a test finds every model in this way.
+        let (head, models) = DATA.split_once("\"models\": [\n").unwrap_or((DATA, ""));
+        let begin = format!("{{\"id\":{},", serde_json::Value::from(id));
+        let found = models
+            .lines()
+            .map(str::trim_start)
+            .find(|line| line.starts_with(&begin));
+        let model = found.map_or("", |line| line.trim_end_matches(','));
+        Self::parse_json(&format!("{head}\"models\": [{model}]}}"))
+    }
+
     /// Reads a catalogue from JSON.
     ///
     /// # Errors
@@ -89,6 +106,9 @@ mod tests {
                 assert!(row.above.is_sorted_by_key(|long| long.tokens), "{}", model.id);
             }
             assert!(model.price_span(PriceKind::Input).is_some(), "{}", model.id);
+            let alone = Catalog::built_in_model(&model.id).unwrap();
+            assert_eq!(alone.models, std::slice::from_ref(model));
+            assert_eq!(alone.sources, catalog.sources);
         }
         assert!(catalog.find_model("openai/gpt-4o").is_some());
         assert!(
@@ -97,6 +117,13 @@ mod tests {
                 .is_some_and(|model| model.id == "openai/gpt-4")
         );
         assert!(catalog.find_model("gpt-4o").is_none());
+    }
+
+    #[test]
+    fn a_model_that_is_not_known_is_not_found_alone() {
+        for id in ["openai/gpt", "", "openai/gpt-4o\"", "a\nb"] {
+            assert_eq!(Catalog::built_in_model(id).unwrap().models, [], "{id}");
+        }
     }
 
     #[test]

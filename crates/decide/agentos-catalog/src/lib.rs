@@ -18,5 +18,5 @@ mod model;
 mod price;
 
 pub use data::{Catalog, CatalogError, CatalogSource};
-pub use model::{CatalogModel, CatalogRow, ModelAbility, RowAbove};
+pub use model::{CatalogModel, CatalogRow, ModelAbility};
 pub use price::{PriceKind, PriceSpan};

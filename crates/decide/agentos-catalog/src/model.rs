@@ -56,39 +56,7 @@ pub struct CatalogRow {
     pub output: Option<TokenPrice>,
     /// Prices of calls with longer prompts, the shortest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub above: Vec<RowAbove>,
-}
-
-/// Prices of a table for calls whose prompt is longer than so many tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RowAbove {
-    /// The prompt is longer than this number of tokens.
-    pub tokens: u64,
-    /// Price of the prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<TokenPrice>,
-    /// Price of the part of the prompt that is read from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<TokenPrice>,
-    /// Price of the part of the prompt that is written to a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write: Option<TokenPrice>,
-    /// Price of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<TokenPrice>,
-}
-
-impl RowAbove {
-    /// Returns the prices of which a call's cost consists.
-    pub(crate) fn long_prices(&self) -> LongPrices {
-        LongPrices {
-            tokens: self.tokens,
-            input: self.input,
-            cached: self.cached,
-            output: self.output,
-        }
-    }
+    pub above: Vec<LongPrices>,
 }
 
 /// Ability of which the tables speak.
@@ -105,20 +73,6 @@ pub enum ModelAbility {
 }
 
 impl ModelAbility {
-    /// All abilities, in the order of a table.
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Vision, Self::Json, Self::Reasoning];
-
-    /// Returns the name used on the screen and in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Vision => "vision",
-            Self::Json => "json",
-            Self::Reasoning => "reasoning",
-        }
-    }
-
     fn stated_in(self, row: &CatalogRow) -> Option<bool> {
         match self {
             Self::Tools => row.tools,

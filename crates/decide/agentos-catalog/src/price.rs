@@ -13,23 +13,14 @@ use crate::{CatalogModel, CatalogRow, CatalogSource};
 pub enum PriceKind {
     /// The prompt.
     Input,
-    /// The part of the prompt that is read from a cache.
-    Cached,
-    /// The part of the prompt that is written to a cache.
-    CacheWrite,
     /// The answer.
     Output,
 }
 
 impl PriceKind {
-    /// All kinds, in the order of a table.
-    pub const ALL: [Self; 4] = [Self::Input, Self::Cached, Self::CacheWrite, Self::Output];
-
     fn stated_in(self, row: &CatalogRow) -> Option<TokenPrice> {
         match self {
             Self::Input => row.input,
-            Self::Cached => row.cached,
-            Self::CacheWrite => row.cache_write,
             Self::Output => row.output,
         }
     }
@@ -62,13 +53,6 @@ impl CatalogModel {
         Some(PriceSpan { low, high })
     }
 
-    /// Returns true if tables disagree on the price of the prompt or of the answer.
-    #[must_use]
-    pub fn is_disputed(&self) -> bool {
-        let open = |kind| self.price_span(kind).is_some_and(|span| span.is_open());
-        open(PriceKind::Input) || open(PriceKind::Output)
-    }
-
     /// Returns the row whose prices hold: those that most tables state, and of equally many the highest. `None` if no table
     /// states both the price of the prompt and that of the answer.
     #[must_use]
@@ -94,7 +78,7 @@ impl CatalogModel {
             input: row.input,
             cached: row.cached,
             output: row.output,
-            above: row.above.iter().map(|above| above.long_prices()).collect(),
+            above: row.above.clone(),
             source: Some(format!("{} {date} sha256:{}", row.source, row.sha256)),
         })
     }
@@ -144,7 +128,8 @@ mod tests {
     fn prices_name_the_row_that_states_them() {
         let catalog = Catalog::built_in().unwrap();
         let model = catalog.find_model("gemini/gemini-2.5-pro").unwrap();
-        assert!(!model.is_disputed());
+        let span = model.price_span(PriceKind::Output).unwrap();
+        assert!(!span.is_open(), "{span:?}");
         let prices = model.choose_prices(&catalog.sources).unwrap();
         insta::assert_json_snapshot!(prices, @r#"
         {

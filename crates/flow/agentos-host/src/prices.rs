@@ -27,7 +27,7 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
     }
     let found = match catalog_id(resolved) {
         Some(id) => {
-            let catalog = Catalog::built_in().map_err(|error| catalog_error(&error))?;
+            let catalog = Catalog::built_in_model(&id).map_err(|error| catalog_error(&error))?;
             catalog
                 .find_model(&id)
                 .and_then(|model| model.choose_prices(&catalog.sources))

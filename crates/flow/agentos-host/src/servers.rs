@@ -146,7 +146,6 @@ fn server_settings(
         stop: profile.params.stop.clone(),
         constrain: profile.constrain,
         context_window: stated_window(profile).map(|window| window.tokens),
-        // A health check must end soon, however long an answer may take.
         // A health check generates nothing, so a server that needs longer hangs, whatever a task may take.
         probe_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds.min(5)),
         first_byte_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds),
@@ -176,8 +175,7 @@ fn known_window(profile: &Profile) -> Option<u64> {
         return Some(model.context_window);
     }
     // Without the catalogue the window is assumed, which is reported; so a fault of the catalogue is no fault of the task.
-    let catalog = Catalog::built_in().ok()?;
-    catalog
-        .find_model(&format!("{}/{name}", profile.provider))?
-        .smallest_window()
+    let id = format!("{}/{name}", profile.provider);
+    let catalog = Catalog::built_in_model(&id).ok()?;
+    catalog.find_model(&id)?.smallest_window()
 }
