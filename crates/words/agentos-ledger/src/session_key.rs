@@ -1,0 +1,103 @@
+//! Names of sessions.
+//!
+//! Owns: their written form. Never: knows which sessions exist.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Largest number of bytes of each half of a name.
+const LONGEST_PART: usize = 64;
+
+/// Name of a session, as in `conversation:default` or `channel:1234`: a scope and an id.
+///
+/// Both halves are 1 to 64 ASCII letters, digits, `-`, `_` or `.`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct SessionKey(String);
+
+/// Failure to parse a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not the name of a session: use letters, digits, `-`, `_` and `.`, as in `conversation:default`"
+)]
+pub struct SessionKeyError(String);
+
+impl SessionKey {
+    /// Scope of the sessions that people begin on the command line.
+    pub const USUAL_SCOPE: &'static str = "conversation";
+    /// Id of the session that is used if nobody names one.
+    pub const USUAL_ID: &'static str = "default";
+
+    /// Parses `SCOPE:ID`, or `ID` alone, which has the scope `conversation`.
+    ///
+    /// # Errors
+    /// If a half is empty, too long, or has other characters.
+    pub fn parse(text: &str) -> Result<Self, SessionKeyError> {
+        let (scope, id) = text.split_once(':').unwrap_or((Self::USUAL_SCOPE, text));
+        let fits = |part: &str| {
+            (1..=LONGEST_PART).contains(&part.len())
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        if fits(scope) && fits(id) {
+            return Ok(Self(format!("{scope}:{id}")));
+        }
+        Err(SessionKeyError(text.chars().take(LONGEST_PART).collect()))
+    }
+
+    /// Returns the whole name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for SessionKey {
+    fn default() -> Self {
+        Self(format!("{}:{}", Self::USUAL_SCOPE, Self::USUAL_ID))
+    }
+}
+
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_scope_and_an_id() {
+        let cases = [
+            ("default", Some("conversation:default")),
+            ("channel:12.3", Some("channel:12.3")),
+            ("", None),
+            (":x", None),
+            ("x:", None),
+            ("a:b:c", None),
+            ("../x", None),
+            ("a b", None),
+            ("é", None),
+        ];
+        for (text, name) in cases {
+            assert_eq!(
+                SessionKey::parse(text).ok().map(|key| key.to_string()).as_deref(),
+                name,
+                "{text}"
+            );
+        }
+        assert_eq!(SessionKey::default().as_str(), "conversation:default");
+        assert!(SessionKey::parse(&"x".repeat(65)).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! One turn: what was asked, the calls that answered it, and how it ended.
+//!
+//! Owns: the shape. Never: contains the text of a message.
+
+use agentos_model::ChatRole;
+use agentos_tool::RunId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallRecord, SessionKey};
+
+/// Body of a `turn` record. The record's `run` is the id of the turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnRecord {
+    /// Session that the turn belongs to. `None` if it belongs to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionKey>,
+    /// What asked.
+    pub source: TurnSource,
+    /// Folder of the repository that was read or changed. `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// Runs on the repository's tape that belong to this turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunId>,
+    /// Messages that the turn adds to its session, in their order. Empty if there is no session to add them to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageRef>,
+    /// Calls of models, in their order. Empty if no model was called.
+    pub calls: Vec<CallRecord>,
+    /// How the turn ended.
+    pub end: TurnEnd,
+}
+
+/// What asked for a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnSource {
+    /// One message without a session.
+    Message,
+    /// A message in a session.
+    Session,
+    /// A run on a repository, whose text is on the repository's tape.
+    Run,
+}
+
+/// Message of a turn, by the hash of its canonical JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageRef {
+    /// Author of the message in the conversation.
+    pub role: ChatRole,
+    /// `sha256:` and the hash of the blob with the message.
+    pub message_sha256: String,
+    /// Provider and model that wrote it. `None` for messages of a person and results of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<MessageAuthor>,
+}
+
+/// Model that wrote a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageAuthor {
+    /// Name of the provider.
+    pub provider: String,
+    /// The model that answered. `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "end", rename_all = "kebab-case")]
+pub enum TurnEnd {
+    /// With a whole answer.
+    Answered,
+    /// By a limit of the turn, such as `rounds`. What was said before it is kept.
+    Limited {
+        /// Name of the limit.
+        limit: String,
+    },
+    /// By the user.
+    Cancelled,
+    /// By a failure.
+    Failed {
+        /// Code of the failure.
+        code: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_reads_back_from_its_record() {
+        let body = json!({
+            "session": "conversation:default",
+            "source": "session",
+            "runs": ["20261121T091400Z-1a2b3c4d"],
+            "messages": [
+                { "role": "user", "message_sha256": "sha256:00" },
+                { "role": "assistant", "message_sha256": "sha256:01", "author": { "provider": "openai", "model": "gpt" } },
+            ],
+            "calls": [{ "provider": "openai", "latency_ms": 3, "cost_usd": "0.5", "finish": "stop" }],
+            "end": { "end": "limited", "limit": "rounds" },
+        });
+        let turn: TurnRecord = serde_json::from_value(body.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&turn).unwrap(), body);
+    }
+}
