@@ -53,6 +53,7 @@ impl CallRecord {
 /// Adds the costs of calls. `None` if a cost is not known, or the sum is too large to count.
 #[must_use]
 pub fn sum_costs<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Option<ExactCost> {
+    // A sum without its unknown parts would look like a small bill.
     calls
         .into_iter()
         .try_fold(ExactCost::default(), |sum, call| sum.checked_add(call.cost_usd?))

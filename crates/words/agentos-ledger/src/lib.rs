@@ -8,7 +8,7 @@
 //! | `turn` | a turn ended, in whatever way | [`TurnRecord`] |
 //! | `session` | a session began, changed, was compressed or deleted | [`SessionRecord`] |
 //!
-//! Both are written after the blobs that they refer to, and before anybody is told that the turn or change is kept. So a
+//! Both are written after the blobs that they refer to, and before the turn or change is reported. So a
 //! process that is killed leaves whole turns only: a blob without a record is never shown.
 
 mod call;

@@ -13,7 +13,8 @@ use crate::{CallRecord, SessionKey};
 pub struct SessionRecord {
     /// The session.
     pub session: SessionKey,
-    /// What happened.
+    /// The event.
+    // Flattened, so that a reader of the tape finds the session and the event at one level.
     #[serde(flatten)]
     pub event: SessionEvent,
 }
@@ -33,6 +34,7 @@ pub enum SessionEvent {
     /// The settings changed; they hold from the next turn on.
     Changed {
         /// All settings after the change.
+        // Not only the changed ones: the last such record alone then shows what holds.
         settings: SessionSettings,
     },
     /// Earlier messages are sent as a summary from now on.

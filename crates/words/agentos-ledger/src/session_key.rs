@@ -36,6 +36,7 @@ impl SessionKey {
     /// If a half is empty, too long, or has other characters.
     pub fn parse(text: &str) -> Result<Self, SessionKeyError> {
         let (scope, id) = text.split_once(':').unwrap_or((Self::USUAL_SCOPE, text));
+        // These characters need no quotes in a shell, and no escapes in a path or an address.
         let fits = |part: &str| {
             (1..=LONGEST_PART).contains(&part.len())
                 && part

@@ -15,7 +15,7 @@ pub struct TurnRecord {
     /// Session that the turn belongs to. `None` if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionKey>,
-    /// What asked.
+    /// Kind of request that began the turn.
     pub source: TurnSource,
     /// Folder of the repository that was read or changed. `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +24,7 @@ pub struct TurnRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
     /// Messages that the turn adds to its session, in their order. Empty if there is no session to add them to.
+    // Hashes and not texts: a record can never be removed from the chain, and people must be able to delete what they wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageRef>,
     /// Calls of models, in their order. Empty if no model was called.
@@ -32,11 +33,11 @@ pub struct TurnRecord {
     pub end: TurnEnd,
 }
 
-/// What asked for a turn.
+/// Kind of request that begins a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnSource {
-    /// One message without a session.
+    /// Single message without a session.
     Message,
     /// A message in a session.
     Session,
