@@ -260,6 +260,29 @@ def cost_case(name, expected, **changed):
     resealed(name, expected, body={"result": result}, kind="tool_result")
 
 
+def turn_case(name, expected, **changed):
+    """Registers a case of own evidence that ends with a turn of two calls, whose costs are stated exactly."""
+    call = {"provider": "openai", "latency_ms": 3, "usage": {"input_tokens": 200, "output_tokens": 100}, "price": PRICE,
+            "cost_usd": "0.00125"}
+    body = {"source": "message", "calls": [call, call | changed], "end": {"end": "answered"}}
+    resealed(name, expected, body=body, kind="turn")
+
+
+def text_case(name, expected, *records):
+    """Registers a case of own evidence in which records refer to the texts `a` and `b`, of which only `b` exists."""
+
+    def recipe(folder):
+        tape = whole()
+        gone, kept = digest(b"a"), tape.blob("b")
+        for kind, names in records:
+            named = [{"a": gone, "b": kept}[name] for name in names]
+            member = {"blobs": named} if kind == "removed" else {"messages": [{"message_sha256": name} for name in named]}
+            tape.add(kind, member, "run-c")
+        return own(folder, tape)
+
+    case(expected, name=name)(recipe)
+
+
 def nested(depth):
     """Returns a list that is nested this deep."""
     return json.loads("[" * depth + "]" * depth)
@@ -285,6 +308,16 @@ cost_case("cost-of-a-number-unused", "cost-wrong", price={"input": 10}, usage="l
 cost_case("cost-left-out", "cost-wrong", cost_usd="left out")
 cost_case("cost-rounded", "cost-wrong", cost_micro_usd=1137)
 cost_case("cost-of-too-many-tokens", "cost-wrong", usage={"input_tokens": (1 << 53) - 1, "output_tokens": 0})
+turn_case("turn-cost", "")
+turn_case("turn-cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "output_tokens": 100})
+turn_case("turn-cost-of-another-price", "cost-wrong", price=PRICE | {"output": "10.000001"})
+turn_case("turn-cost-of-a-number", "cost-wrong", cost_usd=0.00125)
+text_case("text-missing", "blob-missing", ("turn", "ab"))
+text_case("text-removed", "", ("turn", "ab"), ("removed", "a"))
+text_case("text-removed-that-is-there", "", ("turn", "b"), ("removed", "ab"))
+text_case("text-removed-before", "blob-missing", ("removed", "a"), ("turn", "a"))
+text_case("text-removed-twice", "", ("turn", "a"), ("removed", "a"), ("session", "a"), ("removed", "a"))
+text_case("text-of-a-run-removed", "blob-missing", ("turn", "a"), ("task", "a"), ("removed", "a"))
 case("", "--require", name="own-required")(own)
 case("", name="own-old-form")(lambda folder: own(folder, whole(1)))
 case("", "--require", name="own-mixed-form-required")(lambda folder: own(folder, mixed()))

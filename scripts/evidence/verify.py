@@ -26,8 +26,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 MEMBERS = {"kind", "prev", "run", "seq", "ts", "v"}
-QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo"}
-KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint"}
+QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo",
+           "turn", "session"}
+KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint", "removed"}
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 SALT, HEX = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 PLAIN = re.compile(r'[^\x00-\x1f"\\]*')
@@ -573,9 +574,20 @@ def cost_of(usage, price):
     return total if total < 1 << 64 else None
 
 
-def wrong_cost(body):
-    """Returns true if the recorded cost of a call is not that of its recorded tokens and prices."""
-    result = body.get("result") if isinstance(body, dict) else None
+def wrong_cost(kind, body):
+    """Returns true if a recorded cost is not that of its recorded tokens and prices."""
+    if not isinstance(body, dict):
+        return False
+    if kind == "tool_result":
+        return wrong_call(body.get("result"), True)
+    if kind == "turn":
+        calls = body.get("calls")
+        return isinstance(calls, list) and any(wrong_call(call, False) for call in calls)
+    return kind == "session" and wrong_call(body.get("call"), False)
+
+
+def wrong_call(result, rounded):
+    """Returns true if the cost of one call is wrong. `rounded` calls state it in millionths as well."""
     if not isinstance(result, dict) or not {"price", "cost_usd"} & set(result):
         return False
     try:
@@ -584,7 +596,8 @@ def wrong_cost(body):
             return True
         cost = cost_of(usage, {} if price is None else price)
         micro = None if cost is None else (cost + 500_000) // 1_000_000
-        return cost != decimal(result.get("cost_usd"), 12) or micro != count(result.get("cost_micro_usd"))
+        wrong = rounded and micro != count(result.get("cost_micro_usd"))
+        return cost != decimal(result.get("cost_usd"), 12) or wrong
     except (ValueError, TypeError, AttributeError, KeyError):
         return True
 
@@ -609,6 +622,7 @@ class Verification:
         self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
         self.claims = {evidence for _, evidence, _ in known if evidence} if claims is None else claims
         self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
+        self.texts = {}
         self.receipts, self.has_any, self.gone, self.room, self.moved = 0, False, [], BUDGET, {}
 
     def tell(self, kind, line=None):
@@ -663,6 +677,8 @@ class Verification:
             if record["seq"] == noted:
                 at_head = record["hash"]
             self.take_record(at, record)
+        for at in self.texts.values():
+            self.tell("blob-missing", at)
         self.check_head(head, highest, last, at_head)
 
     def read_head(self):
@@ -721,10 +737,14 @@ class Verification:
             known["cost"] += len(commit or "")
             if commit and self.commits is not None:
                 self.take_commit(at, commit, body, known)
-        elif kind == "tool_result" and wrong_cost(body):
+        elif wrong_cost(kind, body):
             self.tell("cost-wrong", at)
+        elif kind == "removed" and isinstance(body, dict) and isinstance(body.get("blobs"), list):
+            for name in body["blobs"]:
+                if isinstance(name, str):
+                    self.texts.pop(name, None)
         for name in references([body]):
-            self.check_blob(at, name)
+            self.check_blob(at, name, kind in ("turn", "session"))
 
     def take_checkpoint(self, at, record, known):
         """Checks the signature of a checkpoint, which ends its run."""
@@ -755,13 +775,16 @@ class Verification:
             self.room -= cost
             self.gone.append((at, commit, change, bool(marks & self.kept) if tree else False))
 
-    def check_blob(self, at, name):
-        """Checks that a blob exists and has the digest that is its name."""
+    def check_blob(self, at, name, may_go):
+        """Checks that a blob exists and has the digest that is its name. One that `may_go` may be removed by a later record."""
         try:
             if digest_file(open_blob(self.folder, name[7:]), MOST_BLOB) != name:
                 self.tell("blob-changed", at)
         except FileNotFoundError:
-            if not self.redacted:
+            if may_go and not self.redacted:
+                self.take(160)
+                self.texts[name] = at
+            elif not self.redacted:
                 self.tell("blob-missing", at)
         except Odd:
             self.tell("blob-changed", at)

@@ -17,6 +17,7 @@ pub mod next_step;
 pub mod outcome;
 pub mod page;
 pub mod policy;
+pub mod record_line;
 pub mod reference;
 pub mod report;
 pub mod requests;

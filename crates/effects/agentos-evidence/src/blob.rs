@@ -170,7 +170,11 @@ fn collect_references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
+/// Returns the path of a blob.
+///
+/// # Errors
+/// When the id is no digest.
+pub(crate) fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
     Ok(dir.join("blobs").join(digits_of(id)?))
 }
 

@@ -28,6 +28,9 @@ pub enum EvidenceError {
         /// Number of records that were found.
         found: u64,
     },
+    /// The tape does not continue at a place where an earlier reader stopped.
+    #[error("the tape does not continue where it was last read: it was replaced")]
+    WrongMark,
     /// The last record is not the one that was written.
     #[error("the tape's last line is not a valid record")]
     BrokenTail,
@@ -108,6 +111,7 @@ impl EvidenceError {
             Self::Io { .. } => "evidence-not-durable",
             Self::CutOff { .. } => "evidence-cut-off",
             Self::BrokenTail
+            | Self::WrongMark
             | Self::BrokenRecord { .. }
             | Self::TooMuch(_)
             | Self::BadExport(_)
@@ -149,7 +153,8 @@ impl EvidenceError {
                 (None, Some(NextStep::VerifyEvidence { set_aside: true }))
             }
             Self::Key(_) => (None, Some(NextStep::MakeSigningKey { in_file: false })),
-            Self::NumberTooLarge { .. }
+            Self::WrongMark
+            | Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep
             | Self::BadField { .. }

@@ -97,6 +97,9 @@ impl RunFacts {
             | RecordKind::Intent
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
     }

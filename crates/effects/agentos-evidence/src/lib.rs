@@ -20,6 +20,7 @@ mod placed;
 mod plain_file;
 mod published;
 mod record;
+mod removal;
 mod run_summary;
 mod runs;
 mod segments;
@@ -28,6 +29,7 @@ mod sshsig;
 mod stats;
 mod store;
 mod tail;
+mod tape_mark;
 mod trust;
 mod verify;
 
@@ -47,6 +49,7 @@ pub use runs::{RecordIter, TapeEnd};
 pub use sign::{PublicKey, SigningKey};
 pub use stats::ProviderStats;
 pub use store::Store;
+pub use tape_mark::{MarkedRecords, TapeMark};
 pub use trust::{TrustedKey, trust_key, trusted_keys};
 pub use verify::{
     CommitInfo, CommitLookup, CommitProperty, CommitStanding, ExportSummary, FileChange, FileVersion,

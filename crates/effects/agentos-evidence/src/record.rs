@@ -96,6 +96,12 @@ pub enum RecordKind {
     Recovered,
     /// Signed hash of the tape's last record at the end of a run.
     Checkpoint,
+    /// A turn that ended: the calls of models with their cost, and the hashes of the messages.
+    Turn,
+    /// A conversation that began, changed, was compressed or deleted.
+    Session,
+    /// Texts of conversations that were removed on purpose. Their hashes stay.
+    Removed,
 }
 
 impl RecordKind {
@@ -118,6 +124,9 @@ impl RecordKind {
             Self::Undo => "undo",
             Self::Recovered => "recovered",
             Self::Checkpoint => "checkpoint",
+            Self::Turn => "turn",
+            Self::Session => "session",
+            Self::Removed => "removed",
         }
     }
 
@@ -133,14 +142,21 @@ impl RecordKind {
             | Self::Decision
             | Self::Consent
             | Self::Refusal
-            | Self::Undo => true,
-            Self::Answer | Self::Intent | Self::Receipt | Self::Recovered | Self::Checkpoint => false,
+            | Self::Undo
+            | Self::Turn
+            | Self::Session => true,
+            Self::Answer
+            | Self::Intent
+            | Self::Receipt
+            | Self::Recovered
+            | Self::Checkpoint
+            | Self::Removed => false,
         }
     }
 
     /// Returns the kind for a word on the tape. `None` if no kind has this word.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        const ALL: [RecordKind; 15] = [
+        const ALL: [RecordKind; 18] = [
             RecordKind::Task,
             RecordKind::Attempt,
             RecordKind::Answer,
@@ -156,6 +172,9 @@ impl RecordKind {
             RecordKind::Undo,
             RecordKind::Recovered,
             RecordKind::Checkpoint,
+            RecordKind::Turn,
+            RecordKind::Session,
+            RecordKind::Removed,
         ];
         ALL.into_iter().find(|kind| kind.as_str() == word)
     }

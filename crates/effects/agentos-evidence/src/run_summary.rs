@@ -210,7 +210,10 @@ pub(crate) fn is_summarised(kind: RecordKind) -> bool {
         | RecordKind::Check
         | RecordKind::Intent
         | RecordKind::Undo
-        | RecordKind::Recovered => false,
+        | RecordKind::Recovered
+        | RecordKind::Turn
+        | RecordKind::Session
+        | RecordKind::Removed => false,
     }
 }
 
@@ -293,7 +296,10 @@ impl RunSummary {
             | RecordKind::Check
             | RecordKind::Intent
             | RecordKind::Undo
-            | RecordKind::Recovered => {}
+            | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed => {}
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::MAX_LINE;
-use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
+use crate::{EvidenceError, Record, RecordKind, Store, TapeMark, plain_file, segments};
 
 /// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
@@ -129,6 +129,10 @@ pub(crate) struct TapeLines {
     pub count: u64,
     /// True after a line that was too long. Nothing after it is read.
     ended: bool,
+    /// Number of files before the one that is being read.
+    pub file: usize,
+    /// Bytes of this file that were read.
+    pub offset: u64,
 }
 
 /// File of the tape that is still to be read.
@@ -189,6 +193,14 @@ impl TapeLines {
     /// # Errors
     /// When a file of the tape cannot be opened.
     pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
+        Self::open_at(store, &TapeMark::default())
+    }
+
+    /// Opens the tape for reading from a mark up to its present end. `None` if there is no tape, or no file with this mark.
+    ///
+    /// # Errors
+    /// When a file of the tape cannot be opened.
+    pub fn open_at(store: &Store, mark: &TapeMark) -> Result<Option<Self>, EvidenceError> {
         // Under the lock no writer can rename the current file between the listing and the opening, and the last
         // record is complete when the length is read. Without a lock file (nobody has written yet, or the folder is a
         // copy) there is no writer to wait for.
@@ -209,10 +221,12 @@ impl TapeLines {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(EvidenceError::io_error("open", &path)(source)),
         }
+        // A file that becomes full is renamed and keeps its place among the others, so a mark stays true.
+        let mut later = later.split_off(mark.file.min(later.len()));
         let Some(first) = later.pop_front() else {
             return Ok(None);
         };
-        let (tape, path) = first.open()?;
+        let (tape, path) = first.open(mark.offset)?;
         Ok(Some(Self {
             tape,
             path,
@@ -220,6 +234,8 @@ impl TapeLines {
             buffer: Vec::new(),
             count: 0,
             ended: false,
+            file: mark.file,
+            offset: mark.offset,
         }))
     }
 
@@ -242,27 +258,35 @@ impl TapeLines {
             if !self.buffer.is_empty() {
                 self.count += 1;
                 let line = TapeLine(&self.buffer);
+                self.offset += line.bytes();
                 self.ended = line.end() == LineEnd::TooLong;
                 return Ok(Some(line));
             }
             let Some(next) = self.later.pop_front() else {
                 return Ok(None);
             };
-            (self.tape, self.path) = next.open()?;
+            (self.tape, self.path) = next.open(0)?;
+            self.file += 1;
+            self.offset = 0;
         }
     }
 }
 
 impl TapeSource {
-    fn open(self) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
-        let (path, file, len) = match self {
+    /// Opens the file for reading from this byte on.
+    fn open(self, offset: u64) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
+        let (path, mut file, len) = match self {
             // A full file does not change any more, so it is read to its end.
             Self::Full(path) => {
                 let file = plain_file::open_regular(&path).map_err(EvidenceError::io_error("open", &path))?;
                 (path, file, u64::MAX)
             }
-            Self::Current(path, file, len) => (path, file, len),
+            Self::Current(path, file, len) => (path, file, len.saturating_sub(offset)),
         };
+        if offset > 0 {
+            let sought = file.seek(SeekFrom::Start(offset));
+            sought.map_err(EvidenceError::io_error("read", &path))?;
+        }
         Ok((BufReader::with_capacity(1 << 18, file.take(len)), path))
     }
 }

@@ -202,6 +202,9 @@ impl ProviderStats {
             | RecordKind::Intent
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
     }

@@ -22,6 +22,7 @@ mod history;
 mod merged;
 mod moved;
 mod patch;
+mod removed;
 mod signed;
 
 pub use change::{FileChange, FileVersion};

@@ -228,6 +228,9 @@ impl RunReplayer<'_> {
             | RecordKind::Refusal
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
         Ok(())

@@ -99,6 +99,9 @@ impl ToldRun {
             | RecordKind::Intent
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
         Ok(())

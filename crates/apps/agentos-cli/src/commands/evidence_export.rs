@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
-use crate::render::evidence::describe_record;
 use crate::render::page::{self, ChangeText, RecordRow, RunPage};
+use crate::render::record_line::describe_record;
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.

@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::bounds::{FindingList, push_note};
 use super::cost;
 use super::history::CommitPins;
+use super::removed::MissingTexts;
 use super::signed::CheckpointTotals;
 use super::{Finding, Tampering, VerifyChecks};
 use crate::head::{self, HeadFile};
@@ -59,6 +60,7 @@ pub(super) struct ChainReport {
     pub pins: CommitPins,
     pub signed: CheckpointTotals,
     seen_blobs: RecentBlobs,
+    texts: MissingTexts,
 }
 
 /// Number and previous hash that the next record must have.
@@ -127,6 +129,7 @@ pub(super) fn read(
             hash: Some(view.hash.to_owned()),
         };
     }
+    chain.report_texts();
     Ok(chain)
 }
 
@@ -159,6 +162,7 @@ impl ChainReport {
             pins: CommitPins::new(checks),
             signed: CheckpointTotals::new(checks),
             seen_blobs: RecentBlobs::default(),
+            texts: MissingTexts::new(),
         }
     }
 
@@ -226,8 +230,9 @@ impl ChainReport {
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
         );
-        let states_cost = record.kind == RecordKind::ToolResult;
-        let body = if refers_to_commit || states_cost || record.may_refer() {
+        let states_cost = cost::states_cost(record.kind);
+        let is_removal = record.kind == RecordKind::Removed;
+        let body = if refers_to_commit || states_cost || is_removal || record.may_refer() {
             record.parse_body()?
         } else {
             Value::Null
@@ -243,16 +248,43 @@ impl ChainReport {
                 format!("line {at}: the state that a crash left was repaired ({what})"),
             );
         }
-        if let Some(detail) = states_cost.then(|| cost::find_wrong_cost(&body)).flatten() {
+        if is_removal {
+            self.texts.take_removed(&body);
+        }
+        if let Some(detail) = cost::find_wrong_cost(record.kind, &body) {
             self.findings
                 .push(Finding::new(Tampering::CostWrong, Some(at), detail));
         }
-        self.check_blobs(at, &body, blobs)
+        self.check_blobs(at, record.kind, &body, blobs)
     }
 
-    fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
+    /// Reports the texts that are gone, after the last record.
+    fn report_texts(&mut self) {
+        let texts = std::mem::replace(&mut self.texts, MissingTexts::new());
+        if texts.removed > 0 {
+            let note = format!(
+                "{} texts of conversations were removed, as the tape says",
+                texts.removed
+            );
+            push_note(&mut self.notes, note);
+        }
+        for (id, line) in texts.into_unexplained() {
+            let detail = format!("the blob `{id}` is missing");
+            self.findings
+                .push(Finding::new(Tampering::BlobMissing, Some(line), detail));
+        }
+    }
+
+    fn check_blobs(
+        &mut self,
+        at: u64,
+        kind: RecordKind,
+        body: &Value,
+        blobs: &Store,
+    ) -> Result<(), EvidenceError> {
         for id in blob::find_references(body) {
-            if !self.seen_blobs.is_new(&id) {
+            // A blob that is missing so far is checked again: another kind of record may not be without it.
+            if !self.seen_blobs.is_new(&id) && !self.texts.contains(&id) {
                 continue;
             }
             self.blobs += 1;
@@ -261,6 +293,11 @@ impl ChainReport {
                 // A redacted copy has no blobs.
                 Err(EvidenceError::NoBlob { .. }) if self.redacted => {
                     self.blobs -= 1;
+                    continue;
+                }
+                Err(EvidenceError::NoBlob { .. }) if MissingTexts::may_go(kind) => {
+                    self.blobs -= 1;
+                    self.texts.add(id, at)?;
                     continue;
                 }
                 Err(EvidenceError::NoBlob { .. }) => (Tampering::BlobMissing, "is missing"),

@@ -6,6 +6,8 @@ use agentos_tool::{ExactCost, TokenPrices, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::RecordKind;
+
 /// The part of a call's result of which its cost consists. Records of earlier versions have no prices.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -16,9 +18,51 @@ struct CostParts {
     cost_micro_usd: Option<u64>,
 }
 
-/// Describes why a recorded cost is not that of the recorded tokens and prices. `None` if it is, or if none is recorded.
-pub(super) fn find_wrong_cost(body: &Value) -> Option<String> {
-    let result = body.get("result")?;
+/// Describes why a cost of a record is not that of its tokens and prices. `None` if every cost is, or none is recorded.
+pub(super) fn find_wrong_cost(kind: RecordKind, body: &Value) -> Option<String> {
+    match kind {
+        RecordKind::ToolResult => find_wrong_part(body.get("result")?, Rounded::Stated),
+        RecordKind::Turn => {
+            let mut calls = body.get("calls")?.as_array()?.iter();
+            calls.find_map(|call| find_wrong_part(call, Rounded::LeftOut))
+        }
+        // Of these, only a compression calls a model.
+        RecordKind::Session => find_wrong_part(body.get("call")?, Rounded::LeftOut),
+        RecordKind::Task
+        | RecordKind::Attempt
+        | RecordKind::Answer
+        | RecordKind::Boundary
+        | RecordKind::Landing
+        | RecordKind::Check
+        | RecordKind::Decision
+        | RecordKind::Consent
+        | RecordKind::Intent
+        | RecordKind::Receipt
+        | RecordKind::Refusal
+        | RecordKind::Undo
+        | RecordKind::Recovered
+        | RecordKind::Checkpoint
+        | RecordKind::Removed => None,
+    }
+}
+
+/// Returns whether records of this kind may state a cost.
+pub(super) fn states_cost(kind: RecordKind) -> bool {
+    matches!(
+        kind,
+        RecordKind::ToolResult | RecordKind::Turn | RecordKind::Session
+    )
+}
+
+/// Rounded cost, which calls of some records state as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounded {
+    Stated,
+    LeftOut,
+}
+
+/// Describes why the cost of one call is wrong. `None` if it is right.
+fn find_wrong_part(result: &Value, rounded: Rounded) -> Option<String> {
     if result.get("price").is_none() && result.get("cost_usd").is_none() {
         return None;
     }
@@ -34,7 +78,8 @@ pub(super) fn find_wrong_cost(body: &Value) -> Option<String> {
     };
     let price = parts.price.unwrap_or_default();
     let cost = parts.usage.and_then(|usage| price.cost(&usage));
-    if cost == parts.cost_usd && cost.map(ExactCost::micro_dollars) == parts.cost_micro_usd {
+    let micro = cost.map(ExactCost::micro_dollars);
+    if cost == parts.cost_usd && (rounded == Rounded::LeftOut || micro == parts.cost_micro_usd) {
         return None;
     }
     let name = |cost: Option<ExactCost>| cost.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost}"));
@@ -59,26 +104,31 @@ mod tests {
             "cost_usd": "0.00357",
             "cost_micro_usd": 3570,
         });
-        assert_eq!(find_wrong_cost(&json!({ "result": right })), None);
-        assert_eq!(
-            find_wrong_cost(&json!({ "result": { "cost_micro_usd": 7 } })),
-            None
-        );
-        assert_eq!(find_wrong_cost(&json!({})), None);
+        let judge = |result: &Value| {
+            let call = find_wrong_cost(RecordKind::ToolResult, &json!({ "result": result }));
+            let turn = find_wrong_cost(RecordKind::Turn, &json!({ "calls": [right.clone(), result] }));
+            let session = find_wrong_cost(RecordKind::Session, &json!({ "call": result }));
+            assert_eq!(turn, session);
+            (call.is_some(), turn.is_some())
+        };
+        assert_eq!(judge(&right), (false, false));
+        assert_eq!(judge(&json!({ "cost_micro_usd": 7 })), (false, false));
+        assert_eq!(find_wrong_cost(RecordKind::Turn, &json!({})), None);
         let changes = [
-            ("/usage/input_tokens", json!(1001)),
-            ("/usage/output_tokens", json!("200")),
-            ("/price/output", json!("15.000001")),
-            ("/price/cached", json!(null)),
-            ("/price", json!(null)),
-            ("/cost_usd", json!("0.0035700001")),
-            ("/cost_usd", json!(null)),
-            ("/cost_micro_usd", json!(3571)),
+            ("/usage/input_tokens", json!(1001), true),
+            ("/usage/output_tokens", json!("200"), true),
+            ("/price/output", json!("15.000001"), true),
+            ("/price/cached", json!(null), true),
+            ("/price", json!(null), true),
+            ("/cost_usd", json!("0.0035700001"), true),
+            ("/cost_usd", json!(null), true),
+            // A call of a turn has the exact cost alone.
+            ("/cost_micro_usd", json!(3571), false),
         ];
-        for (place, value) in changes {
+        for (place, value, in_turn) in changes {
             let mut result = right.clone();
             *result.pointer_mut(place).unwrap() = value;
-            assert!(find_wrong_cost(&json!({ "result": result })).is_some(), "{place}");
+            assert_eq!(judge(&result), (true, in_turn), "{place}");
         }
     }
 }

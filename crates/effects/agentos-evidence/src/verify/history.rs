@@ -126,6 +126,9 @@ impl CommitPins {
             | RecordKind::Consent
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
         Ok(())

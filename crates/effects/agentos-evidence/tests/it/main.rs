@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod append;
 #[cfg(test)]
+mod conversations;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod rotation;

@@ -158,7 +158,10 @@ pub(super) fn list_requests(
             | RecordKind::Intent
             | RecordKind::Refusal
             | RecordKind::Undo
-            | RecordKind::Recovered => continue,
+            | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed => continue,
         };
         steps.push(RequestStep {
             run: record.run,

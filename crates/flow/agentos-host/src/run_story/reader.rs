@@ -165,6 +165,9 @@ impl StoryReader {
             | RecordKind::Refusal
             | RecordKind::Undo
             | RecordKind::Recovered
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed
             | RecordKind::Checkpoint => {}
         }
         Ok(())

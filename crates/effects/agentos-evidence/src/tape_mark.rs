@@ -1,0 +1,95 @@
+//! Reading the tape from where an earlier reader stopped.
+//!
+//! Owns: the mark of a place, and the records after it. Never: trusts a mark; the chain must continue at it.
+
+use crate::line_view::LineView;
+use crate::record::GENESIS;
+use crate::runs::TapeLines;
+use crate::{EvidenceError, Record, Store};
+
+/// Place on a tape between two records. The default is its beginning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TapeMark {
+    /// Number of the tape's files before the one with the place.
+    pub file: usize,
+    /// Bytes of that file before the place.
+    pub offset: u64,
+    /// Number of the record before the place, 0 at the beginning.
+    pub seq: u64,
+    /// Hash of the record before the place.
+    pub hash: String,
+}
+
+impl Default for TapeMark {
+    fn default() -> Self {
+        Self {
+            file: 0,
+            offset: 0,
+            seq: 0,
+            hash: GENESIS.to_owned(),
+        }
+    }
+}
+
+/// Reader of the records after a mark, in their order.
+#[derive(Debug)]
+pub struct MarkedRecords {
+    lines: Option<TapeLines>,
+    mark: TapeMark,
+}
+
+impl Store {
+    /// Reads the records after a mark.
+    ///
+    /// # Errors
+    /// When a file of the tape cannot be opened, or has no such place.
+    pub fn records_after(&self, mark: &TapeMark) -> Result<MarkedRecords, EvidenceError> {
+        let lines = TapeLines::open_at(self, mark)?;
+        if lines.is_none() && *mark != TapeMark::default() {
+            return Err(EvidenceError::WrongMark);
+        }
+        Ok(MarkedRecords {
+            lines,
+            mark: mark.clone(),
+        })
+    }
+}
+
+impl MarkedRecords {
+    /// Reads the next record. `None` after the last one.
+    ///
+    /// # Errors
+    /// [`EvidenceError::WrongMark`] if the chain does not continue at the mark; the errors of [`Store::records`].
+    pub fn next_record(&mut self) -> Result<Option<Record>, EvidenceError> {
+        let Some(lines) = &mut self.lines else {
+            return Ok(None);
+        };
+        let Some(line) = lines.next()? else {
+            return Ok(None);
+        };
+        let is_whole = line.is_whole();
+        let Some(view) = LineView::parse_line(line.text()).filter(|_| is_whole) else {
+            return Err(EvidenceError::BrokenRecord {
+                line: self.mark.seq + 1,
+            });
+        };
+        // Somebody may have replaced the tape since the mark was made.
+        if view.seq != self.mark.seq + 1 || view.prev != self.mark.hash {
+            return Err(EvidenceError::WrongMark);
+        }
+        let record = view.build_record()?;
+        self.mark = TapeMark {
+            file: lines.file,
+            offset: lines.offset,
+            seq: record.seq,
+            hash: record.hash.clone(),
+        };
+        Ok(Some(record))
+    }
+
+    /// Returns the place after the last record that was read.
+    #[must_use]
+    pub fn mark(&self) -> &TapeMark {
+        &self.mark
+    }
+}
