@@ -53,6 +53,18 @@ impl ExactCost {
         self.0 / PICO + u64::from(self.0 % PICO >= PICO / 2)
     }
 
+    /// Returns the cost in millionths of a millionth of a US dollar, its unit.
+    #[must_use]
+    pub fn pico_dollars(self) -> u64 {
+        self.0
+    }
+
+    /// Makes a cost from millionths of a millionth of a US dollar.
+    #[must_use]
+    pub fn from_pico_dollars(pico: u64) -> Self {
+        Self(pico)
+    }
+
     /// Adds two costs. `None` if the sum is too large to count.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
