@@ -4,6 +4,7 @@
 
 pub mod chat;
 pub mod config;
+pub mod cost;
 pub mod evidence;
 pub mod examples;
 pub mod help;
@@ -148,6 +149,8 @@ pub enum Verb {
     Status,
     /// List earlier runs, newest first, one line each
     Log(record::LogArgs),
+    /// Show what calls of models cost, of all repositories
+    Cost(cost::CostArgs),
     /// Show an earlier run: task, answer, files, decision and result, or one of its texts
     Show(record::ShowArgs),
     /// Consent to a run that waits for a person and land it, or list all waiting runs
@@ -173,6 +176,9 @@ pub enum Verb {
     /// List known models and show their capabilities, without contacting a server
     #[command(subcommand)]
     Models(tool::ModelsVerb),
+    /// Manage the database that is made from the ledger
+    #[command(subcommand)]
+    Store(cost::StoreVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
     /// Print a script that lets your shell complete verbs, flags, providers, runs and policies

@@ -132,6 +132,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("evidence-invalid-record", "nothing was landed; see the message for the cause"),
     ("evidence-not-durable", "free disk space, or make the named folder writable"),
     ("evidence-not-writable", "make the folder writable for your user"),
+    ("ledger-database", "`agentos store rebuild` makes it again from the tape"),
     ("evidence-key", "create a new key with `agentos evidence key rotate`"),
     // The repository.
     ("not-a-repository", "change to a repository, or use `--repo DIR`"),

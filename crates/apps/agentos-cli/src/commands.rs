@@ -9,6 +9,7 @@ pub mod chat;
 pub mod check;
 pub mod completions;
 pub mod config;
+pub mod cost;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
@@ -40,6 +41,7 @@ pub mod undo;
 use crate::app::{App, usage_error};
 use crate::args::Verb;
 use crate::args::chat::ChatVerb;
+use crate::args::cost::StoreVerb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::policy::PolicyVerb;
@@ -105,6 +107,8 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Deny(args) => (false, approve::deny_request(app, args)),
         Verb::Status => (false, status::show_status(app)),
         Verb::Log(args) => (false, log::show_log(app, args)),
+        Verb::Cost(args) => (false, cost::show_costs(app, args)),
+        Verb::Store(StoreVerb::Rebuild) => (false, cost::rebuild_store(app)),
         Verb::Show(args) => (false, show::show_run(app, args)),
         Verb::Recover => (false, recover::recover_landing(app)),
         Verb::Undo(args) => (true, undo::undo_run(app, args, &run)),

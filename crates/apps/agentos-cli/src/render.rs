@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod context;
+pub mod cost;
 pub mod diff;
 pub mod doctor;
 pub mod evidence;

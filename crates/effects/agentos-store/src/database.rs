@@ -191,8 +191,11 @@ fn remove_database(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes a folder and those above it. Only its owner can read the folder itself.
-fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
+/// Makes a folder and those above it, if it is missing. Only its owner can read the folder itself.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::Folder {
         path: folder.to_owned(),
         source,
@@ -207,7 +210,8 @@ fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Another process was faster. A file of this name is no folder.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         other => other.map_err(failed),
     }
 }

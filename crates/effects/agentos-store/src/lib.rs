@@ -23,7 +23,7 @@ mod sessions;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
 pub use costs::{CostFilter, CostGroup, CostRow};
-pub use database::{LedgerStore, StoreMark};
+pub use database::{LedgerStore, StoreMark, make_private_folder};
 pub use error::StoreError;
 pub use sessions::{EntryPlace, FoundTurn, SessionRow};
 

@@ -1,13 +1,14 @@
 //! One message to a model, and its streamed answer. No repository is needed.
 //!
-//! Owns: the request made of a text and images, the answer's events, and its report. Never: reads or lands anything in a repository,
+//! Owns: the request made of a text and images, the answer's events, its report, and its turn in the ledger. Never: reads or lands anything in a repository,
 //! or has a conversation of more than one turn.
 
 use std::path::PathBuf;
 
-use agentos_api::{NextStep, RunLimit};
+use agentos_api::{NextStep, Notice, RunLimit};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
+use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
 use agentos_model::{
     ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
 };
@@ -22,6 +23,7 @@ use crate::files;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::confine_model;
+use crate::ledger::Ledger;
 use crate::options::ProviderChoice;
 use crate::provider_kind::ProviderKind;
 use crate::tools::{Tools, make_server_tool};
@@ -44,16 +46,25 @@ pub struct ChatSpec {
 
 /// A message that is ready to be sent.
 pub struct ChatCall {
+    host: Host,
+    ledger: Ledger,
+    turn: RunId,
     model: Box<dyn Model>,
+    model_name: Option<String>,
     request: ChatRequest,
     price: TokenPrices,
 }
 
 /// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
+///
+/// Its end is recorded in the ledger, whatever it is: the whole answer, a failure, or that it was dropped before.
 pub struct ChatAnswer<'a> {
     stream: Box<dyn ChatStream + 'a>,
     reply: ReplyBuilder,
     call: &'a ChatCall,
+    /// False until an event was requested: before that, nothing was sent.
+    is_sent: bool,
+    is_recorded: bool,
 }
 
 /// The output of `agentos chat send --json`: a complete answer.
@@ -148,7 +159,12 @@ impl Host {
         let model = confine_model(self, hosting, folder.join("models"), run, &mut tool.notices)?;
         tool.notices.into_iter().for_each(|notice| self.notify(notice));
         Ok(ChatCall {
+            host: self.clone(),
+            // Opened now: a message whose cost cannot be recorded is not sent.
+            ledger: Ledger::open(self)?,
+            turn: run.clone(),
             model,
+            model_name: resolved.profile.model.clone(),
             request,
             price: tool.price,
         })
@@ -175,6 +191,8 @@ impl ChatCall {
             stream: self.model.chat(&self.request),
             reply: ReplyBuilder::default(),
             call: self,
+            is_sent: false,
+            is_recorded: false,
         }
     }
 }
@@ -186,7 +204,15 @@ impl ChatAnswer<'_> {
     /// # Errors
     /// If there is no complete answer.
     pub async fn next_event(&mut self) -> Result<Option<ChatEvent>, EffectError> {
-        let event = self.stream.next_event().await.map_err(word_failure)?;
+        self.is_sent = true;
+        let event = self.stream.next_event().await.map_err(word_failure);
+        let event = event.inspect_err(|error| {
+            let code = error.code.to_string();
+            self.record_end(
+                TurnEnd::Failed { code: code.clone() },
+                self.describe_call(None, Some(code)),
+            );
+        })?;
         if let Some(event) = &event {
             self.reply.add_event(event.clone());
         }
@@ -197,11 +223,15 @@ impl ChatAnswer<'_> {
     ///
     /// # Errors
     /// If the answer has no end.
-    pub fn finish_report(self) -> Result<ChatReport, EffectError> {
+    pub fn finish_report(mut self) -> Result<ChatReport, EffectError> {
         let provider = self.call.model.provider_name();
-        let reply = self.reply.finish_reply(provider).ok_or_else(|| {
-            EffectError::new(Cause::Tool, "broken-answer", "the answer ended without its end")
-        })?;
+        // Without its end, the answer is recorded when it is dropped.
+        let reply = std::mem::take(&mut self.reply)
+            .finish_reply(provider)
+            .ok_or_else(|| {
+                EffectError::new(Cause::Tool, "broken-answer", "the answer ended without its end")
+            })?;
+        self.record_end(TurnEnd::Answered, self.describe_call(Some(&reply), None));
         let ChatReply {
             message,
             text,
@@ -223,6 +253,54 @@ impl ChatAnswer<'_> {
             latency_ms: end.latency_ms,
             warnings: end.warnings,
         })
+    }
+}
+
+impl ChatAnswer<'_> {
+    /// Describes the call for the ledger. `reply` is the whole answer, if there is one.
+    fn describe_call(&self, reply: Option<&ChatReply>, failure: Option<String>) -> CallRecord {
+        // Counts before the end are too low, and a cost of them would look complete.
+        let usage = reply.and_then(|reply| reply.usage);
+        CallRecord {
+            provider: self.call.model.provider_name().to_owned(),
+            model: self.call.model_name.clone(),
+            model_id: reply.and_then(|reply| reply.end.model_id.clone()),
+            endpoint: reply.and_then(|reply| reply.end.endpoint.clone()),
+            usage,
+            price: (!self.call.price.is_unknown()).then(|| self.call.price.clone()),
+            cost_usd: usage.and_then(|usage| self.call.price.cost(&usage)),
+            latency_ms: reply.map_or(0, |reply| reply.end.latency_ms),
+            finish: reply.map(|reply| reply.end.finish),
+            failure,
+        }
+    }
+
+    /// Writes the turn to the ledger. A failure is a notice: the answer was shown, and cannot be taken back.
+    fn record_end(&mut self, end: TurnEnd, call: CallRecord) {
+        if !self.is_sent || std::mem::replace(&mut self.is_recorded, true) {
+            return;
+        }
+        let turn = TurnRecord {
+            session: None,
+            source: TurnSource::Message,
+            repository: None,
+            runs: Vec::new(),
+            // Without a session, nobody could read them again.
+            messages: Vec::new(),
+            calls: vec![call],
+            end,
+        };
+        if let Err(error) = self.call.ledger.record_turn(&self.call.turn, &turn) {
+            let message = format!("the cost of this message is not in the ledger: {}", error.message);
+            self.call.host.notify(Notice::new("ledger-unwritten", message));
+        }
+    }
+}
+
+impl Drop for ChatAnswer<'_> {
+    fn drop(&mut self) {
+        let code = "cancelled".to_owned();
+        self.record_end(TurnEnd::Cancelled, self.describe_call(None, Some(code)));
     }
 }
 

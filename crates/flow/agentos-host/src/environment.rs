@@ -145,6 +145,17 @@ impl Environment {
         Some(base.join("agentos"))
     }
 
+    /// Returns the folder of the user's ledger: `$XDG_STATE_HOME/agentos`, else `~/.local/state/agentos`. `None` without a home
+    /// folder.
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        // A relative path is ignored, as in `config_dir`.
+        let base = match self.get("XDG_STATE_HOME") {
+            Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
+            Some(_) | None => self.home_dir()?.join(".local/state"),
+        };
+        Some(base.join("agentos"))
+    }
+
     /// Returns the folder for temporary files: `$TMPDIR`, or the system's own.
     pub fn temp_dir(&self) -> PathBuf {
         // `TEMP` is the variable on Windows. A relative path would be in the repository.

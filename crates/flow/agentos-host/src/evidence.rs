@@ -22,7 +22,7 @@ use crate::published::verify_all;
 use crate::run_log::{LoggedRun, log_run};
 use crate::run_ref::find_run;
 use crate::tape::evidence_error;
-use crate::{clock, evidence_key, files, repository};
+use crate::{clock, evidence_key, files, ledger, repository};
 
 /// The output of `agentos evidence list --json`.
 #[derive(Serialize, JsonSchema)]
@@ -58,6 +58,8 @@ pub struct RunRecords<'a> {
 pub struct VerifySpec {
     /// An exported folder. `None` means the repository's own evidence.
     pub dir: Option<PathBuf>,
+    /// True if the user's ledger is meant and no repository.
+    pub ledger: bool,
     /// A commit or a range that must have evidence. `None` requires it of none.
     pub commits: Option<String>,
     /// A file of keys. `None` means the keys that the user trusts.
@@ -124,11 +126,29 @@ impl Host {
         open_store(self)?.stats().map_err(|error| evidence_error(&error))
     }
 
+    /// Verifies the user's ledger: its chain, texts and signatures, and every cost.
+    fn verify_ledger(&self, spec: &VerifySpec) -> Result<VerifyReport, EffectError> {
+        let tape = ledger::existing_tape(self).ok_or_else(|| {
+            usage_error("there is no ledger yet").hint("it begins with the first call of a model")
+        })?;
+        let keys = read_trusted_keys(self, spec.keys.as_deref())?;
+        let checks = VerifyChecks {
+            keys,
+            require: spec.require,
+            ..VerifyChecks::default()
+        };
+        let store = Store::open(&tape).map_err(|error| evidence_error(&error))?;
+        store.verify(&checks).map_err(|error| evidence_error(&error))
+    }
+
     /// Verifies the tape, its blobs, its signatures and the commits that name it. The report lists the faults of the evidence.
     ///
     /// # Errors
     /// If there is nothing to verify, or it cannot be read.
     pub fn verify_evidence(&self, spec: &VerifySpec) -> Result<VerifyReport, EffectError> {
+        if spec.ledger {
+            return self.verify_ledger(spec);
+        }
         // A reviewer has the export but not the repository.
         let repo = match (&spec.dir, self.named_repository(), &spec.commits) {
             (Some(_), None, None) => None,

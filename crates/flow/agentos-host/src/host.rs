@@ -96,6 +96,11 @@ impl Host {
         self.observer.0.on_notice(notice);
     }
 
+    /// Returns the observer, to be shared.
+    pub(crate) fn shared_observer(&self) -> SharedObserver {
+        self.observer.clone()
+    }
+
     /// Returns the observer of notices and records.
     pub(crate) fn observer(&self) -> &dyn HostObserver {
         self.observer.0.as_ref()

@@ -17,6 +17,7 @@ mod conform;
 mod consent;
 mod context_choice;
 mod control;
+mod costs;
 mod doctor;
 mod environment;
 mod error;
@@ -35,6 +36,7 @@ mod hosted;
 mod init;
 mod key_checks;
 mod keys;
+mod ledger;
 mod mails;
 mod model_name;
 mod models;
@@ -110,6 +112,7 @@ pub use agentos_policy::{
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
+pub use agentos_store::{CostFilter, CostGroup, CostRow};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
@@ -117,6 +120,7 @@ pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
+pub use costs::{CostReport, RebuildReport};
 pub use environment::Environment;
 pub use error::usage_error;
 pub use events::{RecordSeen, RunEvent, RunEvents};

@@ -10,12 +10,14 @@ use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
 use agentos_landing::LandingReport;
+use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_policy::ApprovalHashes;
 use agentos_profile::nearest_word;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
 use crate::chat::ChatReport;
+use crate::costs::{CostReport, RebuildReport};
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::health::HealthReport;
 use crate::init::InitReport;
@@ -38,7 +40,7 @@ enum RecordBody {
     /// A record of the flow.
     Flow(FlowBody),
     /// A record of the executor, or of a run's end.
-    Effect(EffectBody),
+    Effect(Box<EffectBody>),
 }
 
 /// The bodies of records about writes.
@@ -54,6 +56,12 @@ enum EffectBody {
     Recovered(Kept<Recovered>),
     /// The head of the tape at the end of a run, signed.
     Checkpoint(Checkpoint),
+    /// A turn, on the user's tape.
+    Turn(TurnRecord),
+    /// An event of a session, on the user's tape.
+    Session(SessionRecord),
+    /// Texts of conversations that were removed.
+    Removed(RemovedBody),
 }
 
 /// The plan of a landing, and the hashes to which its consent is bound.
@@ -62,6 +70,13 @@ enum EffectBody {
 struct IntentBody {
     plan: Intent,
     hashes: ApprovalHashes,
+}
+
+/// The blobs that were removed, by their digests.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+struct RemovedBody {
+    blobs: Vec<String>,
 }
 
 type Generator = fn() -> Schema;
@@ -73,6 +88,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("config", generate_schema::<SettingsReport>),
     ("consent-reply", generate_schema::<ConsentReply>),
     ("context", generate_schema::<ContextReport>),
+    ("cost", generate_schema::<CostReport>),
     ("denied-request", generate_schema::<DeniedRequest>),
     ("doctor", generate_schema::<DoctorReport>),
     ("error", generate_schema::<ErrorReport>),
@@ -106,6 +122,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("run-story", generate_schema::<RunStory>),
     ("settings", settings_schema),
     ("status", generate_schema::<StatusReport>),
+    ("store-rebuild", generate_schema::<RebuildReport>),
     ("tool-conform", generate_schema::<ToolConform>),
     ("tool-health", generate_schema::<HealthReport>),
     ("tool-list", generate_schema::<ToolList>),

@@ -168,6 +168,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("evidence-invalid-record", &[7], "a record cannot be expressed in the format of the tape"),
     code("evidence-not-durable", &[7], "evidence could not be written durably, so nothing was landed"),
     code("evidence-not-writable", &[8], "the evidence folder is not writable"),
+    code("ledger-database", &[7], "the database of the ledger cannot be used"),
     code("evidence-key", &[7], "a signing key for evidence cannot be read"),
     // The repository.
     code("not-a-repository", &[8], "the folder is not in a git repository"),

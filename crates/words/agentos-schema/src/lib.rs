@@ -21,6 +21,8 @@ pub enum SchemaName {
     ConsentReply,
     /// Output of `run --context show`.
     Context,
+    /// Output of `cost`.
+    Cost,
     /// Output of `deny`.
     DeniedRequest,
     /// Output of `doctor`.
@@ -91,6 +93,8 @@ pub enum SchemaName {
     Settings,
     /// Output of `agentos` without a verb.
     Status,
+    /// Output of `store rebuild`.
+    StoreRebuild,
     /// Output of `tool conform`.
     ToolConform,
     /// Output of `tool health`.
@@ -115,6 +119,7 @@ impl SchemaName {
         Self::Config,
         Self::ConsentReply,
         Self::Context,
+        Self::Cost,
         Self::DeniedRequest,
         Self::Doctor,
         Self::Error,
@@ -148,6 +153,7 @@ impl SchemaName {
         Self::RunStory,
         Self::Settings,
         Self::Status,
+        Self::StoreRebuild,
         Self::ToolConform,
         Self::ToolHealth,
         Self::ToolList,
@@ -174,6 +180,7 @@ impl SchemaName {
             Self::Config => "config",
             Self::ConsentReply => "consent-reply",
             Self::Context => "context",
+            Self::Cost => "cost",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",
             Self::Error => "error",
@@ -209,6 +216,7 @@ impl SchemaName {
             Self::RunStory => "run-story",
             Self::Settings => "settings",
             Self::Status => "status",
+            Self::StoreRebuild => "store-rebuild",
             Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
             Self::ToolList => "tool-list",
@@ -242,6 +250,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Config => include_str!("../schemas/config.json"),
         SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
+        SchemaName::Cost => include_str!("../schemas/cost.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),
         SchemaName::Error => include_str!("../schemas/error.json"),
@@ -277,6 +286,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::RunStory => include_str!("../schemas/run-story.json"),
         SchemaName::Settings => include_str!("../schemas/settings.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
+        SchemaName::StoreRebuild => include_str!("../schemas/store-rebuild.json"),
         SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
         SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),
         SchemaName::ToolRequest => include_str!("../schemas/tool-request.json"),

@@ -4,6 +4,11 @@
 
 use clap::{Args, Subcommand};
 
+/// Examples of `config list`.
+pub const LIST_EXAMPLES: &[&str] = &["agentos config list", "agentos config list --json"];
+/// Examples of `config get`.
+pub const GET_EXAMPLES: &[&str] = &["agentos config get check", "agentos config get model"];
+
 /// Arguments of `use`.
 #[derive(Debug, Args)]
 #[command(

@@ -37,6 +37,9 @@ pub struct EvidenceVerifyArgs {
     /// Verify an exported folder instead of the repository's evidence; checks commits if `--repo` is given too
     #[arg(long, value_name = "EXPORT")]
     pub dir: Option<PathBuf>,
+    /// Verify your own ledger of turns and costs instead of a repository's evidence
+    #[arg(long, conflicts_with_all = ["dir", "commit", "range"])]
+    pub ledger: bool,
     /// Check only this commit against the tape
     #[arg(long, value_name = "REVISION", conflicts_with = "range")]
     pub commit: Option<String>,

@@ -30,14 +30,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "config",
         &["agentos config --origin", "agentos config set attempts 3"],
     ),
-    (
-        "config list",
-        &["agentos config list", "agentos config list --json"],
-    ),
-    (
-        "config get",
-        &["agentos config get check", "agentos config get model"],
-    ),
+    ("config list", super::config::LIST_EXAMPLES),
+    ("config get", super::config::GET_EXAMPLES),
     (
         "config set",
         &[
@@ -226,6 +220,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("chat", super::chat::EXAMPLES),
     ("chat send", super::chat::EXAMPLES),
+    ("cost", super::cost::COST_EXAMPLES),
+    ("store", super::cost::STORE_EXAMPLES),
+    ("store rebuild", super::cost::STORE_EXAMPLES),
     (
         "tool run",
         &[

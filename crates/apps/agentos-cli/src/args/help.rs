@@ -13,7 +13,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
         "Daily",
         &["run", "apply", "approve", "deny", "land", "retry", "undo", "chat"],
     ),
-    ("Look", &["status", "log", "show", "diff"]),
+    ("Look", &["status", "log", "show", "diff", "cost"]),
     (
         "Set up",
         &[
@@ -31,7 +31,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Evidence and policy",
-        &["policy", "evidence", "recover", "schema"],
+        &["policy", "evidence", "recover", "store", "schema"],
     ),
 ];
 

@@ -113,7 +113,7 @@ pub fn show_stats(app: &App) -> Done {
 }
 
 /// Converts the typed time of `--since` to the form that records use.
-fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
+pub fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
     // A duration such as `2days` starts with a digit too, but never contains a hyphen.
     let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
     if date {
@@ -129,6 +129,7 @@ fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
 pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
     let spec = VerifySpec {
         dir: args.dir.clone(),
+        ledger: args.ledger,
         commits: args.range.clone().or_else(|| args.commit.clone()),
         keys: args.keys.clone(),
         require: args.require,

@@ -27,6 +27,7 @@ mod concurrency;
 mod consent;
 mod context;
 mod corpus;
+mod cost;
 mod deep;
 mod demo;
 mod disk;

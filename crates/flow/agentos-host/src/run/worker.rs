@@ -2,6 +2,8 @@
 //!
 //! Owns: the order of these steps, the same for every kind of work. Never: decides what lands.
 
+use std::sync::Arc;
+
 use agentos_engine::ports::EffectError;
 use agentos_tool::RunId;
 use tokio::sync::mpsc;
@@ -12,6 +14,9 @@ use crate::consent::{ConsentAnswer, PersonAsker};
 use crate::control::Stopping;
 use crate::events::EventSender;
 use crate::host::Host;
+use crate::ledger::collector::CallCollector;
+use crate::notice::HostObserver;
+use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::{blank, mails, reland, requests, runtime, tasks, undo};
@@ -30,6 +35,45 @@ pub(super) fn run_to_end(
 ) -> Result<RunEnd, EffectError> {
     // Before anything is opened or asked: a missing text is a slip of the caller, whatever the state of the repository.
     blank::refuse_blank_text(&spec.work)?;
+    if !calls_model(&spec.work) {
+        return do_work(host, run, spec, events, stopping, answers);
+    }
+    let collector = CallCollector::new(host.shared_observer());
+    let watched = host
+        .clone()
+        .with_observer(Arc::clone(&collector) as Arc<dyn HostObserver>);
+    let end = do_work(&watched, run, spec, events, stopping, answers);
+    // Whatever the end is: a call that failed may have cost something too.
+    collector.record_run(host, run, end.as_ref().err());
+    end
+}
+
+/// Returns whether the work calls a model or an agent. Recordings and programs of the user's own cost nothing.
+fn calls_model(work: &RunWork) -> bool {
+    let provider = match work {
+        RunWork::Task(task) | RunWork::Question(task) => &task.provider.provider,
+        RunWork::Answer(_) | RunWork::Approval { .. } | RunWork::Recorded(_) | RunWork::Undo { .. } => {
+            return false;
+        }
+    };
+    match provider {
+        ProviderKind::Profile(_) => true,
+        ProviderKind::Replay | ProviderKind::AnyProgram | ProviderKind::ToolProgram => false,
+    }
+}
+
+/// Does the work between the checks of the order and the ledger.
+///
+/// # Errors
+/// If the run cannot begin.
+fn do_work(
+    host: &Host,
+    run: &RunId,
+    spec: RunSpec,
+    events: &EventSender,
+    stopping: Stopping,
+    answers: mpsc::UnboundedReceiver<ConsentAnswer>,
+) -> Result<RunEnd, EffectError> {
     let approver = match spec.consent {
         ConsentMode::Beforehand { who, how } => Approver::Consenting { who, how },
         ConsentMode::Person => Approver::Person(PersonAsker::new(events.clone(), answers)),

@@ -1,0 +1,80 @@
+//! Costs as text for people.
+//!
+//! Owns: the table and its last line. Never: adds costs.
+
+use agentos_host::{CostReport, RebuildReport};
+
+use super::{count_noun, format_columns};
+use crate::escape;
+
+/// Returns a table with a line for each group, and the sum.
+pub fn format_costs(report: &CostReport) -> String {
+    let head = match report.by {
+        "day" => "DAY (UTC)",
+        "model" => "MODEL",
+        "provider" => "PROVIDER",
+        _ => "SESSION",
+    };
+    let mut rows = vec![
+        [
+            head,
+            "CALLS",
+            "FAILED",
+            "PROMPT",
+            "CACHED",
+            "ANSWER",
+            "COST (USD)",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    rows.extend(report.rows.iter().map(|row| {
+        vec![
+            row.name
+                .as_deref()
+                .map_or_else(|| "(no session)".to_owned(), escape::line),
+            row.calls.to_string(),
+            row.failed.to_string(),
+            row.input_tokens.to_string(),
+            row.cached_tokens.to_string(),
+            row.output_tokens.to_string(),
+            // A sum of nothing known would read as free.
+            match (row.unknown == row.calls, row.unknown) {
+                (true, _) => "unknown".to_owned(),
+                (false, 0) => row.cost_usd.to_string(),
+                (false, unknown) => format!("{} and {}", row.cost_usd, count_unknown(unknown)),
+            },
+        ]
+    }));
+    let mut out = format_columns(&rows);
+    let sum = report
+        .cost_usd
+        .map_or_else(|| "too much to count".to_owned(), |sum| format!("${sum}"));
+    out.push_str(&format!("\n{sum} for {}", count_noun(report.calls, "call")));
+    if report.unknown > 0 {
+        out.push_str(&format!(", without {}", count_unknown(report.unknown)));
+    }
+    out.push_str(".\n");
+    out
+}
+
+fn count_unknown(unknown: u64) -> String {
+    format!("{} of unknown cost", count_noun(unknown, "call"))
+}
+
+/// Describes a rebuilt database in one line.
+pub fn describe_rebuild(report: &RebuildReport) -> String {
+    let mut text = format!(
+        "rebuilt from {}: {}, {}",
+        count_noun(report.records, "record"),
+        count_noun(report.sessions, "session"),
+        count_noun(report.calls, "model call"),
+    );
+    if report.removed > 0 {
+        text.push_str(&format!(
+            "; removed {} of deleted sessions",
+            count_noun(report.removed as u64, "text")
+        ));
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! The ledger: the user's tape of turns and sessions, and the database made from it.
+//!
+//! Owns: where both are, what is written to the tape, and how the database catches up. Never: contains the text of a single message
+//! or of a run: the ledger has hashes and costs, and only sessions keep texts.
+//!
+//! | folder | content |
+//! |---|---|
+//! | `$XDG_STATE_HOME/agentos`, else `~/.local/state/agentos` | only its owner can read it |
+//! | `ledger/` in it | tape, blobs and `head.json`, as in a repository's evidence |
+//! | `ledger.sqlite` in it | the database; it may be deleted at any time |
+//!
+//! A turn is on the tape before it is reported. The database is read after that, so it may be behind: every reader first lets it
+//! catch up.
+
+pub mod collector;
+mod update;
+
+use std::path::PathBuf;
+
+use agentos_engine::Cause;
+use agentos_engine::ports::{Clock, EffectError};
+use agentos_evidence::{RecordKind, RunFacts, Store};
+use agentos_ledger::TurnRecord;
+use agentos_store::{LedgerStore, StoreError, make_private_folder};
+use agentos_tool::RunId;
+use serde::Serialize;
+
+use crate::clock::SystemClock;
+use crate::error::usage_error;
+use crate::evidence_key::{self, UnsignedReason};
+use crate::host::Host;
+use crate::tape::evidence_error;
+
+/// Name of the tape's folder.
+const TAPE: &str = "ledger";
+
+/// The user's ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    host: Host,
+    folder: PathBuf,
+    tape: Store,
+}
+
+impl Ledger {
+    /// Opens the ledger, and makes its folder if it is missing.
+    ///
+    /// # Errors
+    /// If there is no home folder, or the folder cannot be made.
+    pub fn open(host: &Host) -> Result<Self, EffectError> {
+        let folder = find_folder(host)?;
+        // Before the tape makes its own folder in it, which others could read.
+        make_private_folder(&folder).map_err(|error| store_error(&error))?;
+        let tape = Store::open(&folder.join(TAPE)).map_err(|error| evidence_error(&error))?;
+        Ok(Self {
+            host: host.clone(),
+            folder,
+            tape,
+        })
+    }
+
+    /// Writes a turn, with the signed end of its records. When it returns, both are durable.
+    ///
+    /// # Errors
+    /// If they cannot be made durable.
+    pub fn record_turn(&self, turn: &RunId, body: &TurnRecord) -> Result<(), EffectError> {
+        self.record(turn, RecordKind::Turn, body)
+    }
+
+    fn record(&self, turn: &RunId, kind: RecordKind, body: &impl Serialize) -> Result<(), EffectError> {
+        let body = serde_json::to_value(body).map_err(|error| {
+            let message = format!("the record of this turn cannot be written: {error}");
+            EffectError::from_source(Cause::Internal, "evidence-invalid-record", message, &error)
+        })?;
+        // Before the lock of the tape, because a keyring can take seconds.
+        let key = evidence_key::find_or_make_key(&self.host);
+        let signer = key
+            .as_ref()
+            .map(|found| &found.key)
+            .map_err(UnsignedReason::in_words);
+        let now = SystemClock.now();
+        let mut facts = RunFacts::default();
+        facts.add_record(kind, &body, now.as_str());
+        let written = self
+            .tape
+            .note(turn.as_str(), kind, body, now.as_str())
+            .and_then(|()| self.tape.checkpoint(turn.as_str(), &facts, signer, now.as_str()));
+        written.map(drop).map_err(|error| evidence_error(&error))
+    }
+
+    /// Opens the database after it has caught up with the tape.
+    ///
+    /// # Errors
+    /// If the tape cannot be read, or the database cannot be used.
+    pub fn open_database(&self) -> Result<LedgerStore, EffectError> {
+        let mut database = LedgerStore::open(&self.folder).map_err(|error| store_error(&error))?;
+        update::catch_up(&self.tape, &mut database)?;
+        Ok(database)
+    }
+
+    /// Opens the database after it was made again from the first record on.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::open_database`].
+    pub fn rebuild_database(&self) -> Result<LedgerStore, EffectError> {
+        let mut database = LedgerStore::open(&self.folder).map_err(|error| store_error(&error))?;
+        database.clear().map_err(|error| store_error(&error))?;
+        update::catch_up(&self.tape, &mut database)?;
+        Ok(database)
+    }
+
+    /// Removes texts of deleted sessions that a crash left. Returns their number.
+    ///
+    /// # Errors
+    /// If the tape cannot be read, or a text cannot be removed.
+    pub fn finish_removals(&self, database: &LedgerStore) -> Result<usize, EffectError> {
+        // A database that fails keeps the text: too many are better than one that is missed.
+        let removed = self
+            .tape
+            .finish_removals(|id| database.is_text_used(id).unwrap_or(true));
+        removed.map_err(|error| evidence_error(&error))
+    }
+}
+
+/// Returns the folder of the tape. `None` if there is no ledger yet.
+pub fn existing_tape(host: &Host) -> Option<PathBuf> {
+    let tape = host.environment().state_dir()?.join(TAPE);
+    tape.is_dir().then_some(tape)
+}
+
+fn find_folder(host: &Host) -> Result<PathBuf, EffectError> {
+    let folder = host.environment().state_dir();
+    folder.ok_or_else(|| usage_error("there is no home folder for the ledger").hint("set `HOME`"))
+}
+
+/// Makes the error of a database that cannot be used.
+pub(crate) fn store_error(error: &StoreError) -> EffectError {
+    EffectError::from_error(Cause::Evidence, "ledger-database", error)
+}

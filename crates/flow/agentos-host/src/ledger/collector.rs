@@ -1,0 +1,114 @@
+//! The calls of a run, collected for the ledger while the run records them.
+//!
+//! Owns: what the ledger keeps of a run's result. Never: keeps a text of the run; the repository's tape has it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentos_api::{Activity, Notice};
+use agentos_engine::ports::EffectError;
+use agentos_evidence::RecordKind;
+use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
+use agentos_tool::{FinishReason, RunId, Timestamp, ToolResult};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::Ledger;
+use crate::host::Host;
+use crate::notice::{HostObserver, SharedObserver};
+
+/// Observer that passes everything on, and keeps the calls of tools.
+pub struct CallCollector {
+    inner: SharedObserver,
+    seen: Mutex<SeenCalls>,
+}
+
+#[derive(Default)]
+struct SeenCalls {
+    model: Option<String>,
+    calls: Vec<CallRecord>,
+}
+
+impl CallCollector {
+    /// Makes a collector in front of an observer.
+    pub fn new(inner: SharedObserver) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            seen: Mutex::default(),
+        })
+    }
+
+    /// Writes a turn with the calls to the ledger. A run without a call leaves none. A failure is a notice: the evidence of the run is on
+    /// the repository's tape.
+    pub fn record_run(&self, host: &Host, run: &RunId, failure: Option<&EffectError>) {
+        let calls = std::mem::take(&mut self.lock().calls);
+        let Some(last) = calls.last() else {
+            return;
+        };
+        let code = failure
+            .map(|error| error.code.to_string())
+            .or(last.failure.clone());
+        let turn = TurnRecord {
+            session: None,
+            source: TurnSource::Run,
+            repository: Some(host.repository_dir().display().to_string()),
+            runs: vec![run.clone()],
+            messages: Vec::new(),
+            end: code.map_or(TurnEnd::Answered, |code| TurnEnd::Failed { code }),
+            calls,
+        };
+        if let Err(error) = Ledger::open(host).and_then(|ledger| ledger.record_turn(run, &turn)) {
+            let message = format!("the cost of this run is not in the ledger: {}", error.message);
+            host.notify(Notice::new("ledger-unwritten", message));
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, SeenCalls> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add_result(&self, body: &Value) {
+        let Some(result) = body
+            .get("result")
+            .and_then(|result| ToolResult::deserialize(result).ok())
+        else {
+            return;
+        };
+        let mut seen = self.lock();
+        let call = CallRecord {
+            provider: result.tool,
+            model: seen.model.clone(),
+            model_id: result.model_id,
+            endpoint: result.endpoint,
+            usage: result.usage,
+            price: result.price,
+            cost_usd: result.cost_usd,
+            latency_ms: result.latency_ms,
+            finish: body
+                .get("finish")
+                .and_then(|finish| FinishReason::deserialize(finish).ok()),
+            failure: result.error_category.map(|category| category.as_str().to_owned()),
+        };
+        seen.calls.push(call);
+    }
+}
+
+impl HostObserver for CallCollector {
+    fn on_notice(&self, notice: Notice) {
+        self.inner.0.on_notice(notice);
+    }
+
+    fn on_activity(&self, activity: Activity) {
+        self.inner.0.on_activity(activity);
+    }
+
+    fn on_record(&self, kind: RecordKind, at: &Timestamp, body: &Value) {
+        match kind {
+            RecordKind::Task => {
+                self.lock().model = body.get("model").and_then(Value::as_str).map(str::to_owned)
+            }
+            RecordKind::ToolResult => self.add_result(body),
+            _ => {}
+        }
+        self.inner.0.on_record(kind, at, body);
+    }
+}
