@@ -1,0 +1,41 @@
+//! Calls of tools: what must hold before one runs, and running those of one answer in parallel.
+//!
+//! Owns: permissions, limits and the results for the model. Never: implements a tool.
+
+mod calls;
+mod checks;
+mod rate;
+mod results;
+
+pub(crate) use calls::CallBatch;
+pub use checks::ToolPermissions;
+pub use rate::{RateLimit, RateLimiter};
+
+/// State of the tools of a session, which lasts from turn to turn.
+#[derive(Debug)]
+pub struct ToolSession {
+    pub(crate) limiter: RateLimiter,
+    began: tokio::time::Instant,
+}
+
+impl ToolSession {
+    /// Begins with full limits. Must be called within a runtime that has timers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            limiter: RateLimiter::default(),
+            began: tokio::time::Instant::now(),
+        }
+    }
+
+    /// Returns the time since the beginning, by which limits refill.
+    pub(crate) fn measure_age(&self) -> std::time::Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Default for ToolSession {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,135 @@
+//! A turn: from the user's message to its record.
+//!
+//! Owns: the order of the states in the crate's documentation. Never: knows a server, a tool or a tape; those are ports.
+
+mod compress;
+mod flow;
+mod model_call;
+mod record;
+mod stop;
+
+use agentos_ledger::{TurnRecord, TurnSource};
+use agentos_model::{ChatMessage, Model};
+use agentos_tool::{BoxFuture, RunId, TokenPrices, ToolAdvice};
+use agentos_window::{WindowExcess, WindowRules, WindowSize};
+
+use crate::limits::TurnLimits;
+use crate::ports::{StoreError, TranscriptStore, TurnEvent, TurnTools};
+use crate::state::SessionState;
+use crate::tools::{ToolPermissions, ToolSession};
+
+use flow::TurnFlow;
+
+pub(crate) use stop::{StopCause, StopSignal};
+
+/// Model of a turn, with what its server and its profile say about it.
+#[derive(Clone, Copy)]
+pub struct TurnModel<'a> {
+    /// The model.
+    pub model: &'a dyn Model,
+    /// Model that is requested. `None` if the server chooses.
+    pub requested: Option<&'a str>,
+    /// Prices of its tokens.
+    pub price: &'a TokenPrices,
+    /// Size of its window.
+    pub window: WindowSize,
+    /// Tokens of the window that are reserved for the answer.
+    pub output_reserve: u64,
+    /// Maximum number of tokens of an answer. `None` if the profile decides.
+    pub max_output_tokens: Option<u64>,
+    /// True if it can call tools. Otherwise none is offered to it.
+    pub takes_tools: bool,
+}
+
+/// Order of a turn.
+#[derive(Debug, Clone)]
+pub struct TurnOrder {
+    /// Id of the turn.
+    pub turn: RunId,
+    /// Kind of the one who asks.
+    pub source: TurnSource,
+    /// Message of the user.
+    pub message: ChatMessage,
+    /// Limits.
+    pub limits: TurnLimits,
+    /// Shares of the window.
+    pub rules: WindowRules,
+    /// Permissions of tools.
+    pub permissions: ToolPermissions,
+}
+
+/// Everything that a turn reaches.
+pub struct TurnPorts<'a> {
+    /// Store of texts and records.
+    pub store: &'a mut dyn TranscriptStore,
+    /// Model that answers.
+    pub model: TurnModel<'a>,
+    /// Model that writes summaries. `None` if the answering model does.
+    pub summarizer: Option<TurnModel<'a>>,
+    /// Tools.
+    pub tools: &'a dyn TurnTools,
+    /// State of the tools in this session.
+    pub tool_session: &'a mut ToolSession,
+    /// Receiver of events. Must not block.
+    pub emit: &'a mut (dyn FnMut(TurnEvent) + Send),
+    /// Becomes ready when the user wishes to stop.
+    pub cancel: BoxFuture<'a, ()>,
+}
+
+/// Turn that ended and is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedTurn {
+    /// Record of the turn.
+    pub record: TurnRecord,
+    /// Text of the answer. `None` if the turn ended without one.
+    pub answer: Option<String>,
+    /// Reason why there is no answer. `None` if there is one, or a limit or the user ended the turn.
+    pub failure: Option<TurnFailure>,
+}
+
+/// Reason why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnFailure {
+    /// Stable code, such as `context-length`.
+    pub code: String,
+    /// Description, in one sentence.
+    pub message: String,
+    /// Causes from the outermost to the root.
+    pub causes: Vec<String>,
+    /// Remedies. Boxed, because results with this failure are passed by value.
+    pub advice: Box<ToolAdvice>,
+    /// Numbers of a request that does not fit. `None` for every other failure.
+    pub excess: Option<Box<WindowExcess>>,
+}
+
+impl TurnFailure {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            causes: Vec::new(),
+            advice: Box::default(),
+            excess: None,
+        }
+    }
+}
+
+/// Runs one turn of a session to its end, whatever the end is, and applies its records to the state.
+///
+/// Must be awaited on a thread with a runtime that has timers. Dropping the future leaves no record: the turn did not happen.
+///
+/// # Errors
+/// If a text of the session cannot be read, or the turn cannot be recorded. Everything else is an end of the turn, which
+/// [`FinishedTurn`] describes.
+pub async fn run_turn(
+    state: &mut SessionState,
+    order: TurnOrder,
+    ports: TurnPorts<'_>,
+) -> Result<FinishedTurn, StoreError> {
+    let mut flow = TurnFlow::load(state, order, ports)?;
+    let end = flow.run_rounds().await;
+    flow.finish(state, end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! One call of a model: its answer as events, its record, and whether the answer is whole.
+//!
+//! Owns: which answers count. Never: keeps a part of an answer that has no end.
+
+use agentos_api::{NextStep, RunLimit};
+use agentos_ledger::CallRecord;
+use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
+use agentos_tool::{FinishReason, ToolError};
+use tokio::time::Instant;
+
+use super::stop::{StopCause, StopSignal};
+use super::{TurnFailure, TurnModel};
+use crate::ports::TurnEvent;
+
+/// Reason why a call has no whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallFault {
+    /// The turn is stopped.
+    Stopped(StopCause),
+    /// The call failed, or its answer was cut.
+    Failed(TurnFailure),
+}
+
+/// Ended call of a model.
+pub(crate) struct EndedCall {
+    pub(crate) record: CallRecord,
+    pub(crate) outcome: Result<ChatReply, CallFault>,
+}
+
+/// Calls a model and passes its answer on as it arrives.
+pub(crate) async fn call_model(
+    model: &TurnModel<'_>,
+    request: &ChatRequest,
+    stop: &mut StopSignal<'_>,
+    emit: &mut (dyn FnMut(TurnEvent) + Send),
+) -> EndedCall {
+    let began = Instant::now();
+    let mut builder = ReplyBuilder::default();
+    let mut usage = None;
+    let mut stream = model.model.chat(request);
+    let read = loop {
+        let event = tokio::select! {
+            // The user's wish comes first: a server that sends without a pause must not delay it.
+            biased;
+            cause = stop.wait() => break Err(CallFault::Stopped(cause)),
+            event = stream.next_event() => event,
+        };
+        match event {
+            Ok(Some(event)) => {
+                if let ChatEvent::Usage(tokens) = &event {
+                    usage = Some(*tokens);
+                }
+                show_event(&event, emit);
+                builder.add_event(event);
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(CallFault::Failed(describe_error(error))),
+        }
+    };
+    // Closed before anything else happens, so that a server does not go on to write what nobody reads.
+    drop(stream);
+    let outcome = read.and_then(|()| {
+        let reply = builder.finish_reply(model.model.provider_name());
+        reply
+            .ok_or_else(|| TurnFailure::new("broken-answer", "the answer ended without its end"))
+            .and_then(require_whole)
+            .map_err(CallFault::Failed)
+    });
+    if let Some(usage) = usage {
+        emit(TurnEvent::Usage(usage));
+    }
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let record = CallRecord {
+        provider: model.model.provider_name().to_owned(),
+        model: model.requested.map(str::to_owned),
+        usage,
+        price: (!model.price.is_unknown()).then(|| model.price.clone()),
+        // A call that failed was paid for as far as its tokens are known.
+        cost_usd: usage.and_then(|usage| model.price.cost(&usage)),
+        latency_ms: millis,
+        ..CallRecord::default()
+    };
+    EndedCall {
+        record: complete_record(record, &outcome),
+        outcome,
+    }
+}
+
+/// Adds to a record what the end of the call says.
+fn complete_record(record: CallRecord, outcome: &Result<ChatReply, CallFault>) -> CallRecord {
+    match outcome {
+        Ok(ChatReply {
+            end:
+                ChatFinish {
+                    finish,
+                    model_id,
+                    endpoint,
+                    latency_ms,
+                    warnings: _,
+                },
+            ..
+        }) => CallRecord {
+            model_id: model_id.clone(),
+            endpoint: endpoint.clone(),
+            latency_ms: *latency_ms,
+            finish: Some(*finish),
+            ..record
+        },
+        Err(CallFault::Stopped(cause)) => CallRecord {
+            failure: Some(cause.name().to_owned()),
+            ..record
+        },
+        Err(CallFault::Failed(failure)) => CallRecord {
+            failure: Some(failure.code.clone()),
+            ..record
+        },
+    }
+}
+
+/// Passes an event of the model on. Tokens are reported once, at the end of the call; a call of a tool when it begins to run.
+fn show_event(event: &ChatEvent, emit: &mut (dyn FnMut(TurnEvent) + Send)) {
+    match event {
+        ChatEvent::Note { note } => emit(TurnEvent::Note { note: note.clone() }),
+        ChatEvent::Text { text } => emit(TurnEvent::Text { text: text.clone() }),
+        ChatEvent::Thinking(piece) if !piece.text.is_empty() && !piece.is_encrypted => {
+            emit(TurnEvent::Thinking {
+                text: piece.text.clone(),
+            });
+        }
+        ChatEvent::Finish(end) => {
+            for warning in &end.warnings {
+                emit(TurnEvent::Note {
+                    note: warning.clone(),
+                });
+            }
+        }
+        ChatEvent::Thinking(_) | ChatEvent::ToolCall(_) | ChatEvent::Usage(_) => {}
+    }
+}
+
+/// Returns the answer if it is whole.
+fn require_whole(reply: ChatReply) -> Result<ChatReply, TurnFailure> {
+    let fault = |message: &str| TurnFailure::new("unfinished-answer", message);
+    match reply.end.finish {
+        FinishReason::Length => {
+            let mut failure = fault("the answer was cut off by the token limit");
+            failure.advice.next.push(NextStep::RaiseLimit {
+                limit: RunLimit::OutputTokens,
+            });
+            Err(failure)
+        }
+        FinishReason::ContentFilter => {
+            let mut failure = fault("the provider filtered or refused the answer");
+            failure.advice.fix = Some("ask in other words, or ask another provider".to_owned());
+            Err(failure)
+        }
+        // Some servers say `stop` or nothing at the end of an answer that calls tools, so the reason alone decides nothing.
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Unknown => {
+            let says_anything = reply.message.parts.iter().any(|part| match part {
+                MessagePart::Text(text) => !text.trim().is_empty(),
+                MessagePart::ToolCall(_) => true,
+                MessagePart::Image(_) | MessagePart::ToolResult(_) | MessagePart::Thinking(_) => false,
+            });
+            if says_anything {
+                Ok(reply)
+            } else {
+                Err(TurnFailure::new("no-answer", "the model answered with nothing"))
+            }
+        }
+    }
+}
+
+fn describe_error(error: ToolError) -> TurnFailure {
+    TurnFailure {
+        causes: error.causes,
+        advice: error.advice,
+        ..TurnFailure::new(&error.detail, error.message)
+    }
+}
