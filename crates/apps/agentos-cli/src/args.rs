@@ -131,13 +131,12 @@ pub enum Verb {
     Config(config::ConfigArgs),
     /// Check the machine and the repository, and show a fix for each problem
     Doctor(start::DoctorArgs),
-    /// Land an untrusted diff or a model's complete reply as a commit, or explain the refusal
+    /// Land an untrusted diff or a model's whole reply as a commit, or explain the refusal
     Apply(land::ApplyArgs),
     /// Request a change from a tool and land it as a commit, or explain the refusal
     Run(land::RunArgs),
-    /// Talk to a model: send one message and print the streamed answer
-    #[command(subcommand)]
-    Chat(chat::ChatVerb),
+    /// Talk to a model in a session that lasts, or send it single messages
+    Chat(Box<chat::ChatArgs>),
     /// Land the recorded answer of an earlier run without asking the tool again
     Land(land::LandArgs),
     /// Request the change of an earlier run again, with a remark on its answer
@@ -181,7 +180,7 @@ pub enum Verb {
     Store(cost::StoreVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
-    /// Print a script that lets your shell complete verbs, flags, providers, runs and policies
+    /// Print a script that lets your shell complete verbs, flags, providers and runs
     Completions(shell::CompletionsArgs),
     /// Print the manual page of a verb or of the whole program
     Man(shell::ManArgs),

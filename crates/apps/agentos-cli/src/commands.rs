@@ -6,6 +6,9 @@ pub mod apply;
 pub mod approve;
 pub mod auth;
 pub mod chat;
+pub mod chat_sessions;
+pub mod chat_talk;
+pub mod chat_turn;
 pub mod check;
 pub mod completions;
 pub mod config;
@@ -40,7 +43,6 @@ pub mod undo;
 
 use crate::app::{App, usage_error};
 use crate::args::Verb;
-use crate::args::chat::ChatVerb;
 use crate::args::cost::StoreVerb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
@@ -66,6 +68,7 @@ fn must_finish(verb: &Verb) -> bool {
 fn prints_text_only(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Demo(_) => Some("the demonstration"),
+        Verb::Chat(args) if args.verb.is_none() => Some("a conversation"),
         Verb::Completions(_) => Some("a script for a shell"),
         Verb::Man(args) if args.reference || !args.verb.is_empty() => Some("a manual page"),
         Verb::Policy(PolicyVerb::Facts) => Some("the list of facts"),
@@ -97,7 +100,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Apply(args) => (true, apply::land_answer(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize_diff(app, args)),
         Verb::Run(args) => (true, run::run_task(app, args, &run)),
-        Verb::Chat(ChatVerb::Send(args)) => (false, chat::send_message(app, args, &run)),
+        Verb::Chat(args) => (false, chat::run_chat(app, args, &run)),
         Verb::Retry(args) => (true, retry::retry_run(app, args, &run)),
         Verb::Land(args) => (true, land::land_recorded(app, args, &run)),
         Verb::Approve(args) => (

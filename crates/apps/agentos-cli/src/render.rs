@@ -2,6 +2,7 @@
 //!
 //! Owns: layout and wording. Never: prints, or returns untrusted text unescaped.
 
+pub mod chat;
 pub mod config;
 pub mod context;
 pub mod cost;

@@ -53,6 +53,22 @@ impl Store {
             mark: mark.clone(),
         })
     }
+
+    /// Reads the record after a mark of which only the place is known: the number of files and bytes before it.
+    ///
+    /// # Errors
+    /// [`EvidenceError::WrongMark`] if the record there has another number; the errors of [`Store::records`].
+    pub fn record_at(&self, file: usize, offset: u64, seq: u64) -> Result<Record, EvidenceError> {
+        let mark = TapeMark {
+            file,
+            offset,
+            ..TapeMark::default()
+        };
+        let mut lines = TapeLines::open_at(self, &mark)?.ok_or(EvidenceError::WrongMark)?;
+        let line = lines.next()?.ok_or(EvidenceError::WrongMark)?;
+        let record = Record::parse(line.text()).filter(|record| record.seq == seq);
+        record.ok_or(EvidenceError::WrongMark)
+    }
 }
 
 impl MarkedRecords {

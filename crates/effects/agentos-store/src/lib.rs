@@ -19,12 +19,14 @@ mod batch;
 mod costs;
 mod database;
 mod error;
+mod locks;
 mod sessions;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
 pub use costs::{CostFilter, CostGroup, CostRow};
 pub use database::{LedgerStore, StoreMark, make_private_folder};
 pub use error::StoreError;
+pub use locks::LedgerLock;
 pub use sessions::{EntryPlace, FoundTurn, SessionRow};
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
 use agentos_model::{
     ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
 };
+use agentos_profile::Profile;
 use agentos_tool::{Endpoint, ExactCost, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -127,27 +128,15 @@ impl Host {
     /// # Errors
     /// If the provider is not a server, its profile is invalid, or an image cannot be read.
     pub fn prepare_chat(&self, spec: &ChatSpec, run: &RunId) -> Result<ChatCall, EffectError> {
-        if spec.text.trim().is_empty() && spec.images.is_empty() {
-            return Err(
-                usage_error("the message is empty").hint("write it in quotes, or pipe it in with `-`")
-            );
-        }
+        let message = self.make_message(&spec.text, &spec.images)?;
         let tools = read_tools(self)?;
         let name = server_name(&tools, &spec.provider.provider)?;
         let resolved = tools.resolve_profile(self, name, &spec.provider.overrides)?;
-        if resolved.profile.adapter.is_program() {
-            return Err(not_a_server(name));
-        }
+        require_server(name, &resolved.profile)?;
         let mut tool = make_server_tool(self, &resolved)?;
-        let images = spec.images.iter().map(|file| self.read_image(file));
-        let mut parts: Vec<MessagePart> = images.collect::<Result<_, _>>()?;
-        parts.push(MessagePart::Text(spec.text.clone()));
         let request = ChatRequest {
             system: spec.system.clone(),
-            messages: vec![ChatMessage {
-                parts,
-                ..ChatMessage::from_user("")
-            }],
+            messages: vec![message],
             max_output_tokens: spec.provider.max_output_tokens,
             ..ChatRequest::default()
         };
@@ -167,6 +156,25 @@ impl Host {
             model_name: resolved.profile.model.clone(),
             request,
             price: tool.price,
+        })
+    }
+
+    /// Makes a message of the user with images before its text.
+    ///
+    /// # Errors
+    /// If an image cannot be read, or there is neither a text nor an image.
+    pub(crate) fn make_message(&self, text: &str, images: &[PathBuf]) -> Result<ChatMessage, EffectError> {
+        if text.trim().is_empty() && images.is_empty() {
+            return Err(
+                usage_error("the message is empty").hint("write it in quotes, or pipe it in with `-`")
+            );
+        }
+        let images = images.iter().map(|file| self.read_image(file));
+        let mut parts: Vec<MessagePart> = images.collect::<Result<_, _>>()?;
+        parts.push(MessagePart::Text(text.to_owned()));
+        Ok(ChatMessage {
+            parts,
+            ..ChatMessage::from_user("")
         })
     }
 
@@ -308,7 +316,7 @@ impl Drop for ChatAnswer<'_> {
 ///
 /// # Errors
 /// If the provider is a program or a recording, or unknown.
-fn server_name<'a>(tools: &Tools, provider: &'a ProviderKind) -> Result<&'a str, EffectError> {
+pub(crate) fn server_name<'a>(tools: &Tools, provider: &'a ProviderKind) -> Result<&'a str, EffectError> {
     match provider {
         ProviderKind::Profile(name) => {
             tools.require_known(name)?;
@@ -317,6 +325,17 @@ fn server_name<'a>(tools: &Tools, provider: &'a ProviderKind) -> Result<&'a str,
         ProviderKind::Replay | ProviderKind::AnyProgram | ProviderKind::ToolProgram => {
             Err(not_a_server(provider.name()))
         }
+    }
+}
+
+/// Checks that a provider is reached over the network.
+///
+/// # Errors
+/// If it is a program.
+pub(crate) fn require_server(name: &str, profile: &Profile) -> Result<(), EffectError> {
+    match profile.adapter.is_program() {
+        true => Err(not_a_server(name)),
+        false => Ok(()),
     }
 }
 

@@ -198,6 +198,11 @@ pub(crate) async fn choose_files(
     })
 }
 
+/// Finds the window of a tool's model. Asks its server if that decides. `None` if nobody states it.
+pub(crate) async fn find_model_window(tool: &Tool) -> Option<ModelWindow> {
+    find_window(tool, ask_loaded(tool).await)
+}
+
 /// Asks the server how much of the model's window it has loaded. `None` if it does not decide that, or does not say.
 ///
 /// The servers of llama.cpp and LM Studio decide when they start how much of a model's window they load. The answer goes with the

@@ -15,13 +15,13 @@
 pub mod collector;
 mod update;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{RecordKind, RunFacts, Store};
 use agentos_ledger::TurnRecord;
-use agentos_store::{LedgerStore, StoreError, make_private_folder};
+use agentos_store::{LedgerLock, LedgerStore, StoreError, make_private_folder};
 use agentos_tool::RunId;
 use serde::Serialize;
 
@@ -59,15 +59,36 @@ impl Ledger {
         })
     }
 
-    /// Writes a turn, with the signed end of its records. When it returns, both are durable.
+    /// Returns the tape.
+    pub fn tape(&self) -> &Store {
+        &self.tape
+    }
+
+    /// Returns the folder of the ledger.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes a turn without texts, with the signed end of its records. When it returns, both are durable.
     ///
     /// # Errors
     /// If they cannot be made durable.
     pub fn record_turn(&self, turn: &RunId, body: &TurnRecord) -> Result<(), EffectError> {
-        self.record(turn, RecordKind::Turn, body)
+        self.record(turn, RecordKind::Turn, body, &[]).map(drop)
     }
 
-    fn record(&self, turn: &RunId, kind: RecordKind, body: &impl Serialize) -> Result<(), EffectError> {
+    /// Writes a record and the texts that it refers to, with the signed end of its records. When it returns, all are durable. Returns
+    /// the number of the record.
+    ///
+    /// # Errors
+    /// If they cannot be made durable.
+    pub fn record(
+        &self,
+        turn: &RunId,
+        kind: RecordKind,
+        body: &impl Serialize,
+        texts: &[String],
+    ) -> Result<u64, EffectError> {
         let body = serde_json::to_value(body).map_err(|error| {
             let message = format!("the record of this turn cannot be written: {error}");
             EffectError::from_source(Cause::Internal, "evidence-invalid-record", message, &error)
@@ -81,11 +102,21 @@ impl Ledger {
         let now = SystemClock.now();
         let mut facts = RunFacts::default();
         facts.add_record(kind, &body, now.as_str());
-        let written = self
-            .tape
-            .note(turn.as_str(), kind, body, now.as_str())
-            .and_then(|()| self.tape.checkpoint(turn.as_str(), &facts, signer, now.as_str()));
-        written.map(drop).map_err(|error| evidence_error(&error))
+        // Somebody may delete a session that has the same text: not between the text and the record that refers to it.
+        let _kept = match texts.is_empty() {
+            true => None,
+            false => Some(LedgerLock::keep_texts(&self.folder).map_err(|error| store_error(&error))?),
+        };
+        let write = || {
+            for text in texts {
+                self.tape.put_blob(text.as_bytes())?;
+            }
+            let written = self.tape.write(turn.as_str(), kind, body, now.as_str())?;
+            self.tape
+                .checkpoint(turn.as_str(), &facts, signer, now.as_str())?;
+            Ok(written.seq)
+        };
+        write().map_err(|error| evidence_error(&error))
     }
 
     /// Opens the database after it has caught up with the tape.

@@ -17,6 +17,7 @@ mod conform;
 mod consent;
 mod context_choice;
 mod control;
+mod conversation;
 mod costs;
 mod doctor;
 mod environment;
@@ -75,6 +76,7 @@ mod schemas;
 mod search_folder;
 mod servers;
 mod session;
+mod sessions;
 mod settings;
 mod status;
 mod tape;
@@ -97,6 +99,9 @@ pub use agentos_api::{
     ReplayedRun, RepositoryStatus, ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
 };
 pub use agentos_catalog::{CatalogRow, PriceSpan};
+pub use agentos_chat::{
+    FinishedTurn, SessionState, ToolAnswer, TurnEvent, TurnFailure, TurnLimits, TurnTool, TurnTools,
+};
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
@@ -112,14 +117,16 @@ pub use agentos_policy::{
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
-pub use agentos_store::{CostFilter, CostGroup, CostRow};
+pub use agentos_store::{CostFilter, CostGroup, CostRow, FoundTurn, SessionRow};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
+pub use agentos_window::WindowGauge;
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
+pub use conversation::{Conversation, NoTools, TurnReport, TurnSpec, find_turn_fault};
 pub use costs::{CostReport, RebuildReport};
 pub use environment::Environment;
 pub use error::usage_error;
@@ -164,6 +171,7 @@ pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use session::RecoverReport;
+pub use sessions::{SessionDeleted, SessionList, SessionMessage, SessionSearch, SessionStory};
 pub use settings::{
     DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue, Settings,
     SettingsReport, ShownSetting, known_setting,

@@ -17,6 +17,7 @@ use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
 use crate::chat::ChatReport;
+use crate::conversation::TurnReport;
 use crate::costs::{CostReport, RebuildReport};
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::health::HealthReport;
@@ -29,6 +30,7 @@ use crate::run_log::RunLog;
 use crate::run_story::RunStory;
 use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
+use crate::sessions::{SessionList, SessionStory};
 use crate::settings::{SettingsReport, settings_schema};
 use crate::status::StatusReport;
 
@@ -85,6 +87,9 @@ type Generator = fn() -> Schema;
 const SHAPES: &[(&str, Generator)] = &[
     ("auth-status", generate_schema::<AuthStatus>),
     ("chat-reply", generate_schema::<ChatReport>),
+    ("chat-session", generate_schema::<SessionStory>),
+    ("chat-sessions", generate_schema::<SessionList>),
+    ("chat-turn", generate_schema::<TurnReport>),
     ("config", generate_schema::<SettingsReport>),
     ("consent-reply", generate_schema::<ConsentReply>),
     ("context", generate_schema::<ContextReport>),

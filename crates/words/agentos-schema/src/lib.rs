@@ -15,6 +15,12 @@ pub enum SchemaName {
     AuthStatus,
     /// Output of `chat send`.
     ChatReply,
+    /// Output of `chat show`.
+    ChatSession,
+    /// Output of `chat list`.
+    ChatSessions,
+    /// Output of `chat send` in a session.
+    ChatTurn,
     /// Output of `config list`.
     Config,
     /// Answer to the question of a run.
@@ -116,6 +122,9 @@ impl SchemaName {
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
         Self::ChatReply,
+        Self::ChatSession,
+        Self::ChatSessions,
+        Self::ChatTurn,
         Self::Config,
         Self::ConsentReply,
         Self::Context,
@@ -177,6 +186,9 @@ impl SchemaName {
         match self {
             Self::AuthStatus => "auth-status",
             Self::ChatReply => "chat-reply",
+            Self::ChatSession => "chat-session",
+            Self::ChatSessions => "chat-sessions",
+            Self::ChatTurn => "chat-turn",
             Self::Config => "config",
             Self::ConsentReply => "consent-reply",
             Self::Context => "context",
@@ -247,6 +259,9 @@ pub fn schema_text(name: SchemaName) -> &'static str {
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
         SchemaName::ChatReply => include_str!("../schemas/chat-reply.json"),
+        SchemaName::ChatSession => include_str!("../schemas/chat-session.json"),
+        SchemaName::ChatSessions => include_str!("../schemas/chat-sessions.json"),
+        SchemaName::ChatTurn => include_str!("../schemas/chat-turn.json"),
         SchemaName::Config => include_str!("../schemas/config.json"),
         SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),

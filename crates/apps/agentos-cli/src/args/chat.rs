@@ -10,12 +10,95 @@ use clap::{Args, Subcommand};
 use super::tool::OverrideFlags;
 use crate::app::App;
 
-/// Examples of the help.
+/// Examples of `chat`.
+pub const TALK_EXAMPLES: &[&str] = &[
+    "agentos chat -p ollama",
+    "agentos chat -c review --system \"You review code.\"",
+    "agentos chat send \"What is a rebase?\"",
+];
+
+/// Examples of `chat send`.
 pub const EXAMPLES: &[&str] = &[
     "agentos chat send -p ollama \"What is a rebase?\"",
     "git diff | agentos chat send -p openai/gpt-4o --system \"Review this diff.\" -",
+    "agentos chat send -c review \"And the second commit?\"",
     "agentos chat send -p gemini --image screen.png --json \"What does this error mean?\"",
 ];
+
+/// Examples of the verbs about sessions.
+pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "chat list",
+        &["agentos chat list", "agentos chat list -n 100 --json"],
+    ),
+    (
+        "chat show",
+        &[
+            "agentos chat show",
+            "agentos chat show review --json > review.json",
+        ],
+    ),
+    (
+        "chat search",
+        &[
+            "agentos chat search \"merge conflict\"",
+            "agentos chat search rebase --json",
+        ],
+    ),
+    (
+        "chat fork",
+        &[
+            "agentos chat fork review review-2",
+            "agentos chat fork default other-idea",
+        ],
+    ),
+    ("chat clear", &["agentos chat clear", "agentos chat clear review"]),
+    (
+        "chat delete",
+        &[
+            "agentos chat delete review",
+            "agentos chat delete conversation:review",
+        ],
+    ),
+];
+
+/// Arguments of `chat`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Without a verb, a conversation begins or goes on: type a message, `/help` for commands, Ctrl-C to stop an answer, \
+                  Ctrl-D to leave. A line that ends with `\\` goes on in the next one. The model sees the session's messages, and no file of \
+                  a repository."
+)]
+pub struct ChatArgs {
+    /// Verb. Without one, a person talks to the model.
+    #[command(subcommand)]
+    pub verb: Option<ChatVerb>,
+    /// The conversation that begins or goes on.
+    #[command(flatten)]
+    pub talk: ChatTalkArgs,
+}
+
+/// Arguments of `chat` without a verb.
+#[derive(Debug, Args)]
+pub struct ChatTalkArgs {
+    /// Provider to ask, or provider and model as `openai/gpt-4o` [default: that of the session, else the one that `agentos use`
+    /// chose]
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Settings that override the profile.
+    #[command(flatten)]
+    pub over: OverrideFlags,
+    /// Maximum number of tokens in an answer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_output_tokens: Option<u64>,
+    /// Session to begin or to go on with
+    #[arg(short = 'c', long, value_name = "SESSION", default_value = "default")]
+    pub session: String,
+    /// System prompt of this session from now on
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+}
 
 /// Verbs of `chat`.
 #[derive(Debug, Subcommand)]
@@ -23,9 +106,68 @@ pub enum ChatVerb {
     /// Send one message to a model and print its answer as it arrives; needs no repository
     #[command(
         after_help = "The answer goes to standard output, everything else to standard error. \
-                            The model sees the message, the system prompt and the images, and no file of a repository."
+                            The model sees the message, the system prompt and the images, and no file of a repository; with \
+                            `--session`, the earlier messages of the session too."
     )]
-    Send(ChatSendArgs),
+    Send(Box<ChatSendArgs>),
+    /// List sessions, the last used first
+    List(ChatListArgs),
+    /// Show a session: settings, messages and cost
+    Show(SessionArg),
+    /// Find turns of all sessions that contain all of these words
+    Search(ChatSearchArgs),
+    /// Begin a session with the turns of another one
+    Fork(ChatForkArgs),
+    /// Begin with an empty window: earlier messages are not sent any more, and stay readable
+    Clear(SessionArg),
+    /// Delete a session and its texts; their hashes stay in the ledger
+    Delete(ChatDeleteArgs),
+}
+
+/// Arguments of `chat list`.
+#[derive(Debug, Args)]
+pub struct ChatListArgs {
+    /// Show at most this many sessions
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+}
+
+/// Arguments of verbs about one session.
+#[derive(Debug, Args)]
+pub struct SessionArg {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION", default_value = "default")]
+    pub session: String,
+}
+
+/// Arguments of `chat delete`.
+#[derive(Debug, Args)]
+pub struct ChatDeleteArgs {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION")]
+    pub session: String,
+}
+
+/// Arguments of `chat search`.
+#[derive(Debug, Args)]
+pub struct ChatSearchArgs {
+    /// Words that a turn must contain
+    #[arg(value_name = "WORDS")]
+    pub text: String,
+    /// Show at most this many turns
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+}
+
+/// Arguments of `chat fork`.
+#[derive(Debug, Args)]
+pub struct ChatForkArgs {
+    /// Session whose turns the new one begins with
+    #[arg(value_name = "SESSION")]
+    pub from: String,
+    /// Name of the new session
+    #[arg(value_name = "NEW")]
+    pub to: String,
 }
 
 /// Arguments of `chat send`.
@@ -50,6 +192,9 @@ pub struct ChatSendArgs {
     /// Send this image with the message (PNG, JPEG, GIF, WebP); can be repeated
     #[arg(long = "image", value_name = "FILE")]
     pub images: Vec<PathBuf>,
+    /// Send the message in this session, which keeps it; without it, no text is kept
+    #[arg(short = 'c', long, value_name = "SESSION")]
+    pub session: Option<String>,
     /// Show the model's thinking on standard error
     #[arg(long)]
     pub thinking: bool,
@@ -61,12 +206,25 @@ impl ChatSendArgs {
     /// # Errors
     /// Fails if there is neither.
     pub fn complete_choice(&self, app: &App) -> Result<ProviderChoice, EffectError> {
-        let choice = ProviderChoice {
-            overrides: (&self.over).into(),
-            max_output_tokens: self.max_output_tokens,
-            ..ProviderChoice::default()
-        };
-        let settings = app.host.read_settings()?;
-        settings.complete_choice(app.host.environment(), self.provider.as_deref(), choice)
+        complete_choice(app, self.provider.as_deref(), &self.over, self.max_output_tokens)
     }
+}
+
+/// Returns the provider that is named, or that the user has chosen as the default.
+///
+/// # Errors
+/// Fails if there is neither.
+pub fn complete_choice(
+    app: &App,
+    provider: Option<&str>,
+    over: &OverrideFlags,
+    max_output_tokens: Option<u64>,
+) -> Result<ProviderChoice, EffectError> {
+    let choice = ProviderChoice {
+        overrides: over.into(),
+        max_output_tokens,
+        ..ProviderChoice::default()
+    };
+    let settings = app.host.read_settings()?;
+    settings.complete_choice(app.host.environment(), provider, choice)
 }

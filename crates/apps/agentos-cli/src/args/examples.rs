@@ -218,7 +218,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos tool auth clear --provider openai --json",
         ],
     ),
-    ("chat", super::chat::EXAMPLES),
+    ("chat", super::chat::TALK_EXAMPLES),
     ("chat send", super::chat::EXAMPLES),
     ("cost", super::cost::COST_EXAMPLES),
     ("store", super::cost::STORE_EXAMPLES),
@@ -374,13 +374,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Returns the examples of every verb.
+fn all_examples() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    EXAMPLES.iter().chain(super::chat::SESSION_EXAMPLES)
+}
+
 /// Adds the examples to the end of the help text of `command` and of all verbs below it.
 pub fn with_examples(command: Command) -> Command {
     add_examples(command, "")
 }
 
 fn add_examples(command: Command, path: &str) -> Command {
-    let found = EXAMPLES.iter().find(|(verb, _)| *verb == path);
+    let found = all_examples().find(|(verb, _)| *verb == path);
     let command = match found {
         Some((_, calls)) => {
             let lines: String = calls.iter().map(|call| format!("\n  {call}")).collect();
@@ -439,9 +444,9 @@ mod tests {
     fn every_verb_has_examples_and_every_example_is_of_its_verb() {
         let mut known = BTreeSet::new();
         verbs(&full_command(), "", &mut known);
-        let shown: BTreeSet<String> = EXAMPLES.iter().map(|(verb, _)| (*verb).to_owned()).collect();
+        let shown: BTreeSet<String> = all_examples().map(|(verb, _)| (*verb).to_owned()).collect();
         assert_eq!(shown, known);
-        for (verb, calls) in EXAMPLES {
+        for (verb, calls) in all_examples() {
             assert!((2..=4).contains(&calls.len()), "{verb}: {}", calls.len());
             for call in *calls {
                 let arguments = words(call)[1..].join(" ");
@@ -453,7 +458,7 @@ mod tests {
     #[test]
     fn every_example_parses() {
         let mut wrong = Vec::new();
-        for (_, calls) in EXAMPLES {
+        for (_, calls) in all_examples() {
             for call in *calls {
                 if let Err(error) = full_command().try_get_matches_from(words(call)) {
                     wrong.push(format!("{call}: {error}"));

@@ -281,20 +281,20 @@ mod tests {
 
         Daily:
           run           Request a change from a tool and land it as a commit, or explain the refusal
-          apply         Land an untrusted diff or a model's complete reply as a commit, or explain the
-                        refusal
+          apply         Land an untrusted diff or a model's whole reply as a commit, or explain the refusal
           approve       Consent to a run that waits for a person and land it, or list all waiting runs
           deny          Decline a run that waits for a person
           land          Land the recorded answer of an earlier run without asking the tool again
           retry         Request the change of an earlier run again, with a remark on its answer
           undo          Undo a landed run with a new commit
-          chat          Talk to a model: send one message and print the streamed answer
+          chat          Talk to a model in a session that lasts, or send it single messages
 
         Look:
           status        Show the state of the repository and possible next steps, as `agentos` alone does
           log           List earlier runs, newest first, one line each
           show          Show an earlier run: task, answer, files, decision and result, or one of its texts
           diff          Convert edits in any dialect to the canonical git diff
+          cost          Show what calls of models cost, of all repositories
 
         Set up:
           demo          Show the whole path of a change in a temporary repository, without a model, a key or
@@ -307,14 +307,14 @@ mod tests {
           tool          List tools, check their health, manage their keys, run one without landing
           profile       List, show, create and validate provider profiles
           models        List known models and show their capabilities, without contacting a server
-          completions   Print a script that lets your shell complete verbs, flags, providers, runs and
-                        policies
+          completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program
 
         Evidence and policy:
           policy        Judge changes without landing them; create, explain, test and check policies
           evidence      List and show runs; verify, replay and export evidence
           recover       Finish or roll back an interrupted landing; every verb that lands does this first
+          store         Manage the database that is made from the ledger
           schema        Print the JSON Schema of a published shape
 
         Global options:

@@ -8,7 +8,8 @@ use agentos_model::ChatEvent;
 use agentos_tool::{RunId, format_dollars};
 
 use crate::app::{App, Done, output_failed, stopped_error};
-use crate::args::chat::ChatSendArgs;
+use crate::args::chat::{ChatArgs, ChatSendArgs, ChatVerb};
+use crate::commands::{chat_sessions, chat_talk, chat_turn};
 use crate::escape;
 use crate::exit::Exit;
 use crate::input;
@@ -26,8 +27,25 @@ enum ReadEnd {
     NoReader,
 }
 
-/// Runs the verb.
-pub fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
+/// Runs `chat` and its verbs.
+pub fn run_chat(app: &App, args: &ChatArgs, run: &RunId) -> Done {
+    match &args.verb {
+        None => chat_talk::talk(app, &args.talk),
+        Some(ChatVerb::Send(args)) => match &args.session {
+            Some(session) => chat_turn::send_in_session(app, args, session),
+            None => send_message(app, args, run),
+        },
+        Some(ChatVerb::List(args)) => chat_sessions::list_sessions(app, args),
+        Some(ChatVerb::Show(args)) => chat_sessions::show_session(app, args),
+        Some(ChatVerb::Search(args)) => chat_sessions::search_sessions(app, args),
+        Some(ChatVerb::Fork(args)) => chat_sessions::fork_session(app, args),
+        Some(ChatVerb::Clear(args)) => chat_sessions::clear_session(app, args),
+        Some(ChatVerb::Delete(args)) => chat_sessions::delete_session(app, args),
+    }
+}
+
+/// Sends one message without a session.
+fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
     let spec = ChatSpec {
         // First, so that a missing provider is reported before standard input is waited for.
         provider: args.complete_choice(app)?,
@@ -119,7 +137,7 @@ fn summarize_report(report: &ChatReport) -> String {
 }
 
 /// Display of an answer as it arrives.
-struct ChatDisplay {
+pub struct ChatDisplay {
     app: App,
     shows_thinking: bool,
     /// The wait for the first piece. `None` once it has come.
@@ -133,13 +151,16 @@ struct ChatDisplay {
 }
 
 /// The part of an answer that was shown before its end.
-struct ShownAnswer {
-    has_text: bool,
-    notes: Vec<String>,
+pub struct ShownAnswer {
+    /// True if a part of the answer was shown.
+    pub has_text: bool,
+    /// Notes that were shown.
+    pub notes: Vec<String>,
 }
 
 impl ChatDisplay {
-    fn new(app: &App, shows_thinking: bool) -> Self {
+    /// Begins with the wait for the first piece.
+    pub fn new(app: &App, shows_thinking: bool) -> Self {
         Self {
             app: app.clone(),
             shows_thinking: shows_thinking && !app.printer.json,
@@ -151,7 +172,7 @@ impl ChatDisplay {
     }
 
     /// Shows an event. Returns false if nobody reads standard output any more.
-    fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<bool> {
+    pub fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<bool> {
         match event {
             ChatEvent::Note { note } => {
                 let text = format!("note: {}", escape::line(note));
@@ -209,7 +230,7 @@ impl ChatDisplay {
     }
 
     /// Ends the display, with a line end after an answer without one.
-    fn finish(mut self) -> ShownAnswer {
+    pub fn finish(mut self) -> ShownAnswer {
         self.work = None;
         self.end_thinking();
         if self.last.is_some_and(|last| last != '\n') {

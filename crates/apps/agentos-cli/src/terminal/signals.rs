@@ -23,7 +23,7 @@ use std::thread;
 use std::time::Duration;
 
 use agentos_host::{RunControl, block_on};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::arrivals::Arrivals;
 use super::last_line;
@@ -79,6 +79,8 @@ enum Work {
     Orderly,
     /// A pager has the terminal.
     Pager,
+    /// A turn of a conversation, which Ctrl-C ends while the conversation goes on.
+    Turn(Arc<Notify>),
 }
 
 /// Reaction to a signal.
@@ -88,6 +90,8 @@ enum Reaction {
     Ignore,
     /// The work in progress ends in order.
     Wait,
+    /// The turn of a conversation ends, and the program goes on.
+    EndTurn,
     /// The program ends now.
     End,
 }
@@ -96,9 +100,12 @@ enum Reaction {
 fn choose_reaction(works: &[Work], is_stopping: bool, signal: StopSignal) -> Reaction {
     let has_pager = matches!(works.last(), Some(Work::Pager));
     let is_orderly = works.iter().any(|work| match work {
-        Work::Run(_) | Work::Orderly => true,
+        Work::Run(_) | Work::Orderly | Work::Turn(_) => true,
         Work::Pager => false,
     });
+    if let (StopSignal::Interrupt, Some(Work::Turn(_))) = (signal, works.last()) {
+        return Reaction::EndTurn;
+    }
     match (signal, has_pager, is_stopping, is_orderly) {
         (StopSignal::Interrupt, true, _, _) => Reaction::Ignore,
         (_, _, false, true) => Reaction::Wait,
@@ -200,6 +207,12 @@ impl Signals {
         let is_stopping = state.received.is_some();
         match choose_reaction(&works, is_stopping, signal) {
             Reaction::Ignore => None,
+            Reaction::EndTurn => {
+                if let Some(Work::Turn(stop)) = works.last() {
+                    stop.notify_one();
+                }
+                None
+            }
             Reaction::End if is_stopping => Some(CUT_SHORT.to_owned()),
             Reaction::End => Some(state.remains.clone()),
             Reaction::Wait => {
@@ -208,6 +221,7 @@ impl Signals {
                 for work in works {
                     match work {
                         Work::Run(control) => control.cancel(),
+                        Work::Turn(stop) => stop.notify_one(),
                         Work::Orderly | Work::Pager => {}
                     }
                 }
@@ -280,6 +294,11 @@ impl Signals {
     /// Has the first signal wait for work that is short or notices the signal by itself.
     pub fn guard_orderly(&self) -> WorkGuard {
         self.add(Work::Orderly)
+    }
+
+    /// Has Ctrl-C end a turn of a conversation, through `stop`, while the program goes on.
+    pub fn guard_turn(&self, stop: &Arc<Notify>) -> WorkGuard {
+        self.add(Work::Turn(Arc::clone(stop)))
     }
 
     /// Leaves Ctrl-C to a pager or an editor. If it ended this process, that program would be left alone with the terminal.

@@ -79,6 +79,7 @@ mod retry;
 mod run_log;
 mod schemas;
 mod secrets;
+mod sessions;
 mod settings;
 mod shell;
 mod show;

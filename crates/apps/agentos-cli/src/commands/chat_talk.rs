@@ -1,0 +1,242 @@
+//! `agentos chat`: a conversation at the terminal.
+//!
+//! Owns: reading messages and commands, line by line. Never: decides what a turn sends, or contains a rule of a session.
+
+use agentos_host::{Conversation, EffectError, ProviderChoice, SessionState, find_turn_fault};
+use agentos_ledger::TurnEnd;
+
+use crate::app::{App, Done, output_failed, usage_error};
+use crate::args::chat::{ChatTalkArgs, complete_choice};
+use crate::commands::chat_turn::{parse_session, remembered_provider, show_summary, take_turn};
+use crate::escape;
+use crate::exit::Exit;
+use crate::printer::{paint, style};
+use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
+use crate::terminal::last_line;
+
+/// Commands of a conversation, with their meaning.
+const COMMANDS: &[(&str, &str)] = &[
+    (
+        "/model NAME",
+        "answer with another model or provider, as in `/model openai/gpt-4o`, from the next turn on",
+    ),
+    ("/system TEXT", "set the system prompt; without a text, show it"),
+    ("/pin TEXT", "send this text word for word in every turn"),
+    (
+        "/clear",
+        "begin with an empty window; earlier messages stay readable",
+    ),
+    (
+        "/status",
+        "show the session: model, messages, pins, tokens and cost",
+    ),
+    ("/help", "show these commands"),
+    ("/exit", "leave; the session stays"),
+];
+
+/// How reading a message ended.
+enum Typed {
+    /// A message or command.
+    Text(String),
+    /// The input has ended, or a signal came.
+    End,
+}
+
+/// Runs the verb.
+pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
+    let mut conversation = app.host.open_conversation(&parse_session(&args.session)?)?;
+    let named = args
+        .provider
+        .clone()
+        .or_else(|| remembered_provider(&conversation));
+    let mut talk = Talk {
+        app,
+        args,
+        choice: complete_choice(app, named.as_deref(), &args.over, args.max_output_tokens)?,
+    };
+    if let Some(system) = &args.system {
+        conversation.set_system(Some(system))?;
+    }
+    talk.greet(&conversation);
+    app.signals.set_remains("the session stays");
+    let mut keyboard = Keyboard::new(&app.signals);
+    let mut last = Exit::Done;
+    loop {
+        match talk.read_message(&mut keyboard)? {
+            Typed::End => return Ok(last),
+            Typed::Text(text) if text.trim().is_empty() => {}
+            Typed::Text(text) => match talk.answer(&mut conversation, &text) {
+                Ok(Some(exit)) => last = exit,
+                Ok(None) => return Ok(last),
+                // A person sees why and goes on; a script gets the status of its last message.
+                Err(error) => last = app.show_failure(None, &error),
+            },
+        }
+    }
+}
+
+/// A conversation at the terminal.
+struct Talk<'a> {
+    app: &'a App,
+    args: &'a ChatTalkArgs,
+    choice: ProviderChoice,
+}
+
+impl Talk<'_> {
+    fn is_attended(&self) -> bool {
+        self.app.streams.can_ask
+    }
+
+    fn greet(&self, conversation: &Conversation) {
+        if !self.is_attended() {
+            return;
+        }
+        let turns = conversation.state().totals().turns;
+        let words = match turns {
+            0 => "new session".to_owned(),
+            turns => format!("goes on after {}", crate::render::count_noun(turns, "turn")),
+        };
+        let text = format!(
+            "{} with {}, {words}; /help shows commands",
+            conversation.key(),
+            self.describe_choice()
+        );
+        self.app
+            .printer
+            .show_note(&paint(style::DIM, &escape::line(&text)));
+    }
+
+    fn describe_choice(&self) -> String {
+        let provider = self.choice.provider.name();
+        match &self.choice.overrides.model {
+            Some(model) => format!("{provider}/{model}"),
+            None => provider.to_owned(),
+        }
+    }
+
+    /// Reads a message. A line that ends with a backslash goes on in the next one.
+    fn read_message(&self, keyboard: &mut dyn LineSource) -> Result<Typed, EffectError> {
+        let mut text = String::new();
+        loop {
+            if self.is_attended() {
+                last_line::print_prompt(if text.is_empty() { "> " } else { ". " });
+            }
+            match keyboard.read_line().map_err(|error| output_failed(&error))? {
+                TypedLine::Line(line) => match line.strip_suffix('\\') {
+                    Some(part) => {
+                        text.push_str(part);
+                        text.push('\n');
+                    }
+                    None => return Ok(Typed::Text(text + &line)),
+                },
+                TypedLine::End if text.is_empty() => return Ok(Typed::End),
+                TypedLine::End => return Ok(Typed::Text(text)),
+                TypedLine::Stopped => return Ok(Typed::End),
+            }
+        }
+    }
+
+    /// Answers a message or command. `None` if the person leaves.
+    fn answer(&mut self, conversation: &mut Conversation, text: &str) -> Result<Option<Exit>, EffectError> {
+        // Only at its beginning, and followed by a letter: a path such as `/etc/hosts` may begin a message, so unknown words are refused
+        // and not sent.
+        let Some(command) = text.strip_prefix('/') else {
+            return self.send(conversation, text).map(Some);
+        };
+        let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let rest = rest.trim();
+        match word {
+            "exit" | "quit" => return Ok(None),
+            "help" => self.print_help(),
+            "status" | "cost" => self.print_status(conversation.state()),
+            "model" | "switch" if rest.is_empty() => self.note(&self.describe_choice()),
+            "model" | "switch" => self.switch_model(conversation, rest)?,
+            "system" if rest.is_empty() => self.print_system(conversation)?,
+            "system" => {
+                conversation.set_system(Some(rest))?;
+                self.note("the system prompt holds from the next turn on");
+            }
+            "pin" if rest.is_empty() => {
+                return Err(usage_error("there is no text to pin").hint("type `/pin TEXT`"));
+            }
+            "pin" => {
+                conversation.pin_text(rest)?;
+                self.note("pinned: the text is sent word for word in every turn");
+            }
+            "clear" => {
+                conversation.clear()?;
+                self.note("earlier messages are not sent any more");
+            }
+            _ => {
+                let message = format!("there is no command `/{word}`");
+                let hint = "`/help` shows the commands; put a blank before a message that begins with `/`";
+                return Err(usage_error(message).hint(hint));
+            }
+        }
+        Ok(Some(Exit::Done))
+    }
+
+    fn send(&self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
+        let message = conversation.make_message(text, &[])?;
+        let shown = take_turn(self.app, conversation, self.choice.clone(), message, false)?;
+        if shown.turn.record.end == TurnEnd::Cancelled {
+            self.note("stopped; the session goes on");
+            return Ok(Exit::Interrupted);
+        }
+        show_summary(self.app, &shown);
+        find_turn_fault(&shown.turn).map_or(Ok(Exit::Done), Err)
+    }
+
+    /// Changes the provider or the model. A name without a slash that is a provider is one; every other is a model of this provider.
+    fn switch_model(&mut self, conversation: &mut Conversation, name: &str) -> Result<(), EffectError> {
+        let is_provider = name.contains('/') || self.app.host.is_provider(name);
+        let named = match is_provider {
+            true => name.to_owned(),
+            false => format!("{}/{name}", self.choice.provider.name()),
+        };
+        let mut over = self.args.over.clone();
+        // The flag named a model for the provider of before.
+        over.model = None;
+        let choice = complete_choice(self.app, Some(&named), &over, self.args.max_output_tokens)?;
+        let mut settings = conversation.state().settings().clone();
+        settings.provider = Some(choice.provider.name().to_owned());
+        settings.model = choice.overrides.model.clone();
+        conversation.change_settings(settings)?;
+        self.choice = choice;
+        self.note(&format!(
+            "{} answers from the next turn on",
+            self.describe_choice()
+        ));
+        Ok(())
+    }
+
+    fn print_help(&self) {
+        let width = COMMANDS
+            .iter()
+            .map(|(command, _)| command.len())
+            .max()
+            .unwrap_or(0);
+        for (command, meaning) in COMMANDS {
+            self.note(&format!("{command:width$}  {meaning}"));
+        }
+    }
+
+    fn print_system(&self, conversation: &Conversation) -> Result<(), EffectError> {
+        let words = match &conversation.state().settings().system_sha256 {
+            Some(hash) => escape::block(&conversation.load_text(hash)?),
+            None => "there is no system prompt".to_owned(),
+        };
+        self.app.printer.show_note(&words);
+        Ok(())
+    }
+
+    fn print_status(&self, state: &SessionState) {
+        for line in crate::render::chat::describe_state(state, &self.describe_choice()) {
+            self.note(&line);
+        }
+    }
+
+    fn note(&self, words: &str) {
+        self.app.printer.show_note(&escape::line(words));
+    }
+}

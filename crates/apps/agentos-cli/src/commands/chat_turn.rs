@@ -1,0 +1,271 @@
+//! One turn of a session on the screen: the answer as it arrives, tools, and the end.
+//!
+//! Owns: which stream each event goes to, and the exit status. Never: shows a byte of a model or tool unescaped on a terminal.
+
+use std::sync::Arc;
+
+use agentos_host::{
+    Conversation, EffectError, FinishedTurn, NoTools, ProviderChoice, TurnEvent, TurnLimits, TurnReport,
+    TurnSpec, WindowGauge, block_on, find_turn_fault,
+};
+use agentos_ledger::{SessionKey, TurnEnd, sum_costs};
+use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
+use agentos_tool::{ExactCost, format_dollars};
+use tokio::sync::Notify;
+
+use crate::app::{App, Done, output_failed, stopped_error, usage_error};
+use crate::args::chat::ChatSendArgs;
+use crate::commands::chat::ChatDisplay;
+use crate::escape;
+use crate::exit::Exit;
+use crate::input;
+use crate::printer::{paint, style};
+
+/// Longest arguments of a tool's call on the screen, in characters.
+const LONGEST_ARGUMENTS: usize = 80;
+
+/// Turn that was shown.
+pub struct ShownTurn {
+    /// The turn.
+    pub turn: FinishedTurn,
+    /// Tokens of the window before the last call of the model. `None` if none was called.
+    pub gauge: Option<WindowGauge>,
+    /// True if a part of an answer was shown.
+    pub has_text: bool,
+}
+
+/// Parses the name of a session.
+///
+/// # Errors
+/// Fails if it is no such name.
+pub fn parse_session(name: &str) -> Result<SessionKey, EffectError> {
+    SessionKey::parse(name).map_err(|error| usage_error(error.to_string()))
+}
+
+/// Sends one message in a session.
+pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
+    let key = parse_session(session)?;
+    let mut conversation = app.host.open_conversation(&key)?;
+    let provider = args
+        .provider
+        .clone()
+        .or_else(|| remembered_provider(&conversation));
+    let choice =
+        crate::args::chat::complete_choice(app, provider.as_deref(), &args.over, args.max_output_tokens)?;
+    if let Some(system) = &args.system {
+        conversation.set_system(Some(system))?;
+    }
+    let text = input::read_task(Some(&args.text))?.unwrap_or_default();
+    let message = conversation.make_message(&text, &args.images)?;
+    let shown = take_turn(app, &mut conversation, choice, message, args.thinking)?;
+    show_end(app, &key, &shown)
+}
+
+/// Returns the provider and model that a session asked last, as the user would type them. `None` if it asked none.
+pub fn remembered_provider(conversation: &Conversation) -> Option<String> {
+    let settings = conversation.state().settings();
+    let provider = settings.provider.as_ref()?;
+    Some(match &settings.model {
+        Some(model) => format!("{provider}/{model}"),
+        None => provider.clone(),
+    })
+}
+
+/// Takes a turn and shows it as it happens.
+///
+/// # Errors
+/// Fails if the provider cannot be asked, or the turn cannot be recorded.
+pub fn take_turn(
+    app: &App,
+    conversation: &mut Conversation,
+    provider: ProviderChoice,
+    message: ChatMessage,
+    shows_thinking: bool,
+) -> Result<ShownTurn, EffectError> {
+    let stop = Arc::new(Notify::new());
+    let _guard = app.signals.guard_turn(&stop);
+    let mut display = TurnDisplay::new(app, shows_thinking, Arc::clone(&stop));
+    let turn = {
+        let mut emit = |event: TurnEvent| display.show_event(event);
+        let work = conversation.take_turn(TurnSpec {
+            provider,
+            message,
+            limits: TurnLimits::default(),
+            tools: &NoTools,
+            emit: &mut emit,
+            cancel: Box::pin(async move { stop.notified().await }),
+        });
+        block_on(work)??
+    };
+    Ok(display.finish(turn))
+}
+
+/// Shows the end of a turn, and returns the exit status.
+fn show_end(app: &App, key: &SessionKey, shown: &ShownTurn) -> Done {
+    let fault = find_turn_fault(&shown.turn);
+    if app.printer.json {
+        let report = TurnReport {
+            version: 1,
+            session: key.clone(),
+            answer: shown.turn.answer.clone(),
+            turn: shown.turn.record.clone(),
+            gauge: shown.gauge,
+            message: fault.as_ref().map(|fault| fault.message.clone()),
+        };
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
+        return match (fault, &shown.turn.record.end) {
+            (Some(fault), _) => Ok(fault.cause.into()),
+            (None, TurnEnd::Cancelled) => Err(stopped_error()),
+            (None, TurnEnd::Answered | TurnEnd::Limited { .. } | TurnEnd::Failed { .. }) => Ok(Exit::Done),
+        };
+    }
+    if shown.turn.record.end == TurnEnd::Cancelled {
+        return Ok(app.show_stopped(match shown.has_text {
+            true => "the answer is incomplete, and not part of the session",
+            false => "there is no answer",
+        }));
+    }
+    show_summary(app, shown);
+    fault.map_or(Ok(Exit::Done), Err)
+}
+
+/// Shows the models, tokens, cost and time of a turn in one line.
+pub fn show_summary(app: &App, shown: &ShownTurn) {
+    app.printer.show_note(&paint(style::DIM, &summarize_turn(shown)));
+}
+
+fn summarize_turn(shown: &ShownTurn) -> String {
+    let calls = &shown.turn.record.calls;
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(call) = calls.last() {
+        parts.push(escape::line(call.answering_model()));
+    }
+    if calls.len() > 1 {
+        parts.push(format!("{} calls", calls.len()));
+    }
+    let sum = |count: fn(&agentos_tool::Usage) -> Option<u64>| -> Option<u64> {
+        calls.iter().map(|call| call.usage.as_ref().and_then(count)).sum()
+    };
+    parts.extend(sum(|usage| usage.input_tokens).map(|tokens| format!("{tokens} tokens in")));
+    parts.extend(sum(|usage| usage.output_tokens).map(|tokens| format!("{tokens} out")));
+    parts.extend(
+        sum_costs(calls)
+            .filter(|_| !calls.is_empty())
+            .map(ExactCost::micro_dollars)
+            .map(format_dollars),
+    );
+    let tenths = calls
+        .iter()
+        .map(|call| call.latency_ms)
+        .sum::<u64>()
+        .div_ceil(100);
+    parts.push(format!("{}.{} s", tenths / 10, tenths % 10));
+    parts.extend(
+        shown
+            .gauge
+            .map(|gauge| format!("window {} % full", gauge.filled_percent())),
+    );
+    parts.join(", ")
+}
+
+/// Display of a turn as it happens.
+struct TurnDisplay {
+    app: App,
+    shows_thinking: bool,
+    stop: Arc<Notify>,
+    /// The answer of the current call of the model. `None` between calls.
+    answer: Option<ChatDisplay>,
+    gauge: Option<WindowGauge>,
+    has_text: bool,
+}
+
+impl TurnDisplay {
+    fn new(app: &App, shows_thinking: bool, stop: Arc<Notify>) -> Self {
+        Self {
+            app: app.clone(),
+            shows_thinking,
+            stop,
+            answer: None,
+            gauge: None,
+            has_text: false,
+        }
+    }
+
+    fn show_event(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Gauge(gauge) => {
+                self.gauge = Some(gauge);
+                self.end_answer();
+                self.answer = Some(ChatDisplay::new(&self.app, self.shows_thinking));
+            }
+            TurnEvent::Text { text } => self.show_piece(&ChatEvent::Text { text }),
+            TurnEvent::Thinking { text } => self.show_piece(&ChatEvent::Thinking(ThoughtPiece {
+                text,
+                ..ThoughtPiece::default()
+            })),
+            TurnEvent::Note { note } => self.show_piece(&ChatEvent::Note { note }),
+            TurnEvent::Discarded { reason } => {
+                // Nothing has to be taken back if nothing was shown.
+                if self.end_answer() {
+                    self.show_step(&format!(
+                        "the answer above is incomplete and is not kept ({})",
+                        escape::line(&reason)
+                    ));
+                }
+            }
+            TurnEvent::ToolBegun { name, arguments, .. } => {
+                let arguments: String = arguments.to_string().chars().take(LONGEST_ARGUMENTS).collect();
+                self.show_step(&format!("{} {}", escape::line(&name), escape::line(&arguments)));
+            }
+            TurnEvent::ToolEnded { name, is_error, .. } if is_error => {
+                self.show_step(&format!("{} failed", escape::line(&name)));
+            }
+            TurnEvent::Compressed(receipt) => {
+                let (count, before, after) = (
+                    receipt.replaced.len(),
+                    receipt.tokens_before,
+                    receipt.tokens_after,
+                );
+                self.show_step(&format!(
+                    "{count} earlier messages are sent as a summary now: {before} tokens became {after}"
+                ));
+            }
+            TurnEvent::ToolEnded { .. } | TurnEvent::Usage(_) => {}
+        }
+    }
+
+    /// Shows a piece of an answer. Ends the turn if nobody reads standard output any more.
+    fn show_piece(&mut self, event: &ChatEvent) {
+        let display = self
+            .answer
+            .get_or_insert_with(|| ChatDisplay::new(&self.app, self.shows_thinking));
+        if !display.show_event(event).unwrap_or(false) {
+            self.stop.notify_one();
+        }
+    }
+
+    fn show_step(&mut self, words: &str) {
+        self.end_answer();
+        if !self.app.printer.json {
+            self.app.printer.show_note(&paint(style::DIM, words));
+        }
+    }
+
+    /// Ends the display of the current call's answer. Returns true if a part of it was shown.
+    fn end_answer(&mut self) -> bool {
+        let shown = self.answer.take().is_some_and(|answer| answer.finish().has_text);
+        self.has_text |= shown;
+        shown
+    }
+
+    fn finish(mut self, turn: FinishedTurn) -> ShownTurn {
+        self.end_answer();
+        ShownTurn {
+            turn,
+            gauge: self.gauge,
+            has_text: self.has_text,
+        }
+    }
+}

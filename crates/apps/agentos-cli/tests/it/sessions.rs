@@ -1,0 +1,262 @@
+//! Sessions: conversations that last, from one call to the next.
+
+use agentos_schema::{SchemaName, validate_value};
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::repo::write_file;
+use agentos_testkit::server::{FakeServer, Reply, head};
+use serde_json::{Value, json};
+
+use crate::support::agentos;
+
+/// A server that answers with the number of the messages that it was sent, and the provider `mine` for it.
+fn counting_server(cli: &Cli) -> FakeServer {
+    let server = FakeServer::start(|request| {
+        let messages = request.json()["messages"].as_array().map_or(0, Vec::len);
+        let text = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": format!("{messages} messages")}}]});
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2}});
+        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        bytes.extend_from_slice(format!("data: {text}\n\ndata: {end}\n\n").as_bytes());
+        Reply::Bytes(bytes)
+    })
+    .unwrap();
+    add_provider(cli, "mine", &server);
+    server
+}
+
+fn add_provider(cli: &Cli, name: &str, server: &FakeServer) {
+    let profile = json!({ "provider": name, "name": name, "adapter": "openai", "model": "tiny", "requires_key": false,
+        "base_url": format!("{}/v1", server.url()), "price": { "input": 1.0, "output": 1.0 },
+        "capabilities": { "context_window": 32_000 } });
+    write_file(
+        &cli.home().join(format!(".config/agentos/profiles/{name}.json")),
+        profile.to_string(),
+    );
+}
+
+fn say(cli: &Cli, session: &str, text: &str) -> CliOutput {
+    let said = cli
+        .run(&["chat", "send", "-c", session, "-p", "mine", text])
+        .unwrap();
+    assert_eq!(said.code, Some(0), "{said}");
+    said
+}
+
+fn ok(cli: &Cli, args: &[&str]) -> CliOutput {
+    let output = cli.run(args).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    output
+}
+
+#[test]
+fn a_session_goes_on_from_call_to_call() {
+    let cli = agentos();
+    let server = counting_server(&cli);
+    assert_eq!(say(&cli, "review", "One.").stdout, "1 messages\n");
+    assert_eq!(say(&cli, "review", "Two.").stdout, "3 messages\n");
+    // Another session knows nothing of it, and a session remembers whom it asked.
+    assert_eq!(say(&cli, "other", "One.").stdout, "1 messages\n");
+    assert_eq!(
+        ok(&cli, &["chat", "send", "-c", "review", "Three."]).stdout,
+        "5 messages\n"
+    );
+    let sent = server.requests().pop().unwrap().json();
+    assert_eq!(
+        sent["messages"],
+        json!([
+            { "role": "user", "content": "One." }, { "role": "assistant", "content": "1 messages" },
+            { "role": "user", "content": "Two." }, { "role": "assistant", "content": "3 messages" },
+            { "role": "user", "content": "Three." },
+        ])
+    );
+    let list = ok(&cli, &["chat", "list", "--json"]).json().unwrap();
+    validate_value(SchemaName::ChatSessions, &list).unwrap();
+    let names: Vec<&str> = list["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["session"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["conversation:review", "conversation:other"]);
+    assert_eq!(
+        (&list["sessions"][0]["turns"], &list["sessions"][0]["opening"]),
+        (&json!(3), &json!("One."))
+    );
+    assert_eq!(list["sessions"][0]["cost_usd"], "0.000036");
+    let cost = ok(&cli, &["cost", "--by", "session", "--json"]).json().unwrap();
+    assert_eq!(cost["rows"][0]["name"], "conversation:review");
+    let verified = cli.run(&["evidence", "verify", "--ledger"]).unwrap();
+    assert_eq!(verified.code, Some(0), "{verified}");
+}
+
+#[test]
+fn a_turn_as_json_has_its_record() {
+    let cli = agentos();
+    let _server = counting_server(&cli);
+    let turn = ok(
+        &cli,
+        &[
+            "chat", "send", "-c", "a", "-p", "mine", "Hello", "--system", "Be kind.", "--json",
+        ],
+    )
+    .json()
+    .unwrap();
+    validate_value(SchemaName::ChatTurn, &turn).unwrap();
+    assert_eq!(
+        (&turn["answer"], &turn["session"]),
+        (&json!("2 messages"), &json!("conversation:a"))
+    );
+    assert_eq!(turn["turn"]["end"], json!({ "end": "answered" }));
+    assert_eq!(turn["turn"]["calls"][0]["cost_usd"], "0.000012");
+    assert_eq!(
+        turn["gauge"]["window"],
+        json!({ "tokens": 32_000, "source": "profile" })
+    );
+    let story = ok(&cli, &["chat", "show", "a", "--json"]).json().unwrap();
+    validate_value(SchemaName::ChatSession, &story).unwrap();
+    assert_eq!(
+        (&story["system"], story["messages"].as_array().unwrap().len()),
+        (&json!("Be kind."), 2)
+    );
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_not_part_of_the_session() {
+    let cli = agentos();
+    let server = FakeServer::start(|_| {
+        let text = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": "half"}}]});
+        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        bytes.extend_from_slice(format!("data: {text}\n\n").as_bytes());
+        Reply::Bytes(bytes)
+    })
+    .unwrap();
+    add_provider(&cli, "mine", &server);
+    let cut = cli
+        .run(&["chat", "send", "-c", "a", "-p", "mine", "Hello"])
+        .unwrap();
+    assert_eq!(cut.code, Some(5), "{cut}");
+    let story = ok(&cli, &["chat", "show", "a", "--json"]).json().unwrap();
+    let texts: Vec<&Value> = story["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| &message["message"]["parts"])
+        .collect();
+    assert!(
+        !texts.iter().any(|parts| parts.to_string().contains("half")),
+        "{texts:?}"
+    );
+    assert_eq!(story["totals"]["calls_without_cost"], json!(1));
+}
+
+#[test]
+fn a_conversation_reads_lines_and_commands() {
+    let cli = agentos();
+    let server = counting_server(&cli);
+    add_provider(&cli, "second", &server);
+    let typed = "Hello\nlong \\\nmessage\n/pin the sky is green\n/model second\nAgain\n/status\n/nonsense\n/clear\nLast\n/exit\nnever sent\n";
+    let talk = cli
+        .run_with_input(&["chat", "-p", "mine", "-c", "talk"], typed.as_bytes())
+        .unwrap();
+    assert_eq!(
+        talk.stdout, "1 messages\n3 messages\n6 messages\n2 messages\n",
+        "{talk}"
+    );
+    assert_eq!(talk.code, Some(0), "{talk}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 4);
+    let messages = |at: usize| requests[at].json()["messages"].clone();
+    assert_eq!(messages(1)[2]["content"], "long \nmessage");
+    // Pinned texts are sent word for word in every turn, whatever is cleared.
+    for at in [2, 3] {
+        assert!(
+            messages(at)[0]["content"]
+                .as_str()
+                .unwrap()
+                .ends_with("the sky is green"),
+            "{at}"
+        );
+    }
+    for words in [
+        "second answers from the next turn on",
+        "there is no command `/nonsense`",
+        "cost     0.000036 for 3 turns",
+    ] {
+        assert!(talk.stderr.contains(words), "{words}: {talk}");
+    }
+    let story = ok(&cli, &["chat", "show", "talk", "--json"]).json().unwrap();
+    assert_eq!(
+        (
+            &story["settings"]["provider"],
+            story["messages"].as_array().unwrap().len()
+        ),
+        (&json!("second"), 8)
+    );
+}
+
+#[test]
+fn a_deleted_session_leaves_hashes_and_the_ledger_verifies() {
+    let cli = agentos();
+    let _server = counting_server(&cli);
+    say(&cli, "secret", "The password is tulip.");
+    say(&cli, "secret", "common words");
+    say(&cli, "open", "common words");
+    ok(&cli, &["chat", "fork", "open", "copy"]);
+    let state = cli.home().join(".local/state/agentos");
+    let holds = |word: &str| {
+        let texts = std::fs::read_dir(state.join("ledger/blobs")).unwrap();
+        texts
+            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+            .any(|text| text.contains(word))
+    };
+    assert!(holds("tulip"));
+    let found = ok(&cli, &["chat", "search", "password"]);
+    assert!(found.stdout.contains("conversation:secret"), "{found}");
+    ok(&cli, &["chat", "delete", "secret"]);
+    assert!(!holds("tulip") && holds("common words"));
+    let tape = std::fs::read_to_string(state.join("ledger/tape.jsonl")).unwrap();
+    assert!(!tape.contains("tulip"));
+    assert_eq!(ok(&cli, &["chat", "search", "password"]).stdout, "");
+    let gone = cli.run(&["chat", "show", "secret"]).unwrap();
+    assert_eq!(gone.code, Some(2), "{gone}");
+    ok(&cli, &["evidence", "verify", "--ledger"]);
+
+    ok(&cli, &["chat", "delete", "open"]);
+    assert!(
+        ok(&cli, &["chat", "show", "copy"])
+            .stdout
+            .contains("common words")
+    );
+    ok(&cli, &["evidence", "verify", "--ledger"]);
+    // What was paid stays.
+    assert_eq!(ok(&cli, &["cost", "--json"]).json().unwrap()["calls"], json!(3));
+    assert_eq!(say(&cli, "secret", "Again").stdout, "1 messages\n");
+}
+
+#[test]
+fn two_processes_do_not_use_one_session() {
+    let cli = agentos();
+    let (entered, enter) = std::sync::mpsc::channel();
+    let (leave, left) = std::sync::mpsc::channel::<()>();
+    let left = std::sync::Mutex::new(left);
+    let server = FakeServer::start(move |_| {
+        entered.send(()).unwrap();
+        left.lock().unwrap().recv().unwrap();
+        Reply::Bytes(head(500, &[], None))
+    })
+    .unwrap();
+    add_provider(&cli, "mine", &server);
+    let mut first = cli
+        .command(&["chat", "send", "-c", "a", "-p", "mine", "Hello"])
+        .spawn()
+        .unwrap();
+    enter.recv().unwrap();
+    let second = cli
+        .run(&["chat", "send", "-c", "a", "-p", "mine", "Hello"])
+        .unwrap();
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("session-busy"), "{second}");
+    drop(leave);
+    first.kill().unwrap();
+    first.wait().unwrap();
+}

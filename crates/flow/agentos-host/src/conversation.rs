@@ -1,0 +1,353 @@
+//! A conversation: one session of the ledger, opened by one front end at a time.
+//!
+//! Owns: opening it, its settings, and its turns. Never: lands a change, or decides what a turn sends; `agentos-chat` does.
+//!
+//! | the caller | the ledger |
+//! |---|---|
+//! | [`Host::open_conversation`] | nothing is written; the session is locked until the conversation is dropped |
+//! | [`Conversation::change_settings`] | a `session` record |
+//! | [`Conversation::take_turn`] | the texts, then a `turn` record, whatever the end is |
+//! | [`Conversation::clear`] | a `session` record |
+
+mod model;
+mod transcript;
+
+use std::path::PathBuf;
+
+use agentos_chat::{
+    FinishedTurn, LedgerBody, LedgerEntry, SessionState, StoreError, ToolAnswer, ToolPermissions,
+    ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, TurnTool, TurnTools,
+    fold_session, read_message, run_turn,
+};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_evidence::{Record, RecordKind};
+use agentos_ledger::{
+    SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord, TurnSource,
+};
+use agentos_model::{ChatMessage, ToolCall};
+use agentos_store::{LedgerLock, LedgerStore};
+use agentos_tool::{BoxFuture, RunId};
+use agentos_window::{WindowGauge, WindowRules};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clock;
+use crate::host::Host;
+use crate::ledger::{Ledger, store_error};
+use crate::options::ProviderChoice;
+use crate::tape::evidence_error;
+use transcript::LedgerTranscript;
+
+/// A session that this process uses.
+pub struct Conversation {
+    host: Host,
+    ledger: Ledger,
+    state: SessionState,
+    has_begun: bool,
+    tools: Option<ToolSession>,
+    _lock: LedgerLock,
+}
+
+/// The order for a turn.
+pub struct TurnSpec<'a> {
+    /// The provider and its settings.
+    pub provider: ProviderChoice,
+    /// Message of the user.
+    pub message: ChatMessage,
+    /// Limits of the turn.
+    pub limits: TurnLimits,
+    /// Tools that the model may call.
+    pub tools: &'a dyn TurnTools,
+    /// Receiver of the turn's events. Must not block.
+    pub emit: &'a mut (dyn FnMut(TurnEvent) + Send),
+    /// Becomes ready when the user wishes to stop.
+    pub cancel: BoxFuture<'a, ()>,
+}
+
+/// The output of `agentos chat send --session NAME --json`: a turn that ended.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TurnReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The session.
+    pub session: SessionKey,
+    /// Text of the answer. `None` if the turn ended without one. Untrusted.
+    pub answer: Option<String>,
+    /// The record of the turn in the ledger.
+    pub turn: TurnRecord,
+    /// Tokens of the window by part, before the last call of the model. `None` if no model was called.
+    pub gauge: Option<WindowGauge>,
+    /// Reason in one sentence why there is no answer. `None` if there is one.
+    pub message: Option<String>,
+}
+
+/// Tools of a conversation without a repository: none.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTools;
+
+impl TurnTools for NoTools {
+    fn list_tools(&self) -> Vec<TurnTool> {
+        Vec::new()
+    }
+
+    fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
+        // Not reached: a call of a tool that was not offered is answered without running anything.
+        Box::pin(async { ToolAnswer::from_error(format!("there is no tool `{}`", call.name)) })
+    }
+}
+
+/// Returns the error of a turn that ended without an answer. `None` if it has one, or the user stopped it.
+#[must_use]
+pub fn find_turn_fault(turn: &FinishedTurn) -> Option<EffectError> {
+    if let Some(failure) = &turn.failure {
+        let cause = match failure.code.as_str() {
+            "context-length" | "timeout" | "out-of-time" | "unfinished-answer" => Cause::Limit,
+            _ => Cause::Tool,
+        };
+        let mut error = EffectError::new(cause, &failure.code, failure.message.clone());
+        error = error.caused_by(failure.causes.clone());
+        error.hint.clone_from(&failure.advice.fix);
+        return Some(error.suggest_steps(failure.advice.next.clone()));
+    }
+    match &turn.record.end {
+        TurnEnd::Limited { limit } => {
+            let message = format!(
+                "the turn reached its limit `{limit}` before an answer; everything said so far is kept"
+            );
+            Some(EffectError::new(Cause::Limit, "turn-limit", message))
+        }
+        TurnEnd::Answered | TurnEnd::Cancelled | TurnEnd::Failed { .. } => None,
+    }
+}
+
+impl Host {
+    /// Opens a session; one that does not exist yet begins with its first turn or setting.
+    ///
+    /// # Errors
+    /// If another process uses it, or the ledger cannot be read.
+    pub fn open_conversation(&self, key: &SessionKey) -> Result<Conversation, EffectError> {
+        let ledger = Ledger::open(self)?;
+        let lock =
+            LedgerLock::lock_session(ledger.folder(), key.as_str()).map_err(|error| store_error(&error))?;
+        let lock = lock.ok_or_else(|| {
+            let message = format!("the session `{key}` is used by another process");
+            EffectError::new(Cause::Usage, "session-busy", message)
+        })?;
+        let state = read_state(&ledger, &ledger.open_database()?, key)?;
+        Ok(Conversation {
+            host: self.clone(),
+            has_begun: state.as_ref().is_some_and(|state| !state.is_deleted()),
+            state: state.unwrap_or_else(|| SessionState::new(key.clone())),
+            ledger,
+            tools: None,
+            _lock: lock,
+        })
+    }
+}
+
+impl Host {
+    /// Returns whether a name is that of a provider. False if the profiles cannot be read.
+    #[must_use]
+    pub fn is_provider(&self, name: &str) -> bool {
+        crate::health::read_tools(self).is_ok_and(|tools| tools.require_known(name).is_ok())
+    }
+}
+
+/// Reads the state of a session from its records. `None` if there is no such session.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub(crate) fn read_state(
+    ledger: &Ledger,
+    database: &LedgerStore,
+    key: &SessionKey,
+) -> Result<Option<SessionState>, EffectError> {
+    let places = database
+        .list_entries(key.as_str())
+        .map_err(|error| store_error(&error))?;
+    let mut entries = Vec::with_capacity(places.len());
+    for place in places {
+        let file = usize::try_from(place.file).unwrap_or(usize::MAX);
+        let record = ledger.tape().record_at(file, place.byte, place.seq);
+        entries.extend(read_entry(record.map_err(|error| evidence_error(&error))?));
+    }
+    Ok(fold_session(key, &entries))
+}
+
+/// Reads a record as an entry of a session. `None` if it has the shape of a later version.
+fn read_entry(record: Record) -> Option<LedgerEntry> {
+    let body = match record.kind {
+        RecordKind::Turn => LedgerBody::Turn {
+            turn: RunId::parse(&record.run)?,
+            record: serde_json::from_value(record.body).ok()?,
+        },
+        _ => LedgerBody::Session(serde_json::from_value(record.body).ok()?),
+    };
+    Some(LedgerEntry {
+        number: record.seq,
+        body,
+    })
+}
+
+impl Conversation {
+    /// Returns the state of the session.
+    #[must_use]
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// Returns the name of the session.
+    #[must_use]
+    pub fn key(&self) -> &SessionKey {
+        self.state.key()
+    }
+
+    /// Changes the settings. They hold from the next turn on. Nothing is written if nothing changes.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn change_settings(&mut self, settings: SessionSettings) -> Result<(), EffectError> {
+        if self.has_begun && settings == *self.state.settings() {
+            return Ok(());
+        }
+        let event = match std::mem::replace(&mut self.has_begun, true) {
+            true => SessionEvent::Changed { settings },
+            false => SessionEvent::Begun { settings, fork: None },
+        };
+        self.append(&event)
+    }
+
+    /// Sets the system prompt of the next turns. `None` removes it.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn set_system(&mut self, text: Option<&str>) -> Result<(), EffectError> {
+        let mut settings = self.state.settings().clone();
+        settings.system_sha256 = text.map(|text| self.store_text(text)).transpose()?;
+        self.change_settings(settings)
+    }
+
+    /// Pins a text: it is sent word for word in every turn, whatever is summarized.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn pin_text(&mut self, text: &str) -> Result<(), EffectError> {
+        let mut settings = self.state.settings().clone();
+        let pin_sha256 = self.store_text(text)?;
+        settings.pins.push(agentos_ledger::PinRef { pin_sha256 });
+        self.change_settings(settings)
+    }
+
+    /// Begins with an empty window: messages so far are not sent any more, and stay readable.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn clear(&mut self) -> Result<(), EffectError> {
+        self.append(&SessionEvent::Cleared)
+    }
+
+    /// Reads a stored text of the session.
+    ///
+    /// # Errors
+    /// If there is no such text.
+    pub fn load_text(&self, sha256: &str) -> Result<String, EffectError> {
+        LedgerTranscript::new(&self.ledger)
+            .load_text(sha256)
+            .map_err(word_store)
+    }
+
+    /// Reads the messages that are sent in the next turn.
+    ///
+    /// # Errors
+    /// If a text cannot be read.
+    pub fn read_messages(&self) -> Result<Vec<ChatMessage>, EffectError> {
+        let live = self.state.list_live();
+        live.map(|message| {
+            let text = self.load_text(&message.message_sha256)?;
+            read_message(&text, &message.message_sha256).map_err(word_store)
+        })
+        .collect()
+    }
+
+    /// Makes a message of the user with images before its text.
+    ///
+    /// # Errors
+    /// If an image cannot be read, or there is neither a text nor an image.
+    pub fn make_message(&self, text: &str, images: &[PathBuf]) -> Result<ChatMessage, EffectError> {
+        self.host.make_message(text, images)
+    }
+
+    /// Takes a turn to its end, whatever the end is. Must be awaited on a thread with a runtime that has timers and sockets; see
+    /// [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
+    pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
+        let turn = clock::new_run();
+        let parts = model::prepare_model(&self.host, &spec.provider, &turn).await?;
+        if !self.has_begun {
+            // The session remembers whom it asked first, so that it can be continued without naming anybody.
+            let settings = SessionSettings {
+                provider: Some(spec.provider.provider.name().to_owned()),
+                model: spec.provider.overrides.model.clone(),
+                ..self.state.settings().clone()
+            };
+            self.change_settings(settings)?;
+        }
+        let order = TurnOrder {
+            turn,
+            source: TurnSource::Session,
+            message: spec.message,
+            limits: spec.limits,
+            rules: WindowRules::default(),
+            permissions: ToolPermissions::default(),
+        };
+        let mut store = LedgerTranscript::new(&self.ledger);
+        let ports = TurnPorts {
+            store: &mut store,
+            model: parts.turn_model(),
+            summarizer: None,
+            tools: spec.tools,
+            tool_session: self.tools.get_or_insert_with(ToolSession::new),
+            emit: spec.emit,
+            cancel: spec.cancel,
+        };
+        run_turn(&mut self.state, order, ports).await.map_err(word_store)
+    }
+
+    fn store_text(&self, text: &str) -> Result<String, EffectError> {
+        let stored = self.ledger.tape().put_blob(text.as_bytes());
+        stored.map_err(|error| evidence_error(&error))
+    }
+
+    fn append(&mut self, event: &SessionEvent) -> Result<(), EffectError> {
+        let record = SessionRecord {
+            session: self.state.key().clone(),
+            event: event.clone(),
+        };
+        let number = LedgerTranscript::new(&self.ledger)
+            .append_event(&record)
+            .map_err(word_store)?;
+        self.state.apply_event(number, event);
+        Ok(())
+    }
+}
+
+/// Makes the error of a text or record that cannot be read or written.
+pub(crate) fn word_store(error: StoreError) -> EffectError {
+    let cause = match error.code.as_str() {
+        "evidence-invalid-record" => Cause::Internal,
+        _ => Cause::Evidence,
+    };
+    let mut effect = EffectError::new(cause, &error.code, error.message);
+    if let Some(source) = error.source {
+        effect = effect.caused_by([source.to_string()]);
+    }
+    effect
+}
+
+/// Makes the error of a session that does not exist.
+pub(crate) fn unknown_session(key: &SessionKey) -> EffectError {
+    EffectError::new(Cause::Usage, "no-session", format!("there is no session `{key}`"))
+}

@@ -1,0 +1,93 @@
+//! The model of a turn: its provider, its confined adapter, and the size of its window.
+//!
+//! Owns: how they are made from a choice of the user. Never: chooses a provider.
+
+use agentos_api::WindowSource as Stated;
+use agentos_chat::TurnModel;
+use agentos_engine::ports::EffectError;
+use agentos_model::Model;
+use agentos_tool::{Ability, RunId, TokenPrices};
+use agentos_window::{WindowSize, WindowSource};
+
+use crate::chat::{require_server, server_name};
+use crate::context_choice::find_model_window;
+use crate::error::usage_error;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::hosted::confine_model;
+use crate::options::ProviderChoice;
+use crate::tools::make_server_tool;
+
+/// Largest part of the window that is kept free for an answer without a limit: a quarter.
+const ANSWER_SHARE: u64 = 4;
+/// Most tokens that are kept free for an answer without a limit.
+const LARGEST_RESERVE: u64 = 8_192;
+
+/// A model that is ready for a turn.
+pub struct ModelParts {
+    model: Box<dyn Model>,
+    requested: Option<String>,
+    price: TokenPrices,
+    window: WindowSize,
+    max_output_tokens: Option<u64>,
+    takes_tools: bool,
+}
+
+impl ModelParts {
+    /// Returns the model as a turn needs it.
+    pub fn turn_model(&self) -> TurnModel<'_> {
+        let usual = (self.window.tokens / ANSWER_SHARE).min(LARGEST_RESERVE);
+        TurnModel {
+            model: self.model.as_ref(),
+            requested: self.requested.as_deref(),
+            price: &self.price,
+            window: self.window,
+            output_reserve: self.max_output_tokens.unwrap_or(usual),
+            max_output_tokens: self.max_output_tokens,
+            takes_tools: self.takes_tools,
+        }
+    }
+}
+
+/// Prepares the model of a provider for a turn. Notices are reported now.
+///
+/// # Errors
+/// If the provider is not a server, or its profile is invalid.
+pub async fn prepare_model(
+    host: &Host,
+    choice: &ProviderChoice,
+    turn: &RunId,
+) -> Result<ModelParts, EffectError> {
+    let tools = read_tools(host)?;
+    let name = server_name(&tools, &choice.provider)?;
+    let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
+    require_server(name, &resolved.profile)?;
+    let mut tool = make_server_tool(host, &resolved)?;
+    let window = find_model_window(&tool)
+        .await
+        .map_or_else(WindowSize::assume_smallest, |window| WindowSize {
+            tokens: window.tokens,
+            source: match window.source {
+                Stated::Server => WindowSource::Server,
+                Stated::Catalogue => WindowSource::Catalog,
+                Stated::Profile => WindowSource::Profile,
+                Stated::Assumed => WindowSource::Assumed,
+            },
+        });
+    let hosting = tool.hosting.take();
+    let hosting = hosting.ok_or_else(|| usage_error(format!("`{name}` is not a model behind a server")))?;
+    let folder = host.environment().cache_dir();
+    let folder = folder
+        .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
+    let model = confine_model(host, hosting, folder.join("models"), turn, &mut tool.notices)?;
+    tool.notices.into_iter().for_each(|notice| host.notify(notice));
+    Ok(ModelParts {
+        model,
+        requested: resolved.profile.model.clone(),
+        price: tool.price,
+        window,
+        max_output_tokens: choice.max_output_tokens.or(tool.max_tokens),
+        // A server that does not say may take tools; one that refuses them says so, and a profile can then say no.
+        takes_tools: resolved.profile.capabilities.tools != Ability::No,
+    })
+}

@@ -1,0 +1,244 @@
+//! Sessions of the ledger: listed, shown, searched, forked and deleted.
+//!
+//! Owns: these reports. Never: calls a model.
+
+use agentos_chat::{SessionTotals, StateMessage, read_message};
+use agentos_engine::ports::EffectError;
+use agentos_evidence::RecordKind;
+use agentos_ledger::{ForkOrigin, SessionEvent, SessionKey, SessionRecord, SessionSettings};
+use agentos_model::ChatMessage;
+use agentos_store::{FoundTurn, LedgerLock, SessionRow};
+use agentos_tool::RunId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clock;
+use crate::conversation::{read_state, unknown_session, word_store};
+use crate::error::usage_error;
+use crate::host::Host;
+use crate::ledger::{Ledger, existing_tape, store_error};
+use crate::tape::evidence_error;
+
+/// The output of `agentos chat list --json`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionList {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Sessions, the last used first.
+    pub sessions: Vec<SessionRow>,
+    /// Number of all sessions.
+    pub all: u64,
+}
+
+/// The output of `agentos chat search --json`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionSearch {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Turns that contain all words, the best first.
+    pub found: Vec<FoundTurn>,
+}
+
+/// The output of `agentos chat show --json` and `chat export`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionStory {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The session.
+    pub session: SessionKey,
+    /// Settings of the next turn.
+    pub settings: SessionSettings,
+    /// System prompt. `None` if there is none. Untrusted.
+    pub system: Option<String>,
+    /// Pinned texts.
+    pub pins: Vec<String>,
+    /// Summary in use. `None` if there is none. Untrusted.
+    pub summary: Option<String>,
+    /// Messages, the oldest first.
+    pub messages: Vec<SessionMessage>,
+    /// Sums of tokens and cost.
+    pub totals: SessionTotals,
+}
+
+/// Message of a session.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionMessage {
+    /// Turn that it belongs to.
+    pub turn: RunId,
+    /// `sha256:` and the hash of the message.
+    pub sha256: String,
+    /// Provider and model that wrote it. `None` for messages of a person and results of tools.
+    pub author: Option<agentos_ledger::MessageAuthor>,
+    /// True if the message is sent in the next turn.
+    pub is_live: bool,
+    /// The message. `None` if its text cannot be read any more. Untrusted.
+    pub message: Option<ChatMessage>,
+}
+
+/// The output of `agentos chat delete --json`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionDeleted {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The session.
+    pub session: SessionKey,
+    /// Number of texts that were removed. Their hashes stay on the tape.
+    pub removed: usize,
+}
+
+impl Host {
+    /// Lists the sessions, the last used first.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
+    pub fn list_sessions(&self, most: usize) -> Result<SessionList, EffectError> {
+        let (sessions, all) = match existing_tape(self) {
+            // A question makes no ledger.
+            None => (Vec::new(), 0),
+            Some(_) => {
+                let database = Ledger::open(self)?.open_database()?;
+                database
+                    .list_sessions(most)
+                    .map_err(|error| store_error(&error))?
+            }
+        };
+        Ok(SessionList {
+            version: 1,
+            sessions,
+            all,
+        })
+    }
+
+    /// Finds turns of all sessions that contain all words of a text.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
+    pub fn search_sessions(&self, text: &str, most: usize) -> Result<SessionSearch, EffectError> {
+        let found = match existing_tape(self) {
+            None => Vec::new(),
+            Some(_) => {
+                let database = Ledger::open(self)?.open_database()?;
+                database
+                    .search_turns(text, most)
+                    .map_err(|error| store_error(&error))?
+            }
+        };
+        Ok(SessionSearch { version: 1, found })
+    }
+
+    /// Reads a session with its messages.
+    ///
+    /// # Errors
+    /// If there is no such session, or the ledger cannot be read.
+    pub fn show_session(&self, key: &SessionKey) -> Result<SessionStory, EffectError> {
+        let ledger = Ledger::open(self)?;
+        let state = read_state(&ledger, &ledger.open_database()?, key)?;
+        let state = state
+            .filter(|state| !state.is_deleted())
+            .ok_or_else(|| unknown_session(key))?;
+        let load = |sha256: &str| {
+            let bytes = ledger
+                .tape()
+                .get_blob(sha256)
+                .map_err(|error| evidence_error(&error))?;
+            Ok::<String, EffectError>(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let read = |message: &StateMessage| {
+            let sha256 = &message.reference.message_sha256;
+            SessionMessage {
+                turn: message.turn.clone(),
+                sha256: sha256.clone(),
+                author: message.reference.author.clone(),
+                is_live: message.is_live(),
+                message: load(sha256)
+                    .and_then(|text| read_message(&text, sha256).map_err(word_store))
+                    .ok(),
+            }
+        };
+        let settings = state.settings().clone();
+        let summary = state.active_compression();
+        Ok(SessionStory {
+            version: 1,
+            session: key.clone(),
+            system: settings.system_sha256.as_deref().map(load).transpose()?,
+            pins: settings
+                .pins
+                .iter()
+                .map(|pin| load(&pin.pin_sha256))
+                .collect::<Result<_, _>>()?,
+            summary: summary
+                .map(|summary| load(&summary.receipt.summary_sha256))
+                .transpose()?,
+            messages: state.messages().iter().map(read).collect(),
+            totals: state.totals(),
+            settings,
+        })
+    }
+
+    /// Begins a session with the turns of another one, up to its last.
+    ///
+    /// # Errors
+    /// If there is no such session, the new name is taken, or the ledger cannot be written.
+    pub fn fork_session(&self, from: &SessionKey, to: &SessionKey) -> Result<(), EffectError> {
+        let ledger = Ledger::open(self)?;
+        let database = ledger.open_database()?;
+        let state = read_state(&ledger, &database, from)?;
+        let state = state
+            .filter(|state| !state.is_deleted())
+            .ok_or_else(|| unknown_session(from))?;
+        let taken = database
+            .find_session(to.as_str())
+            .map_err(|error| store_error(&error))?;
+        if taken.is_some() {
+            let message = format!("there is a session `{to}` already");
+            return Err(usage_error(message).hint("choose another name, or delete that session"));
+        }
+        let event = SessionEvent::Begun {
+            settings: state.settings().clone(),
+            fork: Some(ForkOrigin {
+                session: from.clone(),
+                turn: state.last_turn().cloned(),
+            }),
+        };
+        append_event(&ledger, to, event)
+    }
+
+    /// Deletes a session: the texts that no other session has are removed, and their hashes stay on the tape.
+    ///
+    /// # Errors
+    /// If there is no such session, somebody uses it, or the ledger cannot be written.
+    pub fn delete_session(&self, key: &SessionKey) -> Result<SessionDeleted, EffectError> {
+        // Held until the end, so that nobody adds a turn to what is being removed.
+        let conversation = self.open_conversation(key)?;
+        let ledger = Ledger::open(self)?;
+        let _texts = LedgerLock::remove_texts(ledger.folder()).map_err(|error| store_error(&error))?;
+        let database = ledger.open_database()?;
+        let known = database
+            .find_session(key.as_str())
+            .map_err(|error| store_error(&error))?;
+        known.ok_or_else(|| unknown_session(key))?;
+        let texts = database
+            .list_own_texts(key.as_str())
+            .map_err(|error| store_error(&error))?;
+        append_event(&ledger, key, SessionEvent::Deleted)?;
+        let (turn, now) = (clock::new_run(), clock::now());
+        let removed = ledger.tape().remove_texts(turn.as_str(), &texts, now.as_str());
+        removed.map_err(|error| evidence_error(&error))?;
+        drop(conversation);
+        Ok(SessionDeleted {
+            version: 1,
+            session: key.clone(),
+            removed: texts.len(),
+        })
+    }
+}
+
+fn append_event(ledger: &Ledger, session: &SessionKey, event: SessionEvent) -> Result<(), EffectError> {
+    let record = SessionRecord {
+        session: session.clone(),
+        event,
+    };
+    ledger
+        .record(&clock::new_run(), RecordKind::Session, &record, &[])
+        .map(drop)
+}
