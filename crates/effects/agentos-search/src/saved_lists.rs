@@ -6,6 +6,7 @@ use agentos_context::{PastCommit, hash_bytes};
 
 use crate::bytes::{ByteReader, push_text, push_varint};
 use crate::folder::IndexFolder;
+use crate::segment::ObjectKey;
 use std::path::Path;
 
 /// First bytes of a list. The last one is the version.
@@ -54,13 +55,12 @@ impl SavedLists {
     pub fn load_files(&self, tree: &str) -> Option<Vec<(String, String)>> {
         let bytes = self.load_list(ListKind::Files, tree)?;
         let mut reader = ByteReader(&bytes);
-        let mut files = Vec::new();
-        let mut last = String::new();
+        let mut files: Vec<(String, String)> = Vec::new();
         while !reader.0.is_empty() {
             let shared = usize::try_from(reader.take_varint()?).ok()?;
-            let path = format!("{}{}", last.get(..shared)?, reader.take_text()?);
-            files.push((path.clone(), hex_of(reader.take_bytes(20)?)));
-            last = path;
+            let above = files.last().map_or("", |(path, _)| path.as_str()).get(..shared)?;
+            let path = [above, reader.take_text()?].concat();
+            files.push((path, hex_of(&reader.take_array::<20>()?)));
         }
         Some(files)
     }
@@ -173,10 +173,15 @@ fn file_name(kind: ListKind, key: &str) -> String {
     format!("{}{:016x}", kind.prefix(), hash_bytes(key.as_bytes()))
 }
 
-fn hex_of(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+fn hex_of(object: &ObjectKey) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or('0');
+    let mut text = String::with_capacity(2 * object.len());
+    for byte in object {
+        text.push(digit(byte >> 4));
+        text.push(digit(*byte));
+    }
+    text
 }

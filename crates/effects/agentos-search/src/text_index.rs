@@ -293,7 +293,16 @@ struct WantedObjects<'k> {
 
 impl<'k> WantedObjects<'k> {
     fn new(objects: &'k [ObjectKey]) -> Self {
-        let mut order: Vec<(&ObjectKey, u32)> = objects.iter().zip(0_u32..).collect();
+        // Their first bytes as a number decide nearly every comparison.
+        let starts = objects.iter().map(|key| {
+            let (start, _) = key.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+            u64::from_be_bytes(*start)
+        });
+        let mut order: Vec<(u64, &ObjectKey, u32)> = starts
+            .zip(objects)
+            .zip(0_u32..)
+            .map(|((start, key), at)| (start, key, at))
+            .collect();
         order.sort_unstable();
         let mut wanted = Self {
             keys: Vec::new(),
@@ -302,7 +311,7 @@ impl<'k> WantedObjects<'k> {
             places: Vec::new(),
             owners: Vec::new(),
         };
-        for (key, position) in order {
+        for (_, key, position) in order {
             if wanted.keys.last() != Some(&key) {
                 wanted.keys.push(key);
                 wanted.starts.push(wanted.positions.len() as u32);
@@ -385,8 +394,17 @@ pub(crate) fn parse_object(object: &str) -> Option<ObjectKey> {
     }
     let mut key = [0; 20];
     for (byte, [high, low]) in key.iter_mut().zip(digits) {
-        let digit = |digit: u8| char::from(digit).to_digit(16);
-        *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
+        *byte = value_of(*high)? << 4 | value_of(*low)?;
     }
     Some(key)
+}
+
+/// Returns the value of a hexadecimal digit. `None` for another letter.
+fn value_of(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
 }

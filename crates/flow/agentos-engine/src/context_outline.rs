@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use agentos_context::{estimate_tokens, for_each_definition};
+use agentos_context::{TextShape, estimate_tokens, for_each_definition};
 use agentos_landing::Base;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::{FileOutline, OutlineLine};
@@ -57,7 +57,13 @@ impl OutlineWriter {
 
     /// Adds the definitions of a text outside the shown lines, as many as fit. A file without definitions is added only if the user
     /// means it: then the tool should know at least that it exists.
-    pub(crate) fn add_file(&mut self, path: &str, text: &str, shown: &[(u64, u64)], is_meant: bool) {
+    pub(crate) fn add_file(
+        &mut self,
+        path: &str,
+        (text, shape): (&str, &TextShape),
+        shown: &[(u64, u64)],
+        is_meant: bool,
+    ) {
         let left = self.limit.saturating_sub(self.tokens);
         let mut cost = estimate_tokens(path) + LINE_TOKENS;
         if self.files.is_empty() {
@@ -69,7 +75,7 @@ impl OutlineWriter {
             return;
         }
         let mut lines = Vec::new();
-        let _ = for_each_head(path, text, |line, text| {
+        let _ = for_each_head(path, text, shape, |line, text| {
             let is_shown = shown.iter().any(|(first, last)| (*first..=*last).contains(&line));
             let tokens = estimate_tokens(&text) + LINE_TOKENS;
             if !is_shown && cost + tokens <= share {
@@ -96,7 +102,7 @@ impl OutlineWriter {
 /// Lists the first lines of the definitions of a text, with their numbers.
 fn list_heads(path: &str, text: &str) -> Vec<(u64, String)> {
     let mut heads = Vec::new();
-    let _ = for_each_head(path, text, |line, text| {
+    let _ = for_each_head(path, text, &TextShape::measure(text), |line, text| {
         heads.push((line, text));
         ControlFlow::Continue(())
     });
@@ -107,15 +113,18 @@ fn list_heads(path: &str, text: &str) -> Vec<(u64, String)> {
 fn for_each_head(
     path: &str,
     text: &str,
+    shape: &TextShape,
     mut each: impl FnMut(u64, String) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    for_each_definition(path, text, |found| match lines.get(found.line - 1) {
-        Some(line) if found.inside.len() <= DEEPEST => each(
+    for_each_definition(path, text, shape, |found| {
+        if found.inside.len() > DEEPEST {
+            return ControlFlow::Continue(());
+        }
+        let line = shape.slice_lines(text, found.line, found.line);
+        each(
             found.line as u64,
             line.trim_end().chars().take(LONGEST_LINE).collect(),
-        ),
-        Some(_) | None => ControlFlow::Continue(()),
+        )
     })
 }
 
@@ -157,22 +166,30 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
+    use agentos_context::TextShape;
+
     use super::OutlineWriter;
 
     #[test]
     fn an_outline_has_the_definitions_that_are_not_shown_and_fits() {
         let text = "struct Shop;\n\nimpl Shop {\n    fn open() {\n        let inner = 1;\n    }\n}\n\nfn close() {\n    go();\n}\n";
         let mut writer = OutlineWriter::with_limit(1000);
-        writer.add_file("src/shop.rs", text, &[(3, 7)], false);
-        writer.add_file("src/shop.rs", text, &[], false);
-        writer.add_file("notes.md", "# Shop\n", &[], false);
-        writer.add_file("notes.md", "# Shop\n", &[], true);
+        let cases = [
+            ("src/shop.rs", text, &[(3, 7)][..], false),
+            ("src/shop.rs", text, &[], false),
+            ("notes.md", "# Shop\n", &[], false),
+            ("notes.md", "# Shop\n", &[], true),
+        ];
+        for (path, text, shown, is_meant) in cases {
+            writer.add_file(path, (text, &TextShape::measure(text)), shown, is_meant);
+        }
         let lines: Vec<&[u64]> = writer.files.iter().map(|file| file.lines.as_slice()).collect();
         assert_eq!(lines, [&[1, 9][..], &[1, 3, 4, 9], &[]]);
         let mut small = OutlineWriter::with_limit(160);
+        let large = text.repeat(100);
         for _ in 0..20 {
             if !small.is_full() {
-                small.add_file("src/shop.rs", &text.repeat(100), &[], false);
+                small.add_file("src/shop.rs", (&large, &TextShape::measure(&large)), &[], false);
             }
         }
         assert!(!small.files.is_empty() && small.tokens <= 160, "{}", small.tokens);

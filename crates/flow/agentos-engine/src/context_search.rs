@@ -4,7 +4,6 @@
 //! policy withholds from the tool, sends anything, or depends on time: one base and one task give one choice.
 
 use std::collections::{BTreeSet, HashMap};
-use std::rc::Rc;
 
 use agentos_api::{ContextFileReport, ContextReport, OmittedMatches, WindowSource, WithheldFile};
 use agentos_context::{
@@ -212,7 +211,7 @@ struct ContextSearch<'a> {
     /// Number of files whose text was considered.
     read: usize,
     /// Texts of candidates, which policy allows. It looks for secrets in every line, and outline and report need the lines again.
-    texts: HashMap<FileId, Rc<str>>,
+    texts: HashMap<FileId, FileText>,
     withheld: Vec<WithheldFile>,
 }
 
@@ -312,7 +311,7 @@ impl ContextSearch<'_> {
                 Ok(CandidateText::Shown(source)) => {
                     if kept < MOST_KEPT {
                         kept += source.text.len();
-                        texts.insert(file.file, Rc::from(source.text.as_str()));
+                        texts.insert(file.file, source.clone());
                     }
                     Some(source)
                 }
@@ -363,11 +362,11 @@ impl ContextSearch<'_> {
         if decision.effect() != Effect::Allow {
             return Ok(CandidateText::withheld(&decision));
         }
-        Ok(match String::from_utf8(bytes.to_vec()) {
-            Ok(text) => CandidateText::Shown(FileText {
+        Ok(match std::str::from_utf8(&bytes) {
+            Ok(text) => CandidateText::Shown(FileText::measure(
                 text,
-                wanted: self.wanted.get(&file.file).cloned().unwrap_or_default(),
-            }),
+                self.wanted.get(&file.file).cloned().unwrap_or_default(),
+            )),
             Err(_) => CandidateText::Unfit,
         })
     }
@@ -391,11 +390,14 @@ impl ContextSearch<'_> {
             if is_whole || candidate.is_limited || !(searches || is_meant) {
                 continue;
             }
-            let kept = self.texts.get(&candidate.file.file);
-            let text = match kept {
-                Some(text) => Rc::clone(text),
+            let read;
+            let source = match self.texts.get(&candidate.file.file) {
+                Some(kept) => kept,
                 None => match self.read_candidate(&candidate.file)? {
-                    CandidateText::Shown(source) => Rc::from(source.text),
+                    CandidateText::Shown(source) => {
+                        read = source;
+                        &read
+                    }
                     CandidateText::Withheld(_) | CandidateText::Unfit => continue,
                 },
             };
@@ -404,7 +406,8 @@ impl ContextSearch<'_> {
                 .iter()
                 .map(|range| (range.first as u64, range.last as u64))
                 .collect();
-            outline.add_file(&candidate.file.path, &text, &ranges, is_meant);
+            let text = (&*source.text, &*source.shape);
+            outline.add_file(&candidate.file.path, text, &ranges, is_meant);
         }
         Ok(())
     }
@@ -452,31 +455,31 @@ impl ContextSearch<'_> {
 
     /// Counts the bytes of the lines that are shown.
     fn count_bytes(&self, file: &PickedFile) -> u64 {
-        let read;
-        let bytes = match self.texts.get(&file.file) {
-            Some(text) => text.as_bytes(),
-            None => {
-                let Ok(Some(entry)) = self.base.entry(&file.path) else {
-                    return 0;
-                };
-                let Ok(found) = self.base.read(&entry.id) else {
-                    return 0;
-                };
-                read = found;
-                &read
-            }
+        let Some(source) = self.texts.get(&file.file) else {
+            return self
+                .read_again(file)
+                .map_or(0, |source| count_shown(file, &source));
         };
-        if file.ranges.is_empty() {
-            return bytes.len() as u64;
-        }
-        let is_shown = |at: usize| {
-            let mut ranges = file.ranges.iter();
-            ranges.any(|range| (range.first..=range.last).contains(&(at + 1)))
-        };
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
-        let shown = lines.filter(|(at, _)| is_shown(*at));
-        shown.map(|(_, line)| line.len() as u64).sum()
+        count_shown(file, source)
     }
+
+    /// Reads a picked file whose text was not kept. `None` if it cannot be read any more.
+    fn read_again(&self, file: &PickedFile) -> Option<FileText> {
+        let entry = self.base.entry(&file.path).ok().flatten()?;
+        let bytes = self.base.read(&entry.id).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        Some(FileText::measure(text, Vec::new()))
+    }
+}
+
+/// Counts the bytes of the lines of a text that are shown.
+fn count_shown(file: &PickedFile, source: &FileText) -> u64 {
+    if file.ranges.is_empty() {
+        return source.text.len() as u64;
+    }
+    let ranges = file.ranges.iter();
+    let shown = ranges.map(|range| source.shape.slice_lines(&source.text, range.first, range.last));
+    shown.map(|lines| lines.len() as u64).sum()
 }
 
 /// Text of a file that may be shown.

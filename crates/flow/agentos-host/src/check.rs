@@ -59,7 +59,7 @@ impl Checker {
         let target = session.port().target()?;
         let base = session.port().base(&target)?;
         let command = &choose_command(host, &asked.command, base.as_ref())?;
-        let (sandbox, held) = programs::start_sandbox(host)?;
+        let (sandbox, held) = programs::start_sandbox(host, programs::ToolUse::Run)?;
         refuse_unconfined(command, &held, RunOption::Check)?;
         let mut program = Trial::program();
         // Rules about reading can test both, so the check's copy lacks the same files as the tool's.

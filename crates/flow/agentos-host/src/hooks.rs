@@ -96,7 +96,7 @@ impl HookRunner {
             }
             return Ok(None);
         }
-        let (sandbox, held) = programs::start_sandbox(host)?;
+        let (sandbox, held) = programs::start_sandbox(host, programs::ToolUse::Run)?;
         refuse_unconfined(&found.active.join("`, `"), &held, RunOption::Hooks)?;
         let copies = ExecutorCopies::new(session, &Trial::program(), held)?;
         let seconds = host.read_settings()?.number_or_usual("check_timeout");

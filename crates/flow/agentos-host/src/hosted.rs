@@ -24,6 +24,7 @@ use agentos_tool::{KeyObstacle, Progress, ProgressSink, RunId, Secret, ToolTask}
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
+use crate::programs::ToolUse;
 use crate::servers::Hosting;
 use crate::session::Session;
 use crate::tool_notices::tool_notice;
@@ -64,13 +65,18 @@ struct ConfinedHost {
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn confine_adapter(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, EffectError> {
+pub fn confine_adapter(
+    caller: &Host,
+    mut tool: Tool,
+    session: &Session,
+    tool_use: ToolUse,
+) -> Result<Tool, EffectError> {
     let Some(hosting) = tool.hosting.take() else {
         return Ok(tool);
     };
     // The folder is made only if there is an address: without one, nothing is started.
     let folder = || Ok(session.open_copies()?.path().to_owned());
-    let Some(confined) = confine_server(caller, hosting, folder, &mut tool.notices)? else {
+    let Some(confined) = confine_server(caller, (hosting, tool_use), folder, &mut tool.notices)? else {
         return Ok(tool);
     };
     let ConfinedHost {
@@ -99,21 +105,23 @@ pub fn confine_model(
         name: run.to_string(),
         total_seconds: hosting.profile.timeouts.total_seconds,
     };
-    Ok(match confine_server(caller, hosting, || Ok(folder), notices)? {
-        Some(ConfinedHost {
-            program,
-            sandbox,
-            held,
-        }) => Box::new(HostedModel::new(here, program, sandbox, held, limits)),
-        None => here,
-    })
+    Ok(
+        match confine_server(caller, (hosting, ToolUse::Run), || Ok(folder), notices)? {
+            Some(ConfinedHost {
+                program,
+                sandbox,
+                held,
+            }) => Box::new(HostedModel::new(here, program, sandbox, held, limits)),
+            None => here,
+        },
+    )
 }
 
 /// Prepares the sandbox of a server's adapter. `None` if the profile has no valid address: nothing can be sent then, and the adapter
 /// reports that itself.
 fn confine_server(
     caller: &Host,
-    hosting: Hosting,
+    (hosting, tool_use): (Hosting, ToolUse),
     folder: impl FnOnce() -> Result<PathBuf, EffectError>,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<ConfinedHost>, EffectError> {
@@ -121,7 +129,7 @@ fn confine_server(
     let Some(url) = url.and_then(|url| HttpUrl::parse(&url).ok()) else {
         return Ok(None);
     };
-    let (sandbox, held) = programs::start_sandbox(caller)?;
+    let (sandbox, held) = programs::start_sandbox(caller, tool_use)?;
     // Only a notice: a run can require confinement, and policy can test the enforcement.
     if let Err(why) = held.get() {
         let message = format!(

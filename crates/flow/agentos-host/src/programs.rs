@@ -134,7 +134,7 @@ pub fn make_probed(host: &Host, resolved: &ResolvedProfile) -> Result<Tool, Effe
 /// # Errors
 /// If this program's own file cannot be found.
 pub fn make_unnamed(host: &Host, provider: &ProviderKind) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host)?;
+    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
     // Any installed program will do, and `sh` is installed wherever a program can be confined.
     let program = Program::new(provider.name(), "sh", &[]);
     let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(NoCopies));
@@ -360,15 +360,28 @@ pub fn describe_task(words: Option<&str>, flags: &ProgramOptions) -> String {
     }
 }
 
+/// What a tool is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolUse {
+    /// It is started.
+    Run,
+    /// Only its description is needed: nothing is sent to it.
+    Preview,
+}
+
 /// Makes a sandbox with this program as its helper, and a probe of what it can confine, on which policy may depend. Both
 /// start in the background, and the caller waits only when it reads the result.
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn start_sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
+pub fn start_sandbox(host: &Host, tool_use: ToolUse) -> Result<(Sandbox, SandboxProbe), EffectError> {
     let sandbox = make_sandbox(host)?;
     // At the same time as the probe. If nothing can be confined, the prepared helper ends when `sandbox` is dropped.
-    sandbox.prepare();
+    match tool_use {
+        ToolUse::Run => sandbox.prepare(),
+        // Starting a helper that nobody takes would cost 10 ms of processor time.
+        ToolUse::Preview => {}
+    }
     let held = sandbox.start_probe();
     Ok((sandbox, held))
 }
@@ -384,7 +397,7 @@ fn make_sandbox(host: &Host) -> Result<Sandbox, EffectError> {
 
 /// Makes a tool of a program that works in a copy.
 fn make_in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host)?;
+    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
     let copies = ExecutorCopies::new(session, &program, held.clone())?;
     let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(copies));
     Ok(default_tool(Box::new(agent), true))
@@ -392,7 +405,7 @@ fn make_in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool
 
 /// Makes a tool of a program that speaks the tool protocol. `folder` is where its runs may have folders of their own.
 fn make_speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host)?;
+    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
     let speaker = Speaker::new(program, program_places(host), sandbox, held, folder);
     Ok(default_tool(Box::new(speaker), false))
 }

@@ -15,6 +15,7 @@ use crate::error::usage_error;
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
 use crate::options::SessionOptions;
+use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::runtime;
 use crate::session::Session;
@@ -67,7 +68,7 @@ impl Host {
         let options = SessionOptions::writing_nothing();
         let run = clock::new_run();
         let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
-        let (tool, task) = prepare_tool(self, &session, spec)?;
+        let (tool, task) = prepare_tool(self, &session, spec, ToolUse::Preview)?;
         refuse_program(&tool)?;
         let followed = follow_run(&session, &run, spec)?;
         let history = followed.as_ref().map_or(&[][..], |(_, history)| history);

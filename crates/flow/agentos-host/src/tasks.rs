@@ -25,6 +25,7 @@ use crate::events::{EventSender, RunEvent};
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
 use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice};
+use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
@@ -113,7 +114,7 @@ pub(crate) async fn run_task(
     events: &EventSender,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let (tool, task) = prepare_tool(host, session, spec)?;
+    let (tool, task) = prepare_tool(host, session, spec, ToolUse::Run)?;
     let checker = Checker::prepare_check(
         host,
         spec.check.as_ref(),
@@ -193,7 +194,7 @@ pub(crate) async fn ask_tool(
     events: &EventSender,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let (tool, task) = prepare_tool(host, session, spec)?;
+    let (tool, task) = prepare_tool(host, session, spec, ToolUse::Run)?;
     let files = find_all_named(host, session, spec, &tool)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
     events.send_event(RunEvent::Began(tool.activity()));
@@ -256,8 +257,9 @@ pub(crate) fn prepare_tool(
     host: &Host,
     session: &Session,
     spec: &TaskSpec,
+    tool_use: ToolUse,
 ) -> Result<(Tool, String), EffectError> {
-    let tool = make_tool(host, session, spec)?;
+    let tool = make_tool(host, session, spec, tool_use)?;
     programs::require_confined(&tool, &spec.program)?;
     for notice in &tool.notices {
         host.notify(notice.clone());
@@ -266,7 +268,12 @@ pub(crate) fn prepare_tool(
 }
 
 /// Makes the tool of a provider. Options that only other kinds of providers have are refused.
-fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, EffectError> {
+fn make_tool(
+    host: &Host,
+    session: &Session,
+    spec: &TaskSpec,
+    tool_use: ToolUse,
+) -> Result<Tool, EffectError> {
     let tools = Tools::read(host, Some(session.work_dir()))?;
     let choice = &spec.provider;
     let overrides = &choice.overrides;
@@ -301,7 +308,7 @@ fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, Ef
                 );
             }
             // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-            hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session)
+            hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session, tool_use)
         }
     }
 }

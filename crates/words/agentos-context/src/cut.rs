@@ -6,6 +6,8 @@
 //! as `}` or `else` continue the block above them. Grammars of eight languages were considered instead. Indentation finds
 //! functions and types in every language that people indent, also in files that do not parse, and adds nothing to the build.
 
+use crate::lines::{MeasuredLine, TextShape};
+
 /// Part of a text: whole lines. The parts of a text follow each other without gaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextPart {
@@ -23,14 +25,16 @@ const MOST_BYTES: usize = 1600;
 const USUAL_BYTES: usize = 500;
 /// Maximum depth of blocks. Deeper ones, which only data has, are cut by their size.
 const DEEPEST: usize = 24;
-/// Columns of a tab. The value matters little, because files rarely mix tabs and blanks.
-const TAB: usize = 4;
-
 /// Cuts a text into parts. `path` decides by its ending if the text is prose, which has no indentation to follow.
 #[must_use]
 pub fn cut_text(path: &str, text: &str) -> Vec<TextPart> {
+    cut_lines(path, &TextShape::measure(text))
+}
+
+/// Cuts a text of this shape into parts, as [`cut_text`] does.
+pub(crate) fn cut_lines(path: &str, shape: &TextShape) -> Vec<TextPart> {
     let mut cutter = TextCutter {
-        lines: measure_lines(text),
+        lines: shape.lines(),
         parts: Vec::new(),
     };
     if is_prose(path) {
@@ -51,20 +55,6 @@ pub(crate) fn is_prose(path: &str) -> bool {
     matches!(ending, "md" | "rst" | "txt" | "adoc" | "tex")
 }
 
-/// Line of a text.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct MeasuredLine {
-    /// Column of the first character.
-    pub(crate) indent: usize,
-    /// Length with its line end.
-    bytes: usize,
-    pub(crate) is_blank: bool,
-    /// True for a line that continues the block above it, such as `}`.
-    pub(crate) continues: bool,
-    /// True for comments, attributes and decorators, which belong to the line below them.
-    pub(crate) leads: bool,
-}
-
 /// Lines from `start` up to, not including, `end`; counted from 0.
 #[derive(Debug, Clone, Copy)]
 struct Span {
@@ -72,84 +62,13 @@ struct Span {
     end: usize,
 }
 
-/// Words with which a block goes on.
-const CONTINUING: [&str; 9] = [
-    "else", "elif", "except", "finally", "catch", "end", "fi", "done", "esac",
-];
-/// Labels that are no jump targets: the blocks below them belong to the block above.
-const BLOCK_LABELS: [&str; 4] = ["else", "try", "finally", "default"];
-
-/// Measures the lines of a text.
-pub(crate) fn measure_lines(text: &str) -> Vec<MeasuredLine> {
-    let mut lines = Vec::new();
-    let mut loose = Vec::new();
-    for line in text.split_inclusive('\n') {
-        let written = line.trim();
-        let comment = ["//", "#", "/*", "* ", "*/", "--"]
-            .iter()
-            .any(|mark| written.starts_with(mark))
-            || written == "*";
-        lines.push(MeasuredLine {
-            indent: indent_of(line),
-            bytes: line.len(),
-            is_blank: written.is_empty(),
-            continues: written.starts_with(['}', ')', ']', '{'])
-                || ["*/", "</", "\"\"\""]
-                    .iter()
-                    .any(|mark| written.starts_with(mark))
-                || CONTINUING.iter().any(|word| starts_with_word(written, word)),
-            leads: comment || written.starts_with('@'),
-        });
-        loose.push(comment || is_label(written));
-    }
-    // Comments, preprocessor lines and labels are often at the left edge inside a deeper block. They count as deep as the
-    // next line, so that they do not end the block.
-    let mut below = 0;
-    for (line, is_loose) in lines.iter_mut().zip(loose).rev() {
-        if is_loose {
-            line.indent = line.indent.max(below);
-        } else if !line.is_blank {
-            below = line.indent;
-        }
-    }
-    lines
-}
-
-fn indent_of(line: &str) -> usize {
-    let mut column = 0;
-    for byte in line.bytes() {
-        match byte {
-            b' ' => column += 1,
-            b'\t' => column = column / TAB * TAB + TAB,
-            _ => break,
-        }
-    }
-    column
-}
-
-fn starts_with_word(text: &str, word: &str) -> bool {
-    text.strip_prefix(word)
-        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-}
-
-/// Returns true for the target of a jump, such as `out:` in C.
-fn is_label(written: &str) -> bool {
-    written.strip_suffix(':').is_some_and(|name| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && !BLOCK_LABELS.contains(&name)
-    })
-}
-
 /// Parts found so far.
-struct TextCutter {
-    lines: Vec<MeasuredLine>,
+struct TextCutter<'s> {
+    lines: &'s [MeasuredLine],
     parts: Vec<TextPart>,
 }
 
-impl TextCutter {
+impl TextCutter<'_> {
     fn line(&self, at: usize) -> MeasuredLine {
         self.lines.get(at).copied().unwrap_or_default()
     }

@@ -4,7 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::cut::{MeasuredLine, is_prose, measure_lines};
+use crate::cut::is_prose;
+use crate::lines::{MeasuredLine, TextShape};
 use crate::signature::read_signature;
 
 /// Definition of a function, a type or a value.
@@ -28,7 +29,7 @@ pub struct Definition {
 #[must_use]
 pub fn list_definitions(path: &str, text: &str) -> Vec<Definition> {
     let mut found = Vec::new();
-    let _ = for_each_definition(path, text, |definition| {
+    let _ = for_each_definition(path, text, &TextShape::measure(text), |definition| {
         found.push(definition);
         ControlFlow::Continue(())
     });
@@ -36,26 +37,28 @@ pub fn list_definitions(path: &str, text: &str) -> Vec<Definition> {
 }
 
 /// Calls `each` with the definitions of a text in their order, until it breaks off: a caller with room for few need not wait for
-/// all. Prose has none.
+/// all. Prose has none. `shape` is that of the text.
 pub fn for_each_definition(
     path: &str,
     text: &str,
+    shape: &TextShape,
     mut each: impl FnMut(Definition) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     if is_prose(path) {
         return ControlFlow::Continue(());
     }
-    let measured = measure_lines(text);
+    let measured = shape.lines();
     // Definitions that are still open, with their last lines.
     let mut open: Vec<(String, usize)> = Vec::new();
-    for (at, (line, shape)) in text.split('\n').zip(&measured).enumerate() {
-        if shape.is_blank {
+    for (at, line) in measured.iter().enumerate() {
+        if line.is_blank {
             continue;
         }
-        let Some(signature) = read_signature(line, shape.indent == 0) else {
+        let written = shape.slice_lines(text, at + 1, at + 1);
+        let Some(signature) = read_signature(written, line.indent == 0) else {
             continue;
         };
-        let end = find_end(&measured, at);
+        let end = find_end(measured, at);
         open.retain(|(_, last)| *last > at);
         let mut inside: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
         inside.extend(signature.owner.map(str::to_owned));
@@ -63,7 +66,7 @@ pub fn for_each_definition(
             name: signature.name.to_owned(),
             inside,
             line: at + 1,
-            first_line: find_start(&measured, at) + 1,
+            first_line: find_start(measured, at) + 1,
             last_line: end,
             extends: signature.extends,
         })?;

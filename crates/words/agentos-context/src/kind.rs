@@ -60,9 +60,14 @@ fn is_test_part(part: &str) -> bool {
         "test" | "tests" | "testing" | "spec" | "specs" | "__tests__"
     ) || stem.starts_with("test_")
         || stem.ends_with("_test")
-        || part.contains(".test.")
-        || part.contains(".spec.")
+        || is_marked_test(part)
         || part.ends_with("test.java")
+}
+
+/// Returns true for a name with the word in its middle, such as `shop.test.js`.
+fn is_marked_test(name: &str) -> bool {
+    let middle = name.split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
+    middle.is_some_and(|(middle, _)| middle.split('.').any(|word| matches!(word, "test" | "spec")))
 }
 
 fn is_generated_part(part: &str) -> bool {
@@ -73,10 +78,13 @@ fn is_generated_part(part: &str) -> bool {
 }
 
 fn is_generated_name(name: &str) -> bool {
-    let endings = [
-        ".lock", ".min.js", ".min.css", ".map", ".snap", ".svg", ".csv", ".jsonl", ".patch", ".diff",
-        ".pb.go", ".ipynb",
-    ];
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let by_ending = match ending {
+        "lock" | "map" | "snap" | "svg" | "csv" | "jsonl" | "patch" | "diff" | "ipynb" => true,
+        "js" | "css" => stem.ends_with(".min"),
+        "go" => stem.ends_with(".pb"),
+        _ => false,
+    };
     // A changelog has the words of every task of the past.
     let names = [
         "package-lock.json",
@@ -89,7 +97,7 @@ fn is_generated_name(name: &str) -> bool {
         "history.md",
         "news.md",
     ];
-    endings.iter().any(|ending| name.ends_with(ending)) || names.contains(&name)
+    by_ending || names.contains(&name)
 }
 
 /// Factors for kinds of files. `None` if the task is about this kind.
@@ -128,6 +136,11 @@ mod tests {
             ("src/a.test.js", (false, true, false)),
             ("src/AppTest.java", (false, true, false)),
             ("vendor/a/b.go", (false, false, true)),
+            ("src/a.spec.d.ts", (false, true, false)),
+            ("src/spec.js.map", (false, true, true)),
+            ("src/lib.min.js", (false, false, true)),
+            ("src/api.pb.go", (false, false, true)),
+            ("src/pb.go", (false, false, false)),
             ("Cargo.lock", (false, false, true)),
             ("CHANGELOG.md", (true, false, true)),
         ];

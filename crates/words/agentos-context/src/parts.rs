@@ -3,10 +3,14 @@
 //! Owns: the score of a part: BM25 over its words and those of the lines that enclose it, plus the score of its file. Never:
 //! ranks a file for the parts that it has.
 
-use crate::cut::{TextPart, cut_text};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::cut::{TextPart, cut_lines};
+use crate::lines::TextShape;
 use crate::pick::LineRange;
 use crate::rank::{FileRanker, RankReason, RankedFile, inverse_frequency, largest, saturate};
-use crate::tokens::estimate_tokens;
+use crate::tokens::{count_tokens, estimate_tokens, join_tokens, reduce_tokens};
 
 /// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
 const MOST_FILES: usize = 40;
@@ -26,7 +30,9 @@ const FILE_WEIGHT: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileText {
     /// Whole text.
-    pub text: String,
+    pub text: Rc<str>,
+    /// Shape of the text.
+    pub shape: Rc<TextShape>,
     /// Lines to which the user limits the file. Empty if there is no limit.
     pub wanted: Vec<LineRange>,
 }
@@ -63,6 +69,52 @@ pub struct RankedPart {
 struct CountedPart {
     counts: Vec<f64>,
     length: f64,
+}
+
+/// Lines of a text that enclose parts, each counted once: many parts have the same ones.
+#[derive(Default)]
+struct HeaderLines<'t> {
+    lines: HashMap<usize, HeaderLine<'t>>,
+}
+
+/// Line that encloses parts.
+#[derive(Default)]
+struct HeaderLine<'t> {
+    text: &'t str,
+    /// Words of the task in the line, with repetitions.
+    words: Vec<usize>,
+    tokens: u64,
+}
+
+impl<'t> HeaderLines<'t> {
+    /// Returns a line, counted from 1.
+    fn find_line(&mut self, ranker: &FileRanker<'_>, source: &'t FileText, line: usize) -> &HeaderLine<'t> {
+        self.lines.entry(line).or_insert_with(|| {
+            let text = source.shape.slice_lines(&source.text, line, line);
+            let mut words = Vec::new();
+            ranker.count_words(text.as_bytes(), |at| words.push(at));
+            let tokens = count_tokens(text);
+            HeaderLine { text, words, tokens }
+        })
+    }
+
+    /// Counts the tokens of lines that were looked up before.
+    fn count_tokens(&self, lines: &[usize]) -> u64 {
+        let lines = lines.iter().filter_map(|line| self.lines.get(line));
+        join_tokens(lines.map(|line| (line.text, line.tokens)))
+    }
+}
+
+impl FileText {
+    /// Measures a text. `wanted` are the lines to which the user limits the file.
+    #[must_use]
+    pub fn measure(text: &str, wanted: Vec<LineRange>) -> Self {
+        Self {
+            text: Rc::from(text),
+            shape: Rc::new(TextShape::measure(text)),
+            wanted,
+        }
+    }
 }
 
 impl FileRanker<'_> {
@@ -121,21 +173,26 @@ impl FileRanker<'_> {
 
     /// Cuts a text and counts the words of its parts.
     fn count_parts(&self, file: RankedFile, source: &FileText) -> (CandidateFile, Vec<CountedPart>) {
-        let text = source.text.as_str();
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let shape = &source.shape;
+        let is_limited = !source.wanted.is_empty();
+        let mut headers = HeaderLines::default();
         let mut parts = Vec::new();
         let mut counted = Vec::new();
-        for part in limit_parts(cut_text(&file.path, text), &source.wanted) {
-            let own = lines.get(part.first_line - 1..part.last_line).unwrap_or_default();
-            let own = own.concat();
-            let headers = part.headers.iter().filter_map(|line| lines.get(line - 1));
-            let headers: String = headers.copied().collect();
+        let mut tokens = Vec::new();
+        for part in limit_parts(cut_lines(&file.path, shape), &source.wanted) {
+            let own = shape.slice_lines(&source.text, part.first_line, part.last_line);
             let mut counts = vec![0.0; self.count_terms()];
             let length = self.count_words(own.as_bytes(), |at| add_to(&mut counts, at, 1.0));
-            self.count_words(headers.as_bytes(), |at| add_to(&mut counts, at, HEADER_WEIGHT));
+            for line in &part.headers {
+                for word in &headers.find_line(self, source, *line).words {
+                    add_to(&mut counts, *word, HEADER_WEIGHT);
+                }
+            }
+            let own_tokens = count_tokens(own);
+            tokens.push((own, own_tokens));
             parts.push(RankedPart {
-                tokens: estimate_tokens(&own),
-                header_tokens: estimate_tokens(&headers),
+                tokens: reduce_tokens(own_tokens),
+                header_tokens: reduce_tokens(headers.count_tokens(&part.headers)),
                 part,
                 score: 0.0,
             });
@@ -147,9 +204,13 @@ impl FileRanker<'_> {
         let candidate = CandidateFile {
             file,
             parts,
-            is_limited: !source.wanted.is_empty(),
-            lines: lines.len(),
-            tokens: estimate_tokens(text),
+            is_limited,
+            lines: shape.count_lines(),
+            tokens: match is_limited {
+                // The parts are not the whole text.
+                true => estimate_tokens(&source.text),
+                false => reduce_tokens(join_tokens(tokens.into_iter())),
+            },
         };
         (candidate, counted)
     }

@@ -55,7 +55,7 @@ impl TaskQuery {
                 known.1 = known.1.max(weight);
             }
         };
-        for_each_identifier(task.as_bytes(), |word| {
+        for_each_identifier(task.as_bytes(), |word, _| {
             let mut count = 0;
             for_each_part(word, |_| count += 1);
             if count > 1 || word.contains(&b'_') {

@@ -9,11 +9,14 @@ use std::collections::HashMap;
 use crate::kind::{KindFactors, PROSE_FACTOR, PROSE_WORDS, PathKinds, TEST_FACTOR};
 use crate::query::TaskQuery;
 use crate::word_key::{WordKey, for_each_stem};
+use crate::words::WordStarts;
 
 mod past;
+mod sort;
 
 use past::PastChange;
 pub use past::PastCommit;
+use sort::sort_lazily;
 
 /// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
 /// counts (Robertson and Zaragoza, 2009).
@@ -26,6 +29,8 @@ const NAME_WEIGHT: f64 = 2.0;
 const RESEMBLANCE_WEIGHT: f64 = 0.6;
 /// Weight of having been changed often and lately.
 const RECENCY_WEIGHT: f64 = 0.25;
+/// Number of files that are sorted at once. Most rankings are left after fewer.
+const USUALLY_TAKEN: usize = 128;
 /// Maximum number of words in the reason of a file.
 const MAX_REASON_WORDS: usize = 3;
 
@@ -72,8 +77,8 @@ pub struct RankedFile {
 pub struct FileRanker<'q> {
     query: &'q TaskQuery,
     known: HashMap<&'q [u8], usize>,
-    /// First letters of the words of the task, so that other words are passed over quickly.
-    starts: [bool; 256],
+    /// Beginnings of the words of the task, so that other words are passed over quickly.
+    starts: WordStarts,
     files: Vec<CollectedFile>,
     /// For each word of the task: the files with it in their text and how often, sorted by file.
     in_text: Vec<Vec<(usize, u32)>>,
@@ -109,18 +114,11 @@ impl<'q> FileRanker<'q> {
     /// Creates a ranker without files.
     #[must_use]
     pub fn new(query: &'q TaskQuery) -> Self {
-        let mut starts = [false; 256];
+        let mut starts = WordStarts::default();
         let mut known = HashMap::new();
         for (at, term) in query.terms.iter().enumerate() {
             known.insert(term.stem.as_slice(), at);
-            if let Some(first) = term.stem.first() {
-                // A text is scanned as it is written, and the stem is in small letters.
-                for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
-                    if let Some(start) = starts.get_mut(usize::from(byte)) {
-                        *start = true;
-                    }
-                }
-            }
+            starts.add_stem(&term.stem);
         }
         Self {
             query,
@@ -307,14 +305,14 @@ impl<'q> FileRanker<'q> {
                 order.push((file.group(), score, at));
             }
         }
-        order.sort_unstable_by(|a, b| {
+        let by_rank = |a: &(u8, f64, usize), b: &(u8, f64, usize)| {
             let path = |at: usize| self.files.get(at).map(|file| file.path.as_str());
             let groups = a.0.cmp(&b.0);
             groups
                 .then(b.1.total_cmp(&a.1))
                 .then_with(|| path(a.2).cmp(&path(b.2)))
-        });
-        order.into_iter().filter_map(move |(_, score, at)| {
+        };
+        sort_lazily(order, USUALLY_TAKEN, by_rank).filter_map(move |(_, score, at)| {
             let file = self.files.get(at)?;
             Some(RankedFile {
                 file: FileId(at),
@@ -447,15 +445,15 @@ impl<'q> FileRanker<'q> {
 
     /// Calls `each` with the number of every word of the task in a text. Returns the number of all its words.
     pub(crate) fn count_words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
-        let starts = |word: &[u8]| {
-            let first = word.first().copied().map_or(0, usize::from);
-            self.starts.get(first).copied().unwrap_or(false)
-        };
-        for_each_stem(text, starts, |stem| {
-            if let Some(at) = self.known.get(stem) {
-                each(*at);
-            }
-        })
+        for_each_stem(
+            text,
+            |word| self.starts.may_begin(word),
+            |stem| {
+                if let Some(at) = self.known.get(stem) {
+                    each(*at);
+                }
+            },
+        )
     }
 }
 

@@ -78,8 +78,12 @@ pub(crate) fn for_each_stem(
             each(&buffer);
         }
     };
-    for_each_identifier(text, |whole| {
+    for_each_identifier(text, |whole, has_parts| {
         length = length.saturating_add(1);
+        // Most identifiers are one word.
+        if !has_parts {
+            return take(whole);
+        }
         let mut count = 0;
         for_each_part(whole, |part| {
             count += 1;

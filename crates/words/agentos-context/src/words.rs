@@ -2,32 +2,58 @@
 //!
 //! Owns: where a word begins and ends, and which endings are ignored. Never: knows the grammar of a language.
 
-/// Calls `each` with every identifier of a text: runs of letters, digits, `_` and bytes beyond ASCII.
-pub(crate) fn for_each_identifier<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8])) {
-    for run in text.split(|byte| !is_word(*byte)) {
-        if !run.is_empty() {
-            each(run);
-        }
+/// Calls `each` with every identifier of a text: runs of letters, digits, `_` and bytes beyond ASCII. The flag is true if the
+/// identifier may have several parts: it has an underline, or a capital after its first letter.
+pub(crate) fn for_each_identifier<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], bool)) {
+    let mut rest = text;
+    while let Some(start) = rest.iter().position(|byte| kind_of(*byte) != OUTSIDE) {
+        rest = rest.get(start..).unwrap_or_default();
+        let Some((first, others)) = rest.split_first() else {
+            return;
+        };
+        // The first letter alone does not begin a second part.
+        let mut kinds = kind_of(*first) & !CAPITAL;
+        let end = others.iter().position(|byte| {
+            let kind = kind_of(*byte);
+            kinds |= kind;
+            kind == OUTSIDE
+        });
+        let (whole, after) = rest
+            .split_at_checked(end.map_or(rest.len(), |end| end + 1))
+            .unwrap_or((rest, &[]));
+        each(whole, kinds & (CAPITAL | UNDERLINE) != 0);
+        rest = after;
     }
 }
 
-/// Flag for each byte: true for those of identifiers. A table, because every byte of every text is looked up.
-const IN_WORD: [bool; 256] = {
-    let mut flags = [false; 256];
+/// Kinds of bytes, as flags.
+const OUTSIDE: u8 = 0;
+const INSIDE: u8 = 1;
+const CAPITAL: u8 = 2;
+const UNDERLINE: u8 = 4;
+
+/// Kind of each byte. A table, because every byte of every text is looked up.
+const KINDS: [u8; 256] = {
+    let mut kinds = [OUTSIDE; 256];
     let mut byte = 0;
     while byte < 256 {
         let ascii = byte as u8;
-        #[allow(clippy::indexing_slicing, reason = "the loop stays within the flags")]
+        #[allow(clippy::indexing_slicing, reason = "the loop stays within the table")]
         {
-            flags[byte] = ascii.is_ascii_alphanumeric() || ascii == b'_' || ascii >= 0x80;
+            kinds[byte] = match ascii {
+                b'_' => INSIDE | UNDERLINE,
+                b'A'..=b'Z' => INSIDE | CAPITAL,
+                b'a'..=b'z' | b'0'..=b'9' | 0x80.. => INSIDE,
+                _ => OUTSIDE,
+            };
         }
         byte += 1;
     }
-    flags
+    kinds
 };
 
-fn is_word(byte: u8) -> bool {
-    IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
+fn kind_of(byte: u8) -> u8 {
+    KINDS.get(usize::from(byte)).copied().unwrap_or(OUTSIDE)
 }
 
 /// Calls `each` with the parts of an identifier: `HttpServer_max2` has `Http`, `Server` and `max2`.
@@ -109,6 +135,42 @@ const ENDINGS: &[(&[u8], usize, &[u8])] = &[
     (b"s", 3, b""),
 ];
 
+/// First two letters of words that are searched for. They are compared before anything of a word is computed, because few words of a
+/// text pass.
+#[derive(Debug, Default)]
+pub(crate) struct WordStarts {
+    /// One bit for each pair of small letters. Empty if no word is searched for.
+    pairs: Vec<u64>,
+}
+
+impl WordStarts {
+    /// Adds the beginning of a word in the form that is compared. [`stem_word`] keeps the first two letters of every word.
+    pub(crate) fn add_stem(&mut self, stem: &[u8]) {
+        if self.pairs.is_empty() {
+            self.pairs = vec![0; 1 << 10];
+        }
+        if let Some((at, bit)) = pair_of(stem)
+            && let Some(bits) = self.pairs.get_mut(at)
+        {
+            *bits |= bit;
+        }
+    }
+
+    /// Returns true if a word may be searched for.
+    pub(crate) fn may_begin(&self, word: &[u8]) -> bool {
+        pair_of(word).is_some_and(|(at, bit)| self.pairs.get(at).is_some_and(|bits| bits & bit != 0))
+    }
+}
+
+/// Returns the place of the bit of the first two letters. `None` for a single letter, which nothing is searched for.
+fn pair_of(word: &[u8]) -> Option<(usize, u64)> {
+    let [first, second, ..] = word else {
+        return None;
+    };
+    let pair = usize::from(first.to_ascii_lowercase()) << 8 | usize::from(second.to_ascii_lowercase());
+    Some((pair >> 6, 1 << (pair & 63)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +215,29 @@ mod tests {
         };
         for [one, other] in cases {
             assert_eq!(of(one), of(other), "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn a_stem_begins_with_the_letters_of_its_word() {
+        for word in [
+            "ties",
+            "sses",
+            "ass",
+            "Axes",
+            "OOs",
+            "xxxx",
+            "aabb",
+            "e\u{e9}es",
+            "ings",
+            "ers",
+        ] {
+            let (mut stem, mut starts) = (Vec::new(), WordStarts::default());
+            assert!(!starts.may_begin(word.as_bytes()));
+            assert!(stem_word(word.as_bytes(), &mut stem));
+            starts.add_stem(&stem);
+            assert!(starts.may_begin(word.as_bytes()), "{word}");
+            assert!(!starts.may_begin(b"zz"), "{word}");
         }
     }
 }

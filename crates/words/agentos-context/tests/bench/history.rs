@@ -93,7 +93,7 @@ impl Tally {
             let (_, blob) = files.iter().find(|(path, _)| *path == file.path)?;
             let text = String::from_utf8(blobs[blob].clone()).ok()?;
             let wanted = Vec::new();
-            Some(FileText { text, wanted })
+            Some(FileText::measure(&text, wanted))
         });
         let picked = pick_parts(&candidates, BUDGET);
         let found = picked.files.iter().filter(|file| hit(&file.path)).count();

@@ -60,8 +60,7 @@ fn picked(task: &str, files: &[(String, String)], budget: u64) -> PickedFiles {
     }
     let read = |file: &RankedFile| {
         let (_, text) = files.iter().find(|(path, _)| *path == file.path)?;
-        let (text, wanted) = (text.clone(), Vec::new());
-        Some(FileText { text, wanted })
+        Some(FileText::measure(text, Vec::new()))
     };
     let candidates = ranker.rank_parts(ranker.rank_files(), read);
     let budget = ContextBudget {
@@ -108,6 +107,18 @@ proptest! {
             }
         }
         prop_assert_eq!(&picked.files, &self::picked(&task, &files, budget).files);
+    }
+
+    #[test]
+    fn a_text_that_is_cut_has_as_many_tokens_as_before(text in "[ab \t\n\r={}]{0,90}", more in code()) {
+        let text = format!("word\n{text}{more}\n \n\n{text}");
+        let query = TaskQuery::from_task("word");
+        let mut ranker = FileRanker::new(&query);
+        let file = ranker.add_path("a.rs");
+        ranker.add_text(file, text.as_bytes());
+        let candidates = ranker.rank_parts(ranker.rank_files(), |_| Some(FileText::measure(&text, Vec::new())));
+        let found: Vec<(u64, usize)> = candidates.iter().map(|found| (found.tokens, found.lines)).collect();
+        prop_assert_eq!(found, [(estimate_tokens(&text), text.split_inclusive('\n').count())]);
     }
 
     #[test]

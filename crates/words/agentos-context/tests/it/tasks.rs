@@ -121,8 +121,7 @@ fn picked(
         if !wanted.is_empty() {
             ranker.mark_named(id);
         }
-        let text = text.clone();
-        texts.insert(id, FileText { text, wanted });
+        texts.insert(id, FileText::measure(text, wanted));
     }
     let candidates = ranker.rank_parts(ranker.rank_files(), |file| texts.get(&file.file).cloned());
     pick_parts(&candidates, budget)
