@@ -54,6 +54,7 @@ pub fn for_each_definition(
         if line.is_blank {
             continue;
         }
+        // Only now: most outlines are full long before the last line.
         let written = shape.slice_lines(text, at + 1, at + 1);
         let Some(signature) = read_signature(written, line.indent == 0) else {
             continue;

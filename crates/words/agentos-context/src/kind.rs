@@ -79,6 +79,7 @@ fn is_generated_part(part: &str) -> bool {
 
 fn is_generated_name(name: &str) -> bool {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    // Every path of the base is looked at, so the ending is found once and not compared with each name.
     let by_ending = match ending {
         "lock" | "map" | "snap" | "svg" | "csv" | "jsonl" | "patch" | "diff" | "ipynb" => true,
         "js" | "css" => stem.ends_with(".min"),

@@ -188,6 +188,7 @@ impl FileRanker<'_> {
                     add_to(&mut counts, *word, HEADER_WEIGHT);
                 }
             }
+            // Kept, so that the tokens of the whole text need no second look at its bytes.
             let own_tokens = count_tokens(own);
             tokens.push((own, own_tokens));
             parts.push(RankedPart {

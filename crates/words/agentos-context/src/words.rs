@@ -147,6 +147,7 @@ impl WordStarts {
     /// Adds the beginning of a word in the form that is compared. [`stem_word`] keeps the first two letters of every word.
     pub(crate) fn add_stem(&mut self, stem: &[u8]) {
         if self.pairs.is_empty() {
+            // 8 KiB, made for the first word: a ranking without words needs none.
             self.pairs = vec![0; 1 << 10];
         }
         if let Some((at, bit)) = pair_of(stem)
