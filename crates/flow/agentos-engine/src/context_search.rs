@@ -23,6 +23,8 @@ use crate::request::tool_facts;
 
 mod texts;
 
+use texts::count_shown;
+
 /// Largest file that is ranked by its text. A larger one is data, or too large for a model.
 pub(crate) const LARGEST_FILE: usize = 1 << 20;
 /// Bytes from which no more texts of candidates are kept for their outlines. Those that a user names can be many and large.
@@ -470,16 +472,6 @@ impl ContextSearch<'_> {
         let text = std::str::from_utf8(&bytes).ok()?;
         Some(FileText::measure(text, Vec::new()))
     }
-}
-
-/// Counts the bytes of the lines of a text that are shown.
-fn count_shown(file: &PickedFile, source: &FileText) -> u64 {
-    if file.ranges.is_empty() {
-        return source.text.len() as u64;
-    }
-    let ranges = file.ranges.iter();
-    let shown = ranges.map(|range| source.shape.slice_lines(&source.text, range.first, range.last));
-    shown.map(|lines| lines.len() as u64).sum()
 }
 
 /// Text of a file that may be shown.

@@ -360,12 +360,12 @@ pub fn describe_task(words: Option<&str>, flags: &ProgramOptions) -> String {
     }
 }
 
-/// What a tool is made for.
+/// Purpose for which a tool is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolUse {
-    /// It is started.
+    /// Starting it.
     Run,
-    /// Only its description is needed: nothing is sent to it.
+    /// Describing it: nothing is sent to it.
     Preview,
 }
 

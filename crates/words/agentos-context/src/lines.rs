@@ -30,7 +30,7 @@ const BLOCK_LABELS: [&str; 4] = ["else", "try", "finally", "default"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextShape {
     lines: Vec<MeasuredLine>,
-    /// Where each line begins, and where the last one ends.
+    /// Beginnings of the lines, and the end of the last one.
     starts: Vec<usize>,
 }
 

@@ -139,7 +139,7 @@ const ENDINGS: &[(&[u8], usize, &[u8])] = &[
 /// text pass.
 #[derive(Debug, Default)]
 pub(crate) struct WordStarts {
-    /// One bit for each pair of small letters. Empty if no word is searched for.
+    /// Bits, one for each pair of small letters. Empty if no word is searched for.
     pairs: Vec<u64>,
 }
 

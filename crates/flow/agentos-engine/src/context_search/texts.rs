@@ -1,9 +1,9 @@
 //! The files of the base and their words, for the ranking: from the index, or read from the base.
 //!
-//! Owns: which files are ranked, and which of them by their texts. Never: depends on the task for that, so that an index serves
+//! Owns: which files are ranked, which of them by their texts, and the size of what is shown. Never: depends on the task for that, so that an index serves
 //! every task; opens a file that policy withholds by its name.
 
-use agentos_context::{FileId, IndexAnswer, TextSource};
+use agentos_context::{FileId, FileText, IndexAnswer, PickedFile, TextSource};
 use agentos_landing::BaseError;
 use agentos_policy::Effect;
 
@@ -184,6 +184,18 @@ impl ContextSearch<'_> {
             Err(error @ BaseError::Unreadable(_)) => Err(unreadable_base(&error)),
         }
     }
+}
+
+/// Counts the bytes of the lines of a text that are shown.
+pub(super) fn count_shown(file: &PickedFile, source: &FileText) -> u64 {
+    if file.ranges.is_empty() {
+        return source.text.len() as u64;
+    }
+    let shown = file
+        .ranges
+        .iter()
+        .map(|range| source.shape.slice_lines(&source.text, range.first, range.last));
+    shown.map(|lines| lines.len() as u64).sum()
 }
 
 /// Files and the words of the task in their texts.
