@@ -153,6 +153,14 @@ impl PolicySet {
         Decision::new(reasons.into_sorted(), facts, None, self.sha256.clone())
     }
 
+    /// Returns true if a rule depends on what confines the tool. If none does, nobody needs to find that out for a decision.
+    #[must_use]
+    pub fn tests_enforcement(&self) -> bool {
+        self.rules
+            .iter()
+            .any(|rule| rule.conditions.enforcement.is_some())
+    }
+
     /// Returns a digest of everything besides the path on which [`PolicySet::decide_read`] depends for empty content. Two
     /// tools, or two hours, with one digest may read the same files by their names.
     #[must_use]

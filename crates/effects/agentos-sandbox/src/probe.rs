@@ -16,7 +16,31 @@ pub struct SandboxProbe(Arc<ProbeState>);
 #[derive(Debug)]
 struct ProbeState {
     found: OnceLock<ProbeResult>,
-    worker: Mutex<Option<JoinHandle<ProbeResult>>>,
+    worker: Mutex<Option<ProbeWorker>>,
+}
+
+/// How the answer of a probe is found.
+#[derive(Debug)]
+enum ProbeWorker {
+    /// On a thread that was started.
+    Started(JoinHandle<ProbeResult>),
+    /// In the caller that first wants the answer.
+    OnDemand(Sandbox),
+}
+
+impl ProbeWorker {
+    fn finish(self) -> ProbeResult {
+        match self {
+            Self::Started(thread) => thread
+                .join()
+                .unwrap_or_else(|_| Err("the probe of the sandbox ended without an answer".to_owned())),
+            Self::OnDemand(sandbox) => probe(&sandbox),
+        }
+    }
+}
+
+fn probe(sandbox: &Sandbox) -> ProbeResult {
+    sandbox.probe().map_err(|error| error.reason())
 }
 
 impl SandboxProbe {
@@ -28,16 +52,20 @@ impl SandboxProbe {
 
     /// Starts the probe on a thread.
     pub(crate) fn begin(sandbox: &Sandbox) -> Self {
-        let probe = |sandbox: &Sandbox| sandbox.probe().map_err(|error| error.reason());
         let own = sandbox.clone();
         match Builder::new().spawn(move || probe(&own)) {
-            Ok(worker) => Self::from_parts(OnceLock::new(), Some(worker)),
+            Ok(worker) => Self::from_parts(OnceLock::new(), Some(ProbeWorker::Started(worker))),
             // The system refused a thread: probe now instead of later.
             Err(_) => Self::known(probe(sandbox)),
         }
     }
 
-    fn from_parts(found: OnceLock<ProbeResult>, worker: Option<JoinHandle<ProbeResult>>) -> Self {
+    /// Creates a probe that begins when its answer is first requested.
+    pub(crate) fn on_demand(sandbox: &Sandbox) -> Self {
+        Self::from_parts(OnceLock::new(), Some(ProbeWorker::OnDemand(sandbox.clone())))
+    }
+
+    fn from_parts(found: OnceLock<ProbeResult>, worker: Option<ProbeWorker>) -> Self {
         let worker = Mutex::new(worker);
         Self(Arc::new(ProbeState { found, worker }))
     }
@@ -50,8 +78,11 @@ impl SandboxProbe {
         self.0.found.get_or_init(|| {
             let worker = self.0.worker.lock();
             let worker = worker.unwrap_or_else(PoisonError::into_inner).take();
-            let found = worker.and_then(|worker| worker.join().ok());
-            found.unwrap_or_else(|| Err("the probe of the sandbox ended without an answer".to_owned()))
+            // The lock is taken once, by whoever is first.
+            worker.map_or_else(
+                || Err("the probe of the sandbox has no answer".to_owned()),
+                ProbeWorker::finish,
+            )
         })
     }
 
@@ -73,6 +104,9 @@ mod tests {
         let other = held.clone();
         assert!(held.get().is_err() && !held.is_whole());
         assert!(std::ptr::eq(held.get(), other.get()));
+        let later = SandboxProbe::on_demand(&nothing);
+        assert_eq!(later.clone().get(), held.get());
+        assert!(!later.is_whole());
         let whole = SandboxReport {
             layers: crate::SandboxLayer::ALL.to_vec(),
             landlock_abi: None,

@@ -103,6 +103,12 @@ impl Sandbox {
         SandboxProbe::begin(self)
     }
 
+    /// Makes a probe that begins when its answer is first requested, for a caller that probably never needs it.
+    #[must_use]
+    pub fn probe_on_demand(&self) -> SandboxProbe {
+        SandboxProbe::on_demand(self)
+    }
+
     /// Finds out which layers would confine a process: puts every layer up and starts nothing. A helper that
     /// [`Sandbox::prepare`] started is left for a run.
     ///

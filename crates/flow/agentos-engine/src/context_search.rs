@@ -19,7 +19,7 @@ use crate::context_budget::{count_prompt, report_budget};
 use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
 use crate::named_files::NamedFiles;
 use crate::ports::{Clock, ContextIndex, EffectError, Repository, TargetInfo};
-use crate::request::tool_facts;
+use crate::request::reading_facts;
 
 mod texts;
 
@@ -96,7 +96,7 @@ pub fn find_context(
     let policy = repo.policy(&target)?;
     let facts = ToolFacts {
         target_ref: Some(target.refname.clone()),
-        ..tool_facts(query.adapter, query.model, 1, clock.now())
+        ..reading_facts(query.adapter, query.model, &policy.set, clock.now())
     };
     let words = TaskQuery::from_task(query.task);
     let mut search = ContextSearch {

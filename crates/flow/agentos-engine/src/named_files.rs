@@ -17,7 +17,7 @@ use crate::base_files::{read_ignore, walk_files};
 use crate::context::{RequestedFile, text_of, unreadable_base};
 use crate::context_search::LARGEST_FILE;
 use crate::ports::{Clock, EffectError, Repository};
-use crate::request::tool_facts;
+use crate::request::reading_facts;
 
 /// Maximum number of definitions of one name that are shown. A name that is defined more often says too little.
 const MOST_DEFINITIONS: usize = 20;
@@ -129,7 +129,7 @@ pub fn find_named(
         policy: &policy.set,
         facts: ToolFacts {
             target_ref: Some(target.refname.clone()),
-            ..tool_facts(adapter, model, 1, clock.now())
+            ..reading_facts(adapter, model, &policy.set, clock.now())
         },
     };
     let mut found = NamedFiles::default();

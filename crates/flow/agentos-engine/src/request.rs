@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use agentos_api::ContextReport;
-use agentos_policy::ToolFacts;
+use agentos_policy::{PolicySet, ToolFacts};
 use agentos_tool::{
-    Adapter, EditFormat, ErrorCategory, PastTurn, RunId, TaskLimits, Timestamp, TokenPrices, ToolError,
-    ToolFailure,
+    Adapter, EditFormat, Enforcement, ErrorCategory, PastTurn, RunId, TaskLimits, Timestamp, TokenPrices,
+    ToolError, ToolFailure,
 };
 
 use crate::context::{OutlinedFile, RequestedFile};
@@ -81,11 +81,36 @@ pub(crate) fn tool_facts(
     attempt: u32,
     at: Timestamp,
 ) -> ToolFacts {
+    let enforcement = adapter.confinement().enforcement;
+    make_facts(adapter, model, (attempt, enforcement), at)
+}
+
+/// Describes a tool for decisions about the files that it is shown on its first attempt. What confines it is found out only if a
+/// rule depends on that: it takes starting a process.
+pub(crate) fn reading_facts(
+    adapter: &dyn Adapter,
+    model: Option<&str>,
+    policy: &PolicySet,
+    at: Timestamp,
+) -> ToolFacts {
+    let enforcement = match policy.tests_enforcement() {
+        true => adapter.confinement().enforcement,
+        false => Enforcement::Observed,
+    };
+    make_facts(adapter, model, (1, enforcement), at)
+}
+
+fn make_facts(
+    adapter: &dyn Adapter,
+    model: Option<&str>,
+    (attempt, enforcement): (u32, Enforcement),
+    at: Timestamp,
+) -> ToolFacts {
     ToolFacts {
         provider: adapter.provider().to_owned(),
         model: model.map(str::to_owned),
         execution_mode: adapter.supports().execution_mode,
-        enforcement: adapter.confinement().enforcement,
+        enforcement,
         attempt,
         at,
         // Set once the files are known.

@@ -131,7 +131,9 @@ fn confine_server(
     };
     let (sandbox, held) = programs::start_sandbox(caller, tool_use)?;
     // Only a notice: a run can require confinement, and policy can test the enforcement.
-    if let Err(why) = held.get() {
+    if tool_use == ToolUse::Run
+        && let Err(why) = held.get()
+    {
         let message = format!(
             "the kernel cannot confine this tool here ({why}): it runs in this process, and the boundary is observed"
         );

@@ -369,20 +369,22 @@ pub enum ToolUse {
     Preview,
 }
 
-/// Makes a sandbox with this program as its helper, and a probe of what it can confine, on which policy may depend. Both
-/// start in the background, and the caller waits only when it reads the result.
+/// Makes a sandbox with this program as its helper, and a probe of what it can confine, on which policy may depend. For a run,
+/// both start in the background, and the caller waits only when it reads the result.
 ///
 /// # Errors
 /// If this program's own file cannot be found.
 pub fn start_sandbox(host: &Host, tool_use: ToolUse) -> Result<(Sandbox, SandboxProbe), EffectError> {
     let sandbox = make_sandbox(host)?;
-    // At the same time as the probe. If nothing can be confined, the prepared helper ends when `sandbox` is dropped.
-    match tool_use {
-        ToolUse::Run => sandbox.prepare(),
-        // Starting a helper that nobody takes would cost 10 ms of processor time.
-        ToolUse::Preview => {}
-    }
-    let held = sandbox.start_probe();
+    let held = match tool_use {
+        ToolUse::Run => {
+            // At the same time as the probe. If nothing can be confined, the helper ends when `sandbox` is dropped.
+            sandbox.prepare();
+            sandbox.start_probe()
+        }
+        // Each of the two takes 10 ms of processor time, and few rules depend on the answer.
+        ToolUse::Preview => sandbox.probe_on_demand(),
+    };
     Ok((sandbox, held))
 }
 

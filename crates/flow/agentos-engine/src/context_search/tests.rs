@@ -1,8 +1,13 @@
 //! Which files are found, which are not even opened, and what fits a window.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use agentos_api::WindowSource;
 use agentos_context::{IndexAnswer, IndexedText, ObjectUse, TextCounter, TextSource, WordKey};
-use agentos_tool::{EditFormat, ExecutionMode, PastTurn};
+use agentos_tool::{
+    Adapter, BoxFuture, Confinement, EditFormat, Enforcement, ExecutionMode, PastTurn, ProgressSink,
+    Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+};
 
 use super::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
 use crate::context::RequestedFile;
@@ -29,8 +34,18 @@ fn search_in(
     named: &[RequestedFile],
     window: Option<u64>,
 ) -> ContextPlan {
+    search_for(repository, &DescribedTool(mode), task, named, window)
+}
+
+fn search_for(
+    repository: &TestRepository,
+    adapter: &dyn Adapter,
+    task: &str,
+    named: &[RequestedFile],
+    window: Option<u64>,
+) -> ContextPlan {
     let query = ContextQuery {
-        adapter: &DescribedTool(mode),
+        adapter,
         model: None,
         task,
         named: &NamedFiles {
@@ -412,4 +427,62 @@ fn a_file_with_a_secret_is_replaced_by_the_next_one() {
         .map(|file| file.path.as_str())
         .collect();
     assert_eq!(withheld, ["src/basket.rs"]);
+}
+
+/// Tool of which it is counted how often somebody asks what confines it.
+struct ConfinedTool(DescribedTool, AtomicUsize);
+
+impl Adapter for ConfinedTool {
+    fn provider(&self) -> &str {
+        self.0.provider()
+    }
+
+    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        self.0.health_check(now)
+    }
+
+    fn run<'a>(
+        &'a self,
+        task: &'a ToolTask,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        self.0.run(task, progress)
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        self.0.supports()
+    }
+
+    fn confinement(&self) -> Confinement {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Confinement {
+            enforcement: Enforcement::Kernel,
+            ..self.0.confinement()
+        }
+    }
+}
+
+#[test]
+fn what_confines_a_tool_is_found_out_only_for_rules_that_depend_on_it() {
+    let rule = |enforcement: &str| {
+        format!(
+            "version = 1\n[[rule]]\nid = \"ours.door\"\neffect = \"deny\"\nwhy = \"of the door\"\naction = [\"read\"]\n\
+             paths = [\"src/door.rs\"]\nenforcement = \"{enforcement}\"\n[rule.examples]\n\
+             match = [{{ path = \"src/door.rs\", action = \"read\", enforcement = \"{enforcement}\" }}]\n"
+        )
+    };
+    let cases: [(String, usize, &[&str]); 3] = [
+        (String::new(), 0, &["src/door.rs"]),
+        (rule("kernel"), 1, &[]),
+        (rule("observed"), 1, &["src/door.rs"]),
+    ];
+    for (policy, asked, expected) in cases {
+        let repository = TestRepository::with_files(&[("src/door.rs", "fn open_door() {}\n")]);
+        repository.set_policy(&policy);
+        let tool = ConfinedTool(DescribedTool(ExecutionMode::Local), AtomicUsize::new(0));
+        let report = search_for(&repository, &tool, "open_door is wrong", &[], None).report;
+        let paths: Vec<&String> = report.list_paths().collect();
+        assert_eq!(paths, expected, "{policy}");
+        assert_eq!(tool.1.load(Ordering::Relaxed).min(1), asked, "{policy}");
+    }
 }
