@@ -41,6 +41,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("protected-path", "ask somebody who may allow it, or leave the file out"),
     ("boundary", "if you edited files yourself, run the task again"),
     ("declined", "run the task again to be asked again"),
+    ("consent-needed", "`agentos approve` lists what waits, and lands what you choose"),
     ("consent-void", "`agentos approve` lists what waits; review the change as it would land now"),
     ("consent-expired", "run the task again to be asked again"),
     ("consent-answered", "run the task again to be asked again"),

@@ -14,7 +14,10 @@ const IGNORE_FILE: &str = ".agentosignore";
 const OWN_FOLDER: &str = ".agentos";
 
 /// Visits every file of a base with its path and object id, except those that are left out of a search.
-pub(crate) fn walk_files(
+///
+/// # Errors
+/// If the base cannot be read.
+pub fn walk_files(
     base: &dyn Base,
     ignore: &IgnorePatterns,
     mut visit: impl FnMut(String, String),
@@ -45,7 +48,10 @@ pub(crate) fn walk_files(
 }
 
 /// Reads the patterns of files to leave out; there are none without the file.
-pub(crate) fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
+///
+/// # Errors
+/// If the base cannot be read.
+pub fn read_ignore(base: &dyn Base) -> Result<IgnorePatterns, EffectError> {
     let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable_base(&error))?;
     // A link would be a path as text, whose words would be taken for patterns.
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {

@@ -61,7 +61,7 @@ pub struct Withheld {
     pub why: String,
 }
 
-/// Reads the named files from the base.
+/// Reads the named files from the base. Policy counts them together with the bytes that `tool` says it was sent before.
 ///
 /// # Errors
 /// If a file is not in the base, is not text, or cannot be read.
@@ -72,7 +72,8 @@ pub fn gather_files(
     tool: &ToolFacts,
 ) -> Result<Context, EffectError> {
     let mut context = Context::default();
-    let mut sent = 0;
+    // A conversation has been sent files before. All other callers begin with 0.
+    let mut sent = tool.context_bytes;
     for file in files {
         let path = &file.path;
         // Policy sees the name alone first: a file that must not be read is not even opened.

@@ -5,6 +5,7 @@
 //! itself; effects arrive through [`ports`]. Start at [`settle`] (an answer's way to a commit) and [`run`] (a task's way to
 //! an answer).
 
+pub mod base_files;
 pub mod context;
 pub mod context_search;
 pub mod evidence_replay;
@@ -21,7 +22,6 @@ pub mod settle;
 pub mod task_options;
 pub mod undo;
 
-mod base_files;
 mod checking;
 mod context_budget;
 mod context_outline;

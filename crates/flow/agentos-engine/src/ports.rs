@@ -4,26 +4,26 @@
 //! evidence store, a front end's person and a clock.
 
 use std::error::Error;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use agentos_api::{NextStep, list_causes};
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
-use agentos_policy::{ApprovalHashes, Approved, Consent, Decision, LandingTarget, PolicySet};
+use agentos_policy::{Approved, LandingTarget, PolicySet};
 use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request_drift::RequestDrift;
 use crate::{Cause, Tried};
 
+mod consent;
 mod context_index;
 mod hooks;
 mod recorded;
 
 pub use agentos_context::PastCommit;
+pub use consent::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
 pub use context_index::ContextIndex;
 pub use recorded::{
     LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
@@ -418,40 +418,6 @@ pub trait Evidence {
     /// # Errors
     /// If they cannot be stored.
     fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError>;
-}
-
-/// Asks a person, or speaks for one who said yes beforehand.
-pub trait ConsentPort {
-    /// Asks the question and waits for the answer. Dropping the future withdraws the question.
-    fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a>;
-}
-
-/// Waits for a person's answer. It lives on the thread of its run.
-pub type ConsentFuture<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
-
-/// The question whether a person consents to a change.
-#[derive(Debug, Clone, Copy)]
-pub struct ConsentQuestion<'a> {
-    /// The change.
-    pub change: &'a Change,
-    /// The decision, with the rules that ask and their reasons.
-    pub decision: &'a Decision,
-    /// The hashes to which an answer is bound.
-    pub hashes: &'a ApprovalHashes,
-    /// Differences from the request of an earlier run that is answered. `None` if there are none, or the run asks for
-    /// itself.
-    pub drift: Option<&'a RequestDrift>,
-}
-
-/// A person's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Yes, by whom, when and how.
-    Yes(Consent),
-    /// No.
-    No,
-    /// Nobody could be asked.
-    Nobody,
 }
 
 /// Runs the user's check, away from the repository.

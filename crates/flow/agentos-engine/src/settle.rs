@@ -443,8 +443,7 @@ mod proposal;
 pub use crate::records::ConsentRequest;
 pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
 pub(crate) use consent::record_denial;
-pub(crate) use proposal::assisted_by;
-pub use proposal::{CheckedChange, Proposal, RunEffects, patch_facts};
+pub use proposal::{CheckedChange, Proposal, RunEffects, assisted_by, patch_facts};
 
 use consent::{
     ConsentResult, declined_outcome, request_consent, stopped_outcome, unanswered_outcome, void_request,

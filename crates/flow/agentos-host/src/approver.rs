@@ -21,15 +21,21 @@ pub enum Approver {
     Person(PersonAsker),
     /// Nobody.
     Nobody,
+    /// Nobody now, and a person later, also for a change that policy allows.
+    Later,
 }
 
 impl ConsentPort for Approver {
     fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
         let answer = match self {
-            Self::Nobody => Answer::Nobody,
+            Self::Nobody | Self::Later => Answer::Nobody,
             Self::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
             Self::Person(person) => return person.ask(question),
         };
         Box::pin(ready(answer))
+    }
+
+    fn asks_always(&self) -> bool {
+        matches!(self, Self::Later)
     }
 }

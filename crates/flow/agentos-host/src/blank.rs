@@ -19,6 +19,7 @@ pub(crate) fn refuse_blank_text(work: &RunWork) -> Result<(), EffectError> {
             (spec.task.as_deref(), spec.message.as_deref(), check)
         }
         RunWork::Answer(spec) => (None, spec.message.as_deref(), None),
+        RunWork::Proposal(spec) => (None, spec.message.as_deref(), None),
         RunWork::Recorded(spec) => (None, spec.message.as_deref(), None),
         RunWork::Approval { .. } | RunWork::Undo { .. } => (None, None, None),
     };

@@ -8,6 +8,7 @@
 mod approver;
 mod blank;
 mod chat;
+mod chat_tools;
 mod check;
 mod check_needs;
 mod check_presets;
@@ -52,6 +53,7 @@ mod probe;
 mod profile_file;
 mod profile_values;
 mod programs;
+mod proposals;
 mod provider_kind;
 mod providers;
 mod published;
@@ -123,6 +125,7 @@ pub use agentos_window::WindowGauge;
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
+pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
@@ -148,6 +151,7 @@ pub use options::{
 pub use policy::POLICY_DIR;
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
+pub use proposals::{ModelFacts, ProposalSpec};
 pub use provider_kind::ProviderKind;
 pub use providers::{Listed, ToolList, key_variables};
 pub use published::PublishSpec;

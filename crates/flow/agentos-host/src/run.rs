@@ -31,6 +31,7 @@ use crate::events::{self, RunEvents};
 use crate::host::Host;
 use crate::notice::HostObserver;
 use crate::options::SessionOptions;
+use crate::proposals::ProposalSpec;
 use crate::reland::RelandSpec;
 use crate::run_end::RunEnd;
 use crate::tasks::{AnswerSpec, TaskSpec};
@@ -80,6 +81,8 @@ pub enum ConsentMode {
     Person,
     /// Nobody: a question waits in the queue of open requests.
     Nobody,
+    /// Nobody now: every change waits in the queue of open requests, also one that policy allows.
+    Later,
 }
 
 /// How the caller of an approval consents.
@@ -103,6 +106,8 @@ pub enum RunWork {
     Question(TaskSpec),
     /// Land an answer that the caller brings.
     Answer(AnswerSpec),
+    /// Land a change that a model proposes in a conversation.
+    Proposal(ProposalSpec),
     /// Land the change for which an earlier run requested consent.
     Approval {
         /// The run that requested consent.

@@ -77,6 +77,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("protected-path", &[3, 4], "the change touches a path that a rule protects; the message names the rule"),
     code("boundary", &[3], "something in the repository changed while a tool ran; the message names the paths"),
     code("declined", &[4], "a person declined the change; nothing was landed"),
+    code("consent-needed", &[4], "policy allows the change, and it waits for a person, as every change that a model proposes in a conversation"),
     code("consent-void", &[4], "the consent was given for another change, base commit, policy or target, or the change no longer lands"),
     code("consent-expired", &[4], "the request for consent has expired"),
     code("consent-answered", &[4], "the request for consent was already answered"),

@@ -70,6 +70,7 @@ fn check_command(work: &RunWork) -> String {
         RunWork::Task(TaskSpec { check, .. }) => check.as_ref(),
         RunWork::Question(_)
         | RunWork::Answer(_)
+        | RunWork::Proposal(_)
         | RunWork::Approval { .. }
         | RunWork::Recorded(_)
         | RunWork::Undo { .. } => None,

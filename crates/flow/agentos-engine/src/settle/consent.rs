@@ -54,6 +54,7 @@ pub(super) async fn request_consent(
         // A person who answers a request saw that policy asks. That it allows the change now is another state, to which
         // they agree as well, and the record of that answer is what closes the request.
         (Effect::Ask, _) | (Effect::Allow, Some(_)) => {}
+        (Effect::Allow, None) if effects.consent.asks_always() => {}
         (Effect::Allow, None) | (Effect::Deny, _) => return Ok(ConsentResult::NotNeeded),
     }
     let hashes = ApprovalHashes::of(change, decision, &target.place());
@@ -172,6 +173,13 @@ pub(super) fn unanswered_outcome(
         return outcome;
     }
     let place = target.refname.trim_start_matches("refs/heads/");
+    if decision.effect() == Effect::Allow {
+        // No rule asks, so there is none to quote.
+        outcome.code = Some("consent-needed".to_owned());
+        outcome.message = format!("policy allows it, and it waits until a person lands it on `{place}`");
+        outcome.decision = Some(decision);
+        return outcome;
+    }
     let lead = format!("policy asks for a person's consent for `{place}`");
     explain_decision(outcome, decision, &lead)
 }

@@ -73,7 +73,8 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
 }
 
 /// Returns the trailer that names the tool and the model of an answer.
-pub(crate) fn assisted_by(provider: &str, model: Option<&str>) -> (String, String) {
+#[must_use]
+pub fn assisted_by(provider: &str, model: Option<&str>) -> (String, String) {
     // A model's name comes from the server: it must not be able to begin a trailer of its own.
     let model = model.unwrap_or("unknown").chars().filter(|c| !c.is_control());
     let model: String = model.take(100).collect();

@@ -124,6 +124,37 @@ impl ConsentPort for Silent {
     }
 }
 
+/// A person who decides later about everything.
+struct Later;
+
+impl ConsentPort for Later {
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::ready(crate::ports::Answer::Nobody))
+    }
+
+    fn asks_always(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_change_that_policy_allows_waits_if_a_person_decides_about_everything() {
+    let never = || Box::pin(std::future::pending());
+    let (outcome, tape) = asked(Behaviour::Lands, None, DIFF, &mut Later, never());
+    insta::assert_snapshot!(
+        format!("{:?} {:?} {:?}: {}", outcome.outcome, outcome.code, outcome.next, outcome.message),
+        @r#"ConsentNeeded Some("consent-needed") [AnswerRequest { run: "run-1" }]: policy allows it, and it waits until a person lands it on `main`"#
+    );
+    use RecordKind::{Answer, Consent, Decision, Landing, Refusal, Task};
+    assert_eq!(tape.kinds, [Task, Answer, Landing, Decision, Consent, Refusal]);
+    // What policy denies is not asked about.
+    let token = format!("ghp_{}", "Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5aZq7R");
+    let answer = format!("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+{token}\n");
+    let (denied, tape) = asked(Behaviour::Lands, None, &answer, &mut Later, never());
+    assert_eq!(denied.outcome, OutcomeKind::Denied, "{}", denied.message);
+    assert!(!tape.kinds.contains(&Consent));
+}
+
 fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<RecordKind>) {
     let (outcome, tape) = apply_logged(behaviour, fails_on);
     (outcome, tape.kinds)

@@ -19,7 +19,7 @@ use crate::notice::HostObserver;
 use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::{blank, mails, reland, requests, runtime, tasks, undo};
+use crate::{blank, mails, proposals, reland, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
 ///
@@ -52,7 +52,12 @@ pub(super) fn run_to_end(
 fn calls_model(work: &RunWork) -> bool {
     let provider = match work {
         RunWork::Task(task) | RunWork::Question(task) => &task.provider.provider,
-        RunWork::Answer(_) | RunWork::Approval { .. } | RunWork::Recorded(_) | RunWork::Undo { .. } => {
+        // The conversation records the calls of the model that proposes.
+        RunWork::Answer(_)
+        | RunWork::Proposal(_)
+        | RunWork::Approval { .. }
+        | RunWork::Recorded(_)
+        | RunWork::Undo { .. } => {
             return false;
         }
     };
@@ -78,6 +83,7 @@ fn do_work(
         ConsentMode::Beforehand { who, how } => Approver::Consenting { who, how },
         ConsentMode::Person => Approver::Person(PersonAsker::new(events.clone(), answers)),
         ConsentMode::Nobody => Approver::Nobody,
+        ConsentMode::Later => Approver::Later,
     };
     let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;
     // One wish to stop ends every wait of the run, so the same future is handed through all of them.
@@ -94,6 +100,10 @@ fn do_work(
         RunWork::Answer(answer) => {
             mails::announce_author(host, &answer);
             runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
+        }
+        RunWork::Proposal(proposal) => {
+            let work = proposals::land_proposal(&mut session, run, &proposal, &mut cancel);
+            runtime::block_on_local(work)?
         }
         RunWork::Approval {
             request,

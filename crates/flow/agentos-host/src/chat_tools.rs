@@ -1,0 +1,177 @@
+//! The tools of a conversation about a repository: reading its base commit, and proposing a change.
+//!
+//! Owns: which tools there are, and running their calls away from the conversation's thread. Never: reads the working tree, shows a
+//! file that policy withholds from the provider, or writes anything but evidence and an open request.
+//!
+//! | tool | reads | decided by policy |
+//! |---|---|---|
+//! | `list_files` | names of the base's files | by name; a withheld file is marked |
+//! | `read_file` | lines of a file | by name before it is read, and by its text before it is shown |
+//! | `search` | the texts of all files that match a pattern | as `read_file` |
+//! | `git_log` | subjects of commits | – |
+//! | `git_show` | the difference of a commit | each file by its name and both of its texts |
+//! | `time` | the clock | – |
+//! | `propose_change` | – | as `agentos apply`; the change then waits for a person |
+
+mod base_reader;
+mod history;
+mod propose;
+mod reading;
+mod search;
+mod specs;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use agentos_chat::{ToolAnswer, TurnTool, TurnTools};
+use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_model::ToolCall;
+use agentos_tool::BoxFuture;
+use serde_json::Value;
+
+use crate::clock::SystemClock;
+use crate::control::RunControl;
+use crate::host::Host;
+use crate::options::SessionOptions;
+use crate::proposals::ModelFacts;
+use crate::run::ConsentMode;
+
+/// The order for the tools of a conversation.
+#[derive(Debug, Clone)]
+pub struct RepositoryToolsSpec {
+    /// The branch that is read and changed, and the further policies.
+    pub session: SessionOptions,
+    /// The model, for policy.
+    pub author: ModelFacts,
+    /// The source of consent to a proposal. With [`ConsentMode::Later`] every proposal waits for a person. [`ConsentMode::Person`]
+    /// finds nobody here, because a tool cannot ask.
+    pub consent: ConsentMode,
+    /// Name of the conversation, for the record of a proposal.
+    pub conversation: String,
+}
+
+/// The tools of a conversation about a repository.
+#[derive(Clone)]
+pub struct RepositoryTools(Arc<ToolContext>);
+
+/// Everything that a call needs.
+struct ToolContext {
+    host: Host,
+    spec: RepositoryToolsSpec,
+    /// Bytes of files that the provider was sent in this conversation. Rules can limit them.
+    sent: AtomicU64,
+}
+
+impl RepositoryTools {
+    /// Makes the tools for the repository of a host.
+    #[must_use]
+    pub fn new(host: Host, spec: RepositoryToolsSpec) -> Self {
+        Self(Arc::new(ToolContext {
+            host,
+            spec,
+            sent: AtomicU64::new(0),
+        }))
+    }
+}
+
+impl TurnTools for RepositoryTools {
+    fn list_tools(&self) -> Vec<TurnTool> {
+        specs::list_tools()
+    }
+
+    fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move {
+            let context = Arc::clone(&self.0);
+            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let (control, stop) = StopOnDrop::prepare();
+            // Git's objects are read with blocking calls, and several tools of one answer run at once.
+            let work = tokio::task::spawn_blocking(move || context.answer_call(&name, &arguments, &control));
+            let answer = work.await;
+            drop(stop);
+            // Only a panic ends a blocking task early. The model can go on without the result.
+            answer.unwrap_or_else(|_| ToolAnswer::from_error("The tool failed unexpectedly."))
+        })
+    }
+}
+
+impl ToolContext {
+    fn answer_call(&self, name: &str, arguments: &Value, stop: &StopSlot) -> ToolAnswer {
+        let arguments = CallArguments(arguments);
+        let answer = match name {
+            "list_files" => reading::list_files(self, &arguments),
+            "read_file" => reading::read_file(self, &arguments),
+            "search" => search::search_files(self, &arguments),
+            "git_log" => history::list_commits(self, &arguments),
+            "git_show" => history::show_commit(self, &arguments),
+            "time" => Ok(format!("{} (UTC)", SystemClock.now())),
+            "propose_change" => return propose::propose_change(self, &arguments, stop),
+            _ => return ToolAnswer::from_error(format!("There is no tool `{name}`.")),
+        };
+        match answer {
+            Ok(text) => ToolAnswer::from_text(text),
+            Err(error) => ToolAnswer::from_error(describe_error(&error)),
+        }
+    }
+}
+
+/// Arguments of a call, which match the tool's schema.
+struct CallArguments<'a>(&'a Value);
+
+impl CallArguments<'_> {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// Place for the control of the run that a call makes. Empty before the run begins.
+type StopSlot = Arc<std::sync::Mutex<StopState>>;
+
+/// State of the run that a call makes.
+#[derive(Default)]
+struct StopState {
+    control: Option<RunControl>,
+    is_stopped: bool,
+}
+
+/// Stops the run of a call when the conversation abandons the call: by a time limit, or because the user wishes it.
+struct StopOnDrop(StopSlot);
+
+impl StopOnDrop {
+    fn prepare() -> (StopSlot, Self) {
+        let slot = StopSlot::default();
+        (Arc::clone(&slot), Self(slot))
+    }
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        // A poisoned lock means that the call has panicked, so nothing is left to stop.
+        if let Ok(mut state) = self.0.lock() {
+            state.is_stopped = true;
+            if let Some(control) = &state.control {
+                control.cancel();
+            }
+        }
+    }
+}
+
+/// Words an error for the model, with its code.
+fn describe_error(error: &EffectError) -> String {
+    let hint = error
+        .hint
+        .as_ref()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
+    format!("{}{hint} ({})", error.message, error.code)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! `propose_change`: an answer on its way through landing and policy, up to the request for a person.
+//!
+//! Owns: the result for the model. Never: consents.
+
+use std::sync::Arc;
+
+use agentos_chat::ToolAnswer;
+use agentos_engine::{Outcome, OutcomeKind};
+
+use super::{CallArguments, StopSlot, ToolContext, describe_error};
+use crate::clock;
+use crate::notice::SilentObserver;
+use crate::proposals::ProposalSpec;
+use crate::run::{RunSpec, RunWork};
+
+/// Proposes a change.
+pub(super) fn propose_change(
+    context: &ToolContext,
+    arguments: &CallArguments<'_>,
+    stop: &StopSlot,
+) -> ToolAnswer {
+    let spec = &context.spec;
+    let id = clock::new_run();
+    let work = RunWork::Proposal(ProposalSpec {
+        answer: arguments.text("answer").unwrap_or_default().as_bytes().to_vec(),
+        message: arguments.text("message").map(str::to_owned),
+        instruction: spec.conversation.clone(),
+        author: spec.author.clone(),
+    });
+    let (run, control) = context.host.prepare_run(RunSpec {
+        id: Some(id.clone()),
+        consent: spec.consent.clone(),
+        ..RunSpec::new(spec.session.clone(), work)
+    });
+    // Stored under the lock under which the call is abandoned, so that a stop between the two is not lost.
+    if let Ok(mut state) = stop.lock() {
+        if state.is_stopped {
+            return ToolAnswer::from_error("The call was stopped.");
+        }
+        state.control = Some(control);
+    }
+    let answer = match run.finish(Arc::new(SilentObserver)) {
+        Ok(end) => match end.into_outcome() {
+            Some(outcome) => describe_outcome(&outcome),
+            None => ToolAnswer::from_error("The proposal has no outcome."),
+        },
+        Err(error) => ToolAnswer::from_error(describe_error(&error)),
+    };
+    ToolAnswer {
+        runs: vec![id],
+        ..answer
+    }
+}
+
+/// Words an outcome for the model: what happened, what was left to a person, and what to correct.
+fn describe_outcome(outcome: &Outcome) -> ToolAnswer {
+    let request = outcome.run.short_id();
+    let files = outcome.files.join(", ");
+    let text = match outcome.outcome {
+        OutcomeKind::ConsentNeeded
+            if outcome.report.is_some() && outcome.code.as_deref() != Some("interrupted") =>
+        {
+            return ToolAnswer::from_text(format!(
+                "The change can be placed, and waits for the user as request {request}. Nothing is written yet, and no tool can \
+                 consent to it. Files: {files}. State: {}.",
+                outcome.message
+            ));
+        }
+        OutcomeKind::Landed => {
+            let commit = outcome.commit.as_deref().unwrap_or("no commit");
+            return ToolAnswer::from_text(format!("The change landed ({commit}). Files: {files}."));
+        }
+        OutcomeKind::NothingToDo => {
+            return ToolAnswer::from_text(format!("Nothing to do: {}.", outcome.message));
+        }
+        OutcomeKind::Refused | OutcomeKind::Denied | OutcomeKind::ConsentNeeded | OutcomeKind::Failed => {
+            describe_refusal(outcome)
+        }
+    };
+    ToolAnswer::from_error(text)
+}
+
+fn describe_refusal(outcome: &Outcome) -> String {
+    let code = outcome.code.as_deref().unwrap_or("failed");
+    // The report has the message, the hint and the real lines. A placed answer has a report that only says that it lands.
+    if let Some(report) = outcome.report.as_ref().filter(|report| report.refusal.is_some()) {
+        return format!("Code: {code}. {}", report.feedback());
+    }
+    let hint = outcome
+        .hint
+        .as_ref()
+        .map(|hint| format!(" {hint}."))
+        .unwrap_or_default();
+    format!("Nothing was changed ({code}): {}.{hint}", outcome.message)
+}

@@ -1,0 +1,134 @@
+//! `search`: lines of the base's files that match a text.
+//!
+//! Owns: its limits. Never: reads a file whose name policy withholds.
+
+use std::fmt::Write as _;
+
+use agentos_engine::ports::EffectError;
+use regex::{Regex, RegexBuilder};
+
+use super::base_reader::{BaseReader, with_base};
+use super::{CallArguments, ToolContext};
+use crate::error::usage_error;
+
+/// Lines of a result, if the model names no number, and at most.
+const LINES: (u64, u64) = (50, 200);
+/// Largest file that is searched.
+const LARGEST_FILE: u64 = 1 << 20;
+/// Most bytes that one call reads, so that it ends within its time in a repository of any size.
+const MOST_BYTES: usize = 64 << 20;
+/// Most characters of a line that are shown.
+const LONGEST_LINE: usize = 240;
+/// Largest compiled expression. Matching takes linear time in any case.
+const LARGEST_PROGRAM: usize = 1 << 20;
+
+/// Result of a search, as it grows.
+#[derive(Default)]
+struct SearchResult {
+    shown: String,
+    lines: u64,
+    withheld: usize,
+    is_cut: bool,
+    /// True if not all files were read.
+    is_partial: bool,
+}
+
+/// Searches the files of the base.
+pub(super) fn search_files(
+    context: &ToolContext,
+    arguments: &CallArguments<'_>,
+) -> Result<String, EffectError> {
+    let expression = parse_expression(arguments)?;
+    let limit = arguments.number("limit").unwrap_or(LINES.0).clamp(1, LINES.1);
+    with_base(context, |reader| {
+        let mut result = SearchResult::default();
+        let mut read = 0;
+        for (path, id) in reader.list_paths(arguments.text("pattern"))? {
+            if read > MOST_BYTES {
+                result.is_partial = true;
+                break;
+            }
+            if result.lines >= limit {
+                result.is_cut = true;
+                break;
+            }
+            if !reader.allows_name(&path) {
+                result.withheld += 1;
+                continue;
+            }
+            let Some(text) = reader.read_text(&id, LARGEST_FILE)? else {
+                continue;
+            };
+            read += text.len();
+            search_text(reader, &expression, (&path, &text), limit, &mut result);
+        }
+        Ok(describe_result(result))
+    })
+}
+
+fn parse_expression(arguments: &CallArguments<'_>) -> Result<Regex, EffectError> {
+    let text = arguments.text("text").unwrap_or_default();
+    let pattern = match arguments.flag("regex") {
+        true => text.to_owned(),
+        false => regex::escape(text),
+    };
+    RegexBuilder::new(&pattern)
+        .case_insensitive(arguments.flag("ignore_case"))
+        .size_limit(LARGEST_PROGRAM)
+        .dfa_size_limit(LARGEST_PROGRAM)
+        .build()
+        .map_err(|error| usage_error(format!("the regular expression cannot be used: {error}")))
+}
+
+fn search_text(
+    reader: &BaseReader<'_>,
+    expression: &Regex,
+    (path, text): (&str, &str),
+    limit: u64,
+    result: &mut SearchResult,
+) {
+    let mut found = String::new();
+    let mut lines = 0;
+    for (number, line) in (1_u64..).zip(text.lines()) {
+        if !expression.is_match(line) {
+            continue;
+        }
+        if result.lines + lines >= limit {
+            result.is_cut = true;
+            break;
+        }
+        let shown: String = line.trim_end().chars().take(LONGEST_LINE).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(found, "{path}:{number}: {shown}");
+        lines += 1;
+    }
+    if lines == 0 {
+        return;
+    }
+    // The whole text is judged although only lines are shown: a line alone may not look like a secret.
+    if reader.allows_text(path, text.as_bytes(), found.len()) {
+        reader.count_sent(found.len());
+        result.shown.push_str(&found);
+        result.lines += lines;
+    } else {
+        result.withheld += 1;
+    }
+}
+
+fn describe_result(result: SearchResult) -> String {
+    let mut shown = result.shown;
+    let end = match (result.is_cut, result.is_partial) {
+        (true, _) => "; there are more, so narrow the search",
+        (false, true) => "; the repository is too large to be searched as a whole, so name a pattern",
+        (false, false) => "",
+    };
+    let _ = write!(shown, "[{} lines{end}]", result.lines);
+    if result.withheld > 0 {
+        let _ = write!(
+            shown,
+            "\n[policy withholds {} files from this provider]",
+            result.withheld
+        );
+    }
+    shown
+}

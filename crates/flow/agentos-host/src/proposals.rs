@@ -1,0 +1,85 @@
+//! A change that a model proposes in a conversation.
+//!
+//! Owns: what is known about its author, for policy and the commit. Never: shows the model anything, or waits for a person.
+
+use agentos_engine::ports::{CancelSignal, Clock as _};
+use agentos_engine::settle::{self, Proposal};
+use agentos_policy::ToolFacts;
+use agentos_tool::{ExecutionMode, RunId};
+
+use crate::clock::SystemClock;
+use crate::run_end::RunEnd;
+use crate::session::Session;
+use crate::tasks::patch_facts;
+
+/// The verb that the records of such runs name.
+const VERB: &str = "propose";
+
+/// A change that a model proposes.
+#[derive(Debug, Clone)]
+pub struct ProposalSpec {
+    /// The answer with the edits, as the model wrote it.
+    pub answer: Vec<u8>,
+    /// The commit message. `None` if the names of the changed files are to be the subject.
+    pub message: Option<String>,
+    /// Description of the conversation for the record, such as its name.
+    pub instruction: String,
+    /// The model.
+    pub author: ModelFacts,
+}
+
+/// A model, as far as policy judges by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// Name of the provider.
+    pub provider: String,
+    /// The model. `None` if it is not known.
+    pub model: Option<String>,
+    /// Place where it works.
+    pub execution_mode: ExecutionMode,
+}
+
+impl ModelFacts {
+    /// Returns the facts for policy, before anything is sent.
+    pub(crate) fn tool_facts(&self) -> ToolFacts {
+        ToolFacts {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            execution_mode: self.execution_mode,
+            at: SystemClock.now(),
+            // A replay knows the author from the first record of the run alone, which has neither the bytes of the conversation nor
+            // the confinement of the adapter. So the decision is made without them as well: with the weaker enforcement.
+            ..patch_facts()
+        }
+    }
+}
+
+/// Lands a proposal, or leaves a request for it.
+pub(crate) async fn land_proposal(
+    session: &mut Session,
+    run: &RunId,
+    spec: &ProposalSpec,
+    cancel: &mut CancelSignal<'_>,
+) -> RunEnd {
+    let author = &spec.author;
+    let proposal = Proposal {
+        run,
+        answer: &spec.answer,
+        // As for a pasted answer: the model may know files from the conversation that no tool read.
+        seen: Vec::new(),
+        tool: author.tool_facts(),
+        reported_model: None,
+        message: spec.message.clone().unwrap_or_default(),
+        trailers: vec![settle::assisted_by(&author.provider, author.model.as_deref())],
+        author: None,
+        attempt: 1,
+        partial: false,
+        answers: None,
+        source: None,
+        proved: None,
+    };
+    let mut effects = session.run_effects();
+    settle::apply_answer(&mut effects, VERB, &spec.instruction, &proposal, cancel)
+        .await
+        .into()
+}
