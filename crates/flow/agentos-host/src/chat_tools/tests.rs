@@ -1,13 +1,17 @@
 //! Tests of the tools over a real repository.
 
+mod conversation;
+
 use agentos_chat::{ToolAnswer, TurnTools as _};
+use agentos_engine::Outcome;
 use agentos_model::ToolCall;
 use agentos_testkit::repo::TestRepo;
-use agentos_tool::ExecutionMode;
+use agentos_tool::{ExecutionMode, RunId};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::environment::Environment;
+use crate::notice::SilentObserver;
 use crate::run::{ApprovalMode, RunSpec, RunWork};
 
 /// A policy that withholds `private/` from models of a cloud.
@@ -89,6 +93,28 @@ fn call_tool(tools: &RepositoryTools, name: &str, arguments: Value) -> ToolAnswe
         .build()
         .unwrap();
     runtime.block_on(tools.call_tool(&call))
+}
+
+fn approve_named(run: &RunId) -> RunWork {
+    RunWork::Approval {
+        request: run.as_str().to_owned(),
+        consent: ApprovalMode::Named,
+        revision: None,
+    }
+}
+
+/// Does the work of a run for a person who consents. `None` if the run cannot begin.
+fn run_work(host: &Host, work: RunWork) -> Option<Outcome> {
+    let consent = ConsentMode::Beforehand {
+        who: "dana".to_owned(),
+        how: "test".to_owned(),
+    };
+    let order = RunSpec {
+        consent,
+        ..RunSpec::new(SessionOptions::default(), work)
+    };
+    let (run, _) = host.prepare_run(order);
+    run.finish(Arc::new(SilentObserver)).ok()?.into_outcome()
 }
 
 fn show(tools: &RepositoryTools, name: &str, arguments: Value) -> String {
@@ -252,25 +278,7 @@ fn a_proposal_waits_for_a_person_and_lands_only_then() {
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(repo.status(), "");
     // A person says when it lands.
-    let work = RunWork::Approval {
-        request: run.as_str().to_owned(),
-        consent: ApprovalMode::Named,
-        revision: None,
-    };
-    let consent = ConsentMode::Beforehand {
-        who: "dana".to_owned(),
-        how: "test".to_owned(),
-    };
-    let order = RunSpec {
-        consent,
-        ..RunSpec::new(SessionOptions::default(), work)
-    };
-    let (approval, _) = make_host(&repo).prepare_run(order);
-    let outcome = approval
-        .finish(Arc::new(crate::notice::SilentObserver))
-        .unwrap()
-        .into_outcome()
-        .unwrap();
+    let outcome = run_work(&make_host(&repo), approve_named(run)).unwrap();
     assert!(outcome.is_done(), "{}", outcome.message);
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(
