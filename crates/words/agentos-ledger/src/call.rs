@@ -6,7 +6,7 @@ use agentos_tool::{Endpoint, ExactCost, FinishReason, TokenPrices, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Call of a model within a turn. A turn has several if tools were called, an answer was asked again, or text was compressed.
+/// Call of a model within a turn. A turn has several if tools were called or an answer was asked again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallRecord {
     /// Name of the provider.

@@ -27,7 +27,8 @@ pub struct TurnRecord {
     // Hashes and not texts: a record can never be removed from the chain, and people must be able to delete what they wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageRef>,
-    /// Calls of models, in their order. Empty if no model was called.
+    /// Calls of models, in their order. Empty if no model was called. The call for a summary is in the receipt of the summary, and
+    /// here only if it gave none, so that each call is recorded once.
     pub calls: Vec<CallRecord>,
     /// How the turn ended.
     pub end: TurnEnd,
