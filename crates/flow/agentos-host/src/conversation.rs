@@ -32,10 +32,14 @@ use agentos_window::{WindowGauge, WindowRules};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::clock;
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
-use crate::options::ProviderChoice;
+use crate::options::{ProviderChoice, SessionOptions};
+use crate::proposals::ModelFacts;
+use crate::repository;
+use crate::run::ConsentMode;
 use crate::tape::evidence_error;
 use transcript::LedgerTranscript;
 
@@ -46,6 +50,8 @@ pub struct Conversation {
     state: SessionState,
     has_begun: bool,
     tools: Option<ToolSession>,
+    /// The tools of the repository, with the model that they are for. `None` before a turn with tools.
+    repository_tools: Option<(ModelFacts, RepositoryTools)>,
     _lock: LedgerLock,
 }
 
@@ -58,7 +64,7 @@ pub struct TurnSpec<'a> {
     /// Limits of the turn.
     pub limits: TurnLimits,
     /// Tools that the model may call.
-    pub tools: &'a dyn TurnTools,
+    pub tools: ToolChoice,
     /// Receiver of the turn's events. Must not block.
     pub emit: &'a mut (dyn FnMut(TurnEvent) + Send),
     /// Becomes ready when the user wishes to stop.
@@ -82,9 +88,20 @@ pub struct TurnReport {
     pub message: Option<String>,
 }
 
+/// Tools that a model is offered in a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// No tool.
+    #[default]
+    Nothing,
+    /// Tools that read the base commit of the host's repository as far as policy shows it to the provider, and one that proposes a
+    /// change.
+    Repository,
+}
+
 /// Tools of a conversation without a repository: none.
 #[derive(Debug, Clone, Copy)]
-pub struct NoTools;
+struct NoTools;
 
 impl TurnTools for NoTools {
     fn list_tools(&self) -> Vec<TurnTool> {
@@ -135,12 +152,21 @@ impl Host {
             EffectError::new(Cause::Usage, "session-busy", message)
         })?;
         let state = read_state(&ledger, &ledger.open_database()?, key)?;
+        // The session's own repository, wherever it is opened, unless the caller names another one.
+        let remembered = state
+            .as_ref()
+            .and_then(|state| state.settings().repository.clone());
+        let host = match (self.named_repository(), remembered) {
+            (None, Some(folder)) => self.clone().with_repository(Some(folder.into())),
+            (Some(_), _) | (None, None) => self.clone(),
+        };
         Ok(Conversation {
-            host: self.clone(),
+            host,
             has_begun: state.as_ref().is_some_and(|state| !state.is_deleted()),
             state: state.unwrap_or_else(|| SessionState::new(key.clone())),
             ledger,
             tools: None,
+            repository_tools: None,
             _lock: lock,
         })
     }
@@ -197,6 +223,12 @@ impl Conversation {
         &self.state
     }
 
+    /// Returns the host with the repository of the session.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
     /// Returns the name of the session.
     #[must_use]
     pub fn key(&self) -> &SessionKey {
@@ -225,6 +257,27 @@ impl Conversation {
     pub fn set_system(&mut self, text: Option<&str>) -> Result<(), EffectError> {
         let mut settings = self.state.settings().clone();
         settings.system_sha256 = text.map(|text| self.store_text(text)).transpose()?;
+        self.change_settings(settings)
+    }
+
+    /// Lets models read the host's repository and propose changes, or not any more.
+    ///
+    /// # Errors
+    /// If there is no repository, or the ledger cannot be written.
+    pub fn set_repository(&mut self, is_read: bool) -> Result<(), EffectError> {
+        let mut settings = self.state.settings().clone();
+        settings.repository = match is_read {
+            true => {
+                let repo = repository::open(&self.host)?;
+                Some(
+                    repo.work_dir()
+                        .unwrap_or_else(|| repo.common_dir())
+                        .display()
+                        .to_string(),
+                )
+            }
+            false => None,
+        };
         self.change_settings(settings)
     }
 
@@ -303,17 +356,41 @@ impl Conversation {
             rules: WindowRules::default(),
             permissions: ToolPermissions::default(),
         };
+        let toolbox = self.open_tools(spec.tools, parts.facts());
         let mut store = LedgerTranscript::new(&self.ledger);
         let ports = TurnPorts {
             store: &mut store,
             model: parts.turn_model(),
             summarizer: None,
-            tools: spec.tools,
+            tools: toolbox.as_ref().map_or(&NoTools as &dyn TurnTools, |tools| tools),
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
             cancel: spec.cancel,
         };
         run_turn(&mut self.state, order, ports).await.map_err(word_store)
+    }
+
+    /// Returns the tools of a turn. Those of the repository last as long as the model stays: they count what it was sent.
+    fn open_tools(&mut self, choice: ToolChoice, author: &ModelFacts) -> Option<RepositoryTools> {
+        match choice {
+            ToolChoice::Nothing => return None,
+            ToolChoice::Repository => {}
+        }
+        if let Some((known, tools)) = &self.repository_tools
+            && known == author
+        {
+            return Some(tools.clone());
+        }
+        let spec = RepositoryToolsSpec {
+            session: SessionOptions::default(),
+            author: author.clone(),
+            // In a conversation a person says when a change lands.
+            consent: ConsentMode::Later,
+            conversation: self.key().to_string(),
+        };
+        let tools = RepositoryTools::new(self.host.clone(), spec);
+        self.repository_tools = Some((author.clone(), tools.clone()));
+        Some(tools)
     }
 
     fn store_text(&self, text: &str) -> Result<String, EffectError> {

@@ -129,7 +129,7 @@ pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
-pub use conversation::{Conversation, NoTools, TurnReport, TurnSpec, find_turn_fault};
+pub use conversation::{Conversation, ToolChoice, TurnReport, TurnSpec, find_turn_fault};
 pub use costs::{CostReport, RebuildReport};
 pub use environment::Environment;
 pub use error::usage_error;

@@ -13,7 +13,7 @@ use crate::app::App;
 /// Examples of `chat`.
 pub const TALK_EXAMPLES: &[&str] = &[
     "agentos chat -p ollama",
-    "agentos chat -c review --system \"You review code.\"",
+    "agentos chat -c review --tools --system \"You review code.\"",
     "agentos chat send \"What is a rebase?\"",
 ];
 
@@ -67,8 +67,8 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Without a verb, a conversation begins or goes on: type a message, `/help` for commands, Ctrl-C to stop an answer, \
-                  Ctrl-D to leave. A line that ends with `\\` goes on in the next one. The model sees the session's messages, and no file of \
-                  a repository."
+                  Ctrl-D to leave. A line that ends with `\\` goes on in the next one. The model sees the session's messages; with `--tools`, \
+                  it can read the last commit as far as policy shows it to the provider, and propose changes that wait for `/land`."
 )]
 pub struct ChatArgs {
     /// Verb. Without one, a person talks to the model.
@@ -95,6 +95,9 @@ pub struct ChatTalkArgs {
     /// Session to begin or to go on with
     #[arg(short = 'c', long, value_name = "SESSION", default_value = "default")]
     pub session: String,
+    /// Let the model read this repository and propose changes, in this turn and later ones of the session
+    #[arg(long)]
+    pub tools: bool,
     /// System prompt of this session from now on
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -195,6 +198,9 @@ pub struct ChatSendArgs {
     /// Send the message in this session, which keeps it; without it, no text is kept
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
+    /// Let the model read this repository and propose changes, in this turn and later ones of the session
+    #[arg(long, requires = "session")]
+    pub tools: bool,
     /// Show the model's thinking on standard error
     #[arg(long)]
     pub thinking: bool,

@@ -4,10 +4,13 @@
 
 use agentos_host::{Conversation, EffectError, ProviderChoice, SessionState, find_turn_fault};
 use agentos_ledger::TurnEnd;
+use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
-use crate::commands::chat_turn::{parse_session, remembered_provider, show_summary, take_turn};
+use crate::args::land::{ApproveArgs, HookFlags, UndoArgs};
+use crate::commands::chat_turn::{list_waiting, parse_session, remembered_provider, show_summary, take_turn};
+use crate::commands::{approve, undo};
 use crate::escape;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
@@ -22,6 +25,15 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
     ("/system TEXT", "set the system prompt; without a text, show it"),
     ("/pin TEXT", "send this text word for word in every turn"),
+    (
+        "/tools on|off",
+        "let the model read this repository and propose changes, or not; without a word, show it",
+    ),
+    (
+        "/land [RUN]",
+        "show the proposed change, and land it if you agree",
+    ),
+    ("/undo", "undo the change that `/land` landed last"),
     (
         "/clear",
         "begin with an empty window; earlier messages stay readable",
@@ -53,7 +65,12 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
         app,
         args,
         choice: complete_choice(app, named.as_deref(), &args.over, args.max_output_tokens)?,
+        proposed: None,
+        landed: None,
     };
+    if args.tools {
+        conversation.set_repository(true)?;
+    }
     if let Some(system) = &args.system {
         conversation.set_system(Some(system))?;
     }
@@ -80,6 +97,10 @@ struct Talk<'a> {
     app: &'a App,
     args: &'a ChatTalkArgs,
     choice: ProviderChoice,
+    /// Run of the last proposal. `None` if nothing was proposed since the conversation was opened.
+    proposed: Option<RunId>,
+    /// Run of the last landing. `None` if nothing was landed since then.
+    landed: Option<RunId>,
 }
 
 impl Talk<'_> {
@@ -163,6 +184,9 @@ impl Talk<'_> {
                 conversation.pin_text(rest)?;
                 self.note("pinned: the text is sent word for word in every turn");
             }
+            "tools" => self.switch_tools(conversation, rest)?,
+            "land" => return self.land(conversation, rest).map(Some),
+            "undo" => return self.undo(conversation).map(Some),
             "clear" => {
                 conversation.clear()?;
                 self.note("earlier messages are not sent any more");
@@ -176,7 +200,7 @@ impl Talk<'_> {
         Ok(Some(Exit::Done))
     }
 
-    fn send(&self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
+    fn send(&mut self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
         let message = conversation.make_message(text, &[])?;
         let shown = take_turn(self.app, conversation, self.choice.clone(), message, false)?;
         if shown.turn.record.end == TurnEnd::Cancelled {
@@ -184,6 +208,13 @@ impl Talk<'_> {
             return Ok(Exit::Interrupted);
         }
         show_summary(self.app, &shown);
+        if let Some(run) = list_waiting(conversation, &shown).pop() {
+            self.note(&format!(
+                "run {} waits for you: `/land` shows the change and lands it",
+                run.short_id()
+            ));
+            self.proposed = Some(run);
+        }
         find_turn_fault(&shown.turn).map_or(Ok(Exit::Done), Err)
     }
 
@@ -208,6 +239,77 @@ impl Talk<'_> {
             self.describe_choice()
         ));
         Ok(())
+    }
+
+    fn switch_tools(&self, conversation: &mut Conversation, word: &str) -> Result<(), EffectError> {
+        match word {
+            "on" => conversation.set_repository(true)?,
+            "off" => conversation.set_repository(false)?,
+            "" => {}
+            _ => return Err(usage_error(format!("`{word}` is neither `on` nor `off`"))),
+        }
+        match &conversation.state().settings().repository {
+            Some(folder) => self.note(&format!(
+                "the model can read the last commit of {folder}, and propose changes"
+            )),
+            None => self.note("the model has no tools; `/tools on` lets it read this repository"),
+        }
+        Ok(())
+    }
+
+    /// Lands a proposal, after the person has seen and agreed to it.
+    fn land(&mut self, conversation: &Conversation, name: &str) -> Result<Exit, EffectError> {
+        let run = match (name, &self.proposed) {
+            ("", Some(run)) => run.to_string(),
+            ("", None) => {
+                let error = usage_error("nothing was proposed since this conversation was opened");
+                return Err(
+                    error.hint("`agentos approve --list` shows what waits; name a run, as in `/land RUN`")
+                );
+            }
+            (name, _) => name.to_owned(),
+        };
+        let args = ApproveArgs {
+            run: Some(run),
+            list: false,
+            all: false,
+            show: false,
+            yes: false,
+            policy: Vec::new(),
+            hooks: HookFlags {
+                run_hooks: false,
+                no_hooks: false,
+            },
+        };
+        let id = agentos_host::new_run();
+        let exit = approve::answer_request(&self.app_of(conversation), &args, &id)?;
+        if exit == Exit::Done {
+            self.landed = Some(id);
+        }
+        Ok(exit)
+    }
+
+    /// Undoes the last landing of this conversation.
+    fn undo(&mut self, conversation: &Conversation) -> Result<Exit, EffectError> {
+        let Some(run) = &self.landed else {
+            let error = usage_error("nothing was landed since this conversation was opened");
+            return Err(error.hint("`agentos log --landed` shows what can be undone with `agentos undo RUN`"));
+        };
+        let args = UndoArgs {
+            policy: Vec::new(),
+            run: Some(run.to_string()),
+            yes: false,
+            dry_run: false,
+        };
+        undo::undo_run(&self.app_of(conversation), &args, &agentos_host::new_run())
+    }
+
+    /// Returns the context of a verb about the session's repository.
+    fn app_of(&self, conversation: &Conversation) -> App {
+        App {
+            host: conversation.host().clone(),
+            ..self.app.clone()
+        }
     }
 
     fn print_help(&self) {

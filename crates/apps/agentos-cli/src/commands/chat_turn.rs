@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, FinishedTurn, NoTools, ProviderChoice, TurnEvent, TurnLimits, TurnReport,
-    TurnSpec, WindowGauge, block_on, find_turn_fault,
+    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, ToolChoice, TurnEvent, TurnLimits,
+    TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
 };
 use agentos_ledger::{SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
@@ -57,8 +57,18 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     }
     let text = input::read_task(Some(&args.text))?.unwrap_or_default();
     let message = conversation.make_message(&text, &args.images)?;
+    if args.tools {
+        conversation.set_repository(true)?;
+    }
     let shown = take_turn(app, &mut conversation, choice, message, args.thinking)?;
-    show_end(app, &key, &shown)
+    let exit = show_end(app, &key, &shown);
+    if !app.printer.json {
+        for run in list_waiting(&conversation, &shown) {
+            let words = "waits for you: `agentos approve` shows the change and lands it";
+            app.printer.show_note(&format!("run {} {words}", run.short_id()));
+        }
+    }
+    exit
 }
 
 /// Returns the provider and model that a session asked last, as the user would type them. `None` if it asked none.
@@ -84,6 +94,10 @@ pub fn take_turn(
 ) -> Result<ShownTurn, EffectError> {
     let stop = Arc::new(Notify::new());
     let _guard = app.signals.guard_turn(&stop);
+    let tools = match conversation.state().settings().repository {
+        Some(_) => ToolChoice::Repository,
+        None => ToolChoice::Nothing,
+    };
     let mut display = TurnDisplay::new(app, shows_thinking, Arc::clone(&stop));
     let turn = {
         let mut emit = |event: TurnEvent| display.show_event(event);
@@ -91,13 +105,24 @@ pub fn take_turn(
             provider,
             message,
             limits: TurnLimits::default(),
-            tools: &NoTools,
+            tools,
             emit: &mut emit,
             cancel: Box::pin(async move { stop.notified().await }),
         });
         block_on(work)??
     };
     Ok(display.finish(turn))
+}
+
+/// Lists the proposals of a turn that wait for a person. Empty if they cannot be read; then `agentos approve` says why.
+pub fn list_waiting(conversation: &Conversation, shown: &ShownTurn) -> Vec<RunId> {
+    let runs = &shown.turn.record.runs;
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let open = conversation.host().open_requests().unwrap_or_default();
+    let waits = |run: &&RunId| open.iter().any(|request| request.run == run.as_str());
+    runs.iter().filter(waits).cloned().collect()
 }
 
 /// Shows the end of a turn, and returns the exit status.

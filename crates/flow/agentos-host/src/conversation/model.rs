@@ -16,6 +16,7 @@ use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::confine_model;
 use crate::options::ProviderChoice;
+use crate::proposals::ModelFacts;
 use crate::tools::make_server_tool;
 
 /// Largest part of the window that is kept free for an answer without a limit: a quarter.
@@ -31,9 +32,15 @@ pub struct ModelParts {
     window: WindowSize,
     max_output_tokens: Option<u64>,
     takes_tools: bool,
+    facts: ModelFacts,
 }
 
 impl ModelParts {
+    /// Returns the model as policy judges by it.
+    pub fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
     /// Returns the model as a turn needs it.
     pub fn turn_model(&self) -> TurnModel<'_> {
         let usual = (self.window.tokens / ANSWER_SHARE).min(LARGEST_RESERVE);
@@ -83,6 +90,11 @@ pub async fn prepare_model(
     tool.notices.into_iter().for_each(|notice| host.notify(notice));
     Ok(ModelParts {
         model,
+        facts: ModelFacts {
+            provider: resolved.profile.provider.clone(),
+            model: resolved.profile.model.clone(),
+            execution_mode: resolved.profile.execution_mode(),
+        },
         requested: resolved.profile.model.clone(),
         price: tool.price,
         window,
