@@ -92,6 +92,8 @@ pub struct FinishedTurn {
 pub struct TurnFailure {
     /// Stable code, such as `context-length`.
     pub code: String,
+    /// True if a limit of time or tokens was reached.
+    pub is_limit: bool,
     /// Description, in one sentence.
     pub message: String,
     /// Causes from the outermost to the root.
@@ -106,6 +108,7 @@ impl TurnFailure {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
         Self {
             code: code.to_owned(),
+            is_limit: false,
             message: message.into(),
             causes: Vec::new(),
             advice: Box::default(),

@@ -118,9 +118,9 @@ impl TurnTools for NoTools {
 #[must_use]
 pub fn find_turn_fault(turn: &FinishedTurn) -> Option<EffectError> {
     if let Some(failure) = &turn.failure {
-        let cause = match failure.code.as_str() {
-            "context-length" | "timeout" | "out-of-time" | "unfinished-answer" => Cause::Limit,
-            _ => Cause::Tool,
+        let cause = match failure.is_limit {
+            true => Cause::Limit,
+            false => Cause::Tool,
         };
         let mut error = EffectError::new(cause, &failure.code, failure.message.clone());
         error = error.caused_by(failure.causes.clone());

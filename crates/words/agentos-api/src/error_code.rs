@@ -169,7 +169,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("evidence-invalid-record", &[7], "a record cannot be expressed in the format of the tape"),
     code("evidence-not-durable", &[7], "evidence could not be written durably, so nothing was landed"),
     code("evidence-not-writable", &[8], "the evidence folder is not writable"),
-    code("turn-limit", &[4], "a turn of a conversation reached a limit before its answer"),
+    code("turn-limit", &[9], "a turn of a conversation reached a limit before its answer"),
     code("session-busy", &[2], "another process uses the session"),
     code("no-session", &[2], "there is no session of this name"),
     code("ledger-database", &[7], "the database of the ledger cannot be used"),

@@ -364,3 +364,67 @@ fn a_proposal_of_a_conversation_waits_in_the_queue() {
     ok(&cli, &["approve", &run]);
     assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
 }
+
+/// A process that is killed, at whatever point, leaves whole turns: each message of the user has its answer.
+#[test]
+fn a_killed_process_leaves_whole_turns_only() {
+    let cli = agentos();
+    let (entered, enter) = std::sync::mpsc::channel();
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let whole = |text: &str| {
+        let piece = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": text}}]});
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2}});
+        let bytes = head(200, &[("content-type", "text/event-stream")], None);
+        (bytes, format!("data: {piece}\n\n"), format!("data: {end}\n\n"))
+    };
+    let server = FakeServer::start(move |_| {
+        let (mut bytes, piece, end) = whole("Good day.");
+        let reply = match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 3 {
+            0 => Reply::Hang(Vec::new()),
+            1 => {
+                bytes.extend_from_slice(piece.as_bytes());
+                Reply::Hang(bytes)
+            }
+            _ => {
+                bytes.extend_from_slice(format!("{piece}{end}").as_bytes());
+                Reply::Bytes(bytes)
+            }
+        };
+        entered.send(()).unwrap();
+        reply
+    })
+    .unwrap();
+    add_provider(&cli, "mine", &server);
+    for turn in 0..12 {
+        let text = format!("turn {turn}");
+        let mut child = cli
+            .command(&["chat", "send", "-c", "a", "-p", "mine", &text])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        enter.recv().unwrap();
+        // Every third answer is whole: that process is killed wherever it is between its answer and its record, or after it.
+        if turn % 6 != 5 {
+            child.kill().unwrap();
+        }
+        child.wait().unwrap();
+    }
+    let rebuilt = ok(&cli, &["store", "rebuild", "--json"]).json().unwrap();
+    ok(&cli, &["evidence", "verify", "--ledger"]);
+    let story = ok(&cli, &["chat", "show", "a", "--json"]).json().unwrap();
+    let roles: Vec<&str> = story["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["message"]["role"].as_str().unwrap())
+        .collect();
+    // At least the two that nobody killed; a killed one is there as a whole or not at all.
+    assert!((4..=8).contains(&roles.len()), "{roles:?}");
+    assert!(
+        roles.chunks(2).all(|turn| turn == ["user", "assistant"]),
+        "{roles:?}"
+    );
+    assert_eq!(rebuilt["calls"], json!(roles.len() / 2));
+}

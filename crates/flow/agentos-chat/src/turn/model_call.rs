@@ -5,7 +5,7 @@
 use agentos_api::{NextStep, RunLimit};
 use agentos_ledger::CallRecord;
 use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
-use agentos_tool::{FinishReason, ToolError};
+use agentos_tool::{FinishReason, ToolError, ToolFailure};
 use tokio::time::Instant;
 
 use super::stop::{StopCause, StopSignal};
@@ -144,6 +144,7 @@ fn require_whole(reply: ChatReply) -> Result<ChatReply, TurnFailure> {
     match reply.end.finish {
         FinishReason::Length => {
             let mut failure = fault("the answer was cut off by the token limit");
+            failure.is_limit = true;
             failure.advice.next.push(NextStep::RaiseLimit {
                 limit: RunLimit::OutputTokens,
             });
@@ -172,6 +173,10 @@ fn require_whole(reply: ChatReply) -> Result<ChatReply, TurnFailure> {
 
 fn describe_error(error: ToolError) -> TurnFailure {
     TurnFailure {
+        is_limit: match error.failure {
+            ToolFailure::Timeout => true,
+            ToolFailure::Failed => false,
+        },
         causes: error.causes,
         advice: error.advice,
         ..TurnFailure::new(&error.detail, error.message)
