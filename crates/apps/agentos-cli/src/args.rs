@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod examples;
 pub mod help;
 pub mod land;
+pub mod models;
 pub mod policy;
 pub mod record;
 pub mod shell;
@@ -172,9 +173,9 @@ pub enum Verb {
     /// List, show, create and validate provider profiles
     #[command(subcommand)]
     Profile(tool::ProfileVerb),
-    /// List known models and show their capabilities, without contacting a server
+    /// List, show, add and import models; choose the default one
     #[command(subcommand)]
-    Models(tool::ModelsVerb),
+    Models(models::ModelsVerb),
     /// Manage the database that is made from the ledger
     #[command(subcommand)]
     Store(cost::StoreVerb),

@@ -46,8 +46,9 @@ use crate::args::Verb;
 use crate::args::cost::StoreVerb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
+use crate::args::models::ModelsVerb;
 use crate::args::policy::PolicyVerb;
-use crate::args::tool::{AuthVerb, ModelsVerb, ProfileVerb, ToolVerb};
+use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
 use crate::exit::Exit;
 
 /// Returns true if the verb's one short write is finished before a signal ends the program. Runs handle signals themselves,
@@ -147,6 +148,12 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Profile(ProfileVerb::Init(args)) => (false, profile_init::create_profile(app, args)),
         Verb::Models(ModelsVerb::List(args)) => (false, models::print_models(app, args)),
         Verb::Models(ModelsVerb::Show(args)) => (false, models::show_model(app, args)),
+        Verb::Models(ModelsVerb::Add(args)) => (false, models::add_model(app, args)),
+        Verb::Models(ModelsVerb::Remove(args)) => (false, models::remove_model(app, args)),
+        Verb::Models(ModelsVerb::Import(args)) => (false, models::import_models(app, args)),
+        Verb::Models(ModelsVerb::Default(args)) => {
+            (false, config::choose_default(app, args.id.as_deref(), None))
+        }
         Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show_profile(app, args)),
         Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate_profile(app, args)),
         Verb::Schema(args) => (false, schema::print_schema(app, args)),

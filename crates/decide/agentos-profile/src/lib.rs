@@ -28,4 +28,4 @@ pub use file::{
 pub use models::{KnownModel, known_model, known_models, nearest_model};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
 pub use program::{ProgramFile, split_address};
-pub use resolve::{ProfileFlags, ProfileLayers, resolve_profile};
+pub use resolve::{ModelLayer, ProfileFlags, ProfileLayers, resolve_profile};

@@ -22,6 +22,8 @@ pub enum Origin {
     UserFile,
     /// The repository's file.
     ProjectFile,
+    /// The user's own entry about the model, with the source that it states.
+    UserModel(String),
     /// The environment variable of this name.
     Environment(String),
     /// A flag of the command line.
@@ -35,6 +37,7 @@ impl fmt::Display for Origin {
             Self::BuiltIn => f.write_str("built-in"),
             Self::UserFile => f.write_str("user file"),
             Self::ProjectFile => f.write_str("project file"),
+            Self::UserModel(source) => write!(f, "models.json: {source}"),
             Self::Environment(name) => write!(f, "environment {name}"),
             Self::Flag => f.write_str("flag"),
         }

@@ -11,8 +11,8 @@ use crate::key::{always_wants_key, collect_keys};
 use crate::stack::{LayerStack, LayeredValue, check_value, note_origin};
 use crate::timeouts::pick_timeouts;
 use crate::{
-    AdapterKind, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError, ProfileFile,
-    ProgramFile, ResolvedProfile, TimeoutsFile, program, template,
+    AdapterKind, CapabilitiesFile, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile,
+    ProfileError, ProfileFile, ProgramFile, ResolvedProfile, TimeoutsFile, program, template,
 };
 
 /// Values from the command line.
@@ -32,6 +32,35 @@ pub struct ProfileFlags {
     pub send_key: bool,
 }
 
+/// Values that a user states about one model. They override what profiles say about all models of their provider.
+#[derive(Debug, Clone, Default)]
+pub struct ModelLayer {
+    /// Source that the entry states.
+    pub source: String,
+    /// Abilities.
+    pub capabilities: CapabilitiesFile,
+    /// Prices. If one is stated, those of the profile do not hold.
+    pub price: PriceFile,
+    /// Maximum tokens of an answer. `None` if the entry does not state it.
+    pub max_tokens: Option<u64>,
+}
+
+impl ModelLayer {
+    /// Returns the values as a profile file of this provider.
+    pub(crate) fn into_file(self, provider: &str) -> ProfileFile {
+        ProfileFile {
+            provider: provider.to_owned(),
+            capabilities: Some(self.capabilities),
+            price: Some(self.price).filter(|price| *price != PriceFile::default()),
+            params: Some(ParamsFile {
+                max_tokens: self.max_tokens,
+                ..ParamsFile::default()
+            }),
+            ..ProfileFile::default()
+        }
+    }
+}
+
 /// Layers above the built-in profile.
 #[derive(Debug, Clone, Default)]
 pub struct ProfileLayers {
@@ -39,6 +68,8 @@ pub struct ProfileLayers {
     pub user: Option<ProfileFile>,
     /// The repository's file for the provider. Untrusted.
     pub project: Option<ProfileFile>,
+    /// The user's own entry about the model. `None` if there is none.
+    pub model: Option<ModelLayer>,
     /// Environment variables, at least those that [`crate::env_names`] names. Empty ones count as not set.
     pub env: BTreeMap<String, String>,
     /// The command line.
@@ -269,9 +300,17 @@ fn pick_price(
     is_own_machine: bool,
     origins: &mut BTreeMap<&'static str, Origin>,
 ) -> Result<PriceFile, ProfileError> {
+    let own = stack.pick_by(|origin, file| file.price.filter(|_| matches!(origin, Origin::UserModel(_))));
     let mut one = |field, of: fn(&PriceFile) -> Option<f64>| {
-        // A repository could otherwise make an expensive model look cheap.
-        let value = stack.pick_trusted(|file| file.price.as_ref().and_then(of));
+        let value = match &own {
+            // The prices of two sources are never mixed: one of them can have other ideas of what the others include.
+            Some(own) => of(&own.value).map(|value| LayeredValue {
+                value,
+                origin: own.origin.clone(),
+            }),
+            // A repository could otherwise make an expensive model look cheap.
+            None => stack.pick_trusted(|file| file.price.as_ref().and_then(of)),
+        };
         check_value(
             value.as_ref(),
             field,

@@ -51,6 +51,11 @@ impl LayerStack {
                 hint: near.map(|name| format!("did you mean `{name}`?")),
             });
         }
+        // An entry about a model makes no provider, so it is no file of one.
+        if let Some(model) = layers.model.clone() {
+            let origin = Origin::UserModel(model.source.clone());
+            stack.push((origin, model.into_file(provider)));
+        }
         for (origin, file) in files {
             let Some(file) = file else { continue };
             // A renamed copy of a profile would otherwise send this provider's key to the other's address.

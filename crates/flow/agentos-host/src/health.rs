@@ -121,7 +121,13 @@ fn select_providers(
     tools: &Tools,
     spec: &HealthSpec,
 ) -> Result<(Vec<ProviderKind>, Option<String>), EffectError> {
-    let given: Vec<ModelName> = spec.providers.iter().map(|name| ModelName::parse(name)).collect();
+    let given = spec.providers.iter().map(|name| ModelName::parse(name));
+    let mut given: Vec<ModelName> = given.collect();
+    let option = spec.overrides.model.as_deref();
+    if let [name] = given.as_mut_slice() {
+        name.model = name.model_with(option)?;
+        *name = name.clone().resolve_alias(tools.user_models());
+    }
     let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in &given {
         tools.require_known(name.provider.name())?;
@@ -129,9 +135,8 @@ fn select_providers(
             kinds.push(name.provider.clone());
         }
     }
-    let option = spec.overrides.model.as_deref();
     let model = match given.as_slice() {
-        [name] => name.model_with(option)?,
+        [name] => name.model.clone(),
         names if names.iter().any(|name| name.model.is_some()) => {
             return Err(usage_error("a check of a model needs exactly one provider"));
         }

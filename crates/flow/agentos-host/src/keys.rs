@@ -53,7 +53,12 @@ pub fn find_usable_key(host: &Host, resolved: &ResolvedProfile) -> UsableKey {
     {
         let variable = match &given.origin {
             Origin::Environment(name) => Some(name.clone()),
-            Origin::Derived | Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Flag => None,
+            Origin::Derived
+            | Origin::BuiltIn
+            | Origin::UserFile
+            | Origin::ProjectFile
+            | Origin::UserModel(_)
+            | Origin::Flag => None,
         };
         return UsableKey {
             key: Some(given.key.clone()),

@@ -41,10 +41,12 @@ mod keys;
 mod ledger;
 mod mails;
 mod model_name;
+mod model_values;
 mod models;
 mod normalize;
 mod notice;
 mod options;
+mod own_file;
 mod paths;
 mod person;
 mod policy;
@@ -88,6 +90,7 @@ mod tool_calls;
 mod tool_notices;
 mod tools;
 mod undo;
+mod user_models;
 mod words;
 
 // A front end may depend on the host and on crates of words only (`xtask/rules.toml`), so the host passes on the types of other
@@ -100,7 +103,7 @@ pub use agentos_api::{
     ProfileReport, ProposedFile, ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus,
     ReplayedRun, RepositoryStatus, ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
 };
-pub use agentos_catalog::{CatalogRow, PriceSpan};
+pub use agentos_catalog::{CatalogRow, PriceSpan, SkippedEntry, TableForm, UserModel, UserPrices};
 pub use agentos_chat::{
     FinishedTurn, SessionState, ToolAnswer, TurnEvent, TurnFailure, TurnLimits, TurnTool, TurnTools,
 };
@@ -142,7 +145,7 @@ pub use host::Host;
 pub use init::{InitReport, InitSpec, init_run};
 pub use mails::{continue_series, split_answer};
 pub use model_name::ModelName;
-pub use models::{ListedModel, ModelChoice, ModelList, find_model, list_models, nearest_model};
+pub use models::{ListedModel, ModelChoice, ModelList, SilentProvider};
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{
     BaseRule, CheckOptions, HookRule, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,
@@ -183,6 +186,7 @@ pub use settings::{
 pub use status::{PolicyStatus, StatusReport};
 pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
+pub use user_models::{ChangedModel, ImportReport};
 
 #[cfg(test)]
 mod wires;

@@ -3,6 +3,7 @@
 //! Owns: where such a name is cut, and what a call means that names a model in two ways. Never: checks whether the provider or
 //! the model exists.
 
+use agentos_catalog::ModelRegistry;
 use agentos_engine::ports::EffectError;
 use agentos_profile::known_model;
 
@@ -29,6 +30,23 @@ impl ModelName {
         Self {
             provider: ProviderKind::from(provider),
             model: model.map(str::to_owned),
+        }
+    }
+
+    /// Returns what the user's own entry makes of a provider and a model: with the id of an entry, the provider and the name that
+    /// the entry states, else the same. So `custom/my-model` can be any model of any provider.
+    #[must_use]
+    pub(crate) fn resolve_alias(self, models: &ModelRegistry) -> Self {
+        let entry = self.model.as_ref().and_then(|model| {
+            let id = format!("{}/{model}", self.provider.name());
+            models.find(&id)
+        });
+        match entry {
+            Some(entry) => Self {
+                provider: ProviderKind::from(entry.served_by()),
+                model: Some(entry.server_name().to_owned()),
+            },
+            None => self,
         }
     }
 
@@ -76,6 +94,27 @@ mod tests {
             ("", "", None),
         ] {
             let found = ModelName::parse(text);
+            assert_eq!(
+                (found.provider.name(), found.model.as_deref()),
+                (provider, model),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_id_of_the_users_own_leads_to_the_model_that_its_entry_names() {
+        let text = r#"{"version":1,"models":[
+            {"id":"custom/my-model","provider":"llamacpp","name":"my-model-v1"},{"id":"openai/gpt-4o","tools":"no"}]}"#;
+        let models = ModelRegistry::parse_json(text).unwrap();
+        for (text, provider, model) in [
+            ("custom/my-model", "llamacpp", Some("my-model-v1")),
+            ("custom/other", "custom", Some("other")),
+            ("custom", "custom", None),
+            ("openai/gpt-4o", "openai", Some("gpt-4o")),
+            ("my-model", "my-model", None),
+        ] {
+            let found = ModelName::parse(text).resolve_alias(&models);
             assert_eq!(
                 (found.provider.name(), found.model.as_deref()),
                 (provider, model),

@@ -1,4 +1,4 @@
-//! The prices of a provider's model: those of its profile, else those of the catalogue.
+//! The prices of a provider's model: those of the user's entry about it, else of its profile, else of the catalogue.
 //!
 //! Owns: when a price of the catalogue holds. Never: computes a cost.
 
@@ -22,7 +22,7 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
             cached: number(stated.cached),
             output: number(stated.output),
             above: Vec::new(),
-            source: Some(name_source(resolved).to_owned()),
+            source: Some(name_source(resolved)),
         });
     }
     let found = match catalog_id(resolved) {
@@ -38,17 +38,19 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
 }
 
 /// Names where the prices of a profile come from.
-fn name_source(resolved: &ResolvedProfile) -> &'static str {
+fn name_source(resolved: &ResolvedProfile) -> String {
     match resolved
         .origin_of("price.input")
         .or(resolved.origin_of("price.output"))
+        .or(resolved.origin_of("price.cached"))
     {
         // A model on the user's own machine costs nothing, unless its profile says otherwise.
-        Some(Origin::Derived) => "own machine",
+        Some(Origin::Derived) => "own machine".to_owned(),
+        Some(origin @ Origin::UserModel(_)) => origin.to_string(),
         Some(
             Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Environment(_) | Origin::Flag,
         )
-        | None => "profile",
+        | None => "profile".to_owned(),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::repository;
 use crate::run_ref::find_summary;
 use crate::tape::{TapeReader, evidence_error};
 use crate::tasks::{FollowSpec, TaskSpec};
+use crate::user_models::read_models;
 
 /// The order to do a task again. What it does not name is as in the earlier run.
 #[derive(Debug, Clone, Default)]
@@ -77,6 +78,11 @@ impl Host {
         let repo = repository::open(self)?;
         let work_dir = repo.work_dir().unwrap_or_else(|| repo.common_dir());
         let mut task = restore_task(self, work_dir, &begun, &options);
+        let models = read_models(self.environment())?;
+        let spec = &RetrySpec {
+            provider: spec.provider.clone().map(|name| name.resolve_alias(&models)),
+            ..spec.clone()
+        };
         change_provider(&mut task, &run, &options, spec)?;
         if options.own_message {
             task.message = begun.message;

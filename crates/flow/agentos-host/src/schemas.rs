@@ -6,6 +6,7 @@ use agentos_api::{
     AuthStatus, ConsentReply, ContextReport, DoctorReport, ErrorReport, EventReport, ExportReport, KeyReport,
     PolicyTest, ProfileReport, PublishReport, ReplayReport, ToolConform,
 };
+use agentos_catalog::ModelsFile;
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
@@ -33,6 +34,7 @@ use crate::session::RecoverReport;
 use crate::sessions::{SessionList, SessionStory};
 use crate::settings::{SettingsReport, settings_schema};
 use crate::status::StatusReport;
+use crate::user_models::{ChangedModel, ImportReport};
 
 /// The body of a record under the name of the record's kind.
 #[derive(JsonSchema)]
@@ -109,7 +111,10 @@ const SHAPES: &[(&str, Generator)] = &[
     ("evidence-verify", generate_schema::<VerifyReport>),
     ("init", generate_schema::<InitReport>),
     ("landing-report", generate_schema::<LandingReport>),
+    ("model-change", generate_schema::<ChangedModel>),
     ("models", generate_schema::<ModelList>),
+    ("models-file", generate_schema::<ModelsFile>),
+    ("models-import", generate_schema::<ImportReport>),
     ("open-requests", generate_schema::<OpenRequests>),
     ("outcome", generate_schema::<Outcome>),
     ("policy", generate_schema::<agentos_policy::PolicyFile>),

@@ -18,7 +18,9 @@ use agentos_lmstudio::LmStudioService;
 use agentos_net::{HttpClient, Names, NetConfig};
 use agentos_ollama::OllamaService;
 use agentos_openai::{OpenAiApi, OpenAiService};
-use agentos_profile::{AdapterKind, HttpFile, LimitField, Mode, Profile, known_model};
+use agentos_profile::{
+    AdapterKind, HttpFile, LimitField, Mode, Origin, Profile, ResolvedProfile, known_model,
+};
 use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
 use crate::error::usage_error;
@@ -155,8 +157,20 @@ fn server_settings(
     }
 }
 
+/// Returns the window that the user's entry, the profile or the catalogue states, with its source. `None` if none of them does.
+pub fn sourced_window(resolved: &ResolvedProfile) -> Option<ModelWindow> {
+    let window = stated_window(&resolved.profile)?;
+    Some(match resolved.origin_of("capabilities.context_window") {
+        Some(Origin::UserModel(_)) => ModelWindow {
+            source: WindowSource::UserModel,
+            ..window
+        },
+        Some(_) | None => window,
+    })
+}
+
 /// Returns the window that the profile or the catalogue states. `None` if neither does.
-pub fn stated_window(profile: &Profile) -> Option<ModelWindow> {
+fn stated_window(profile: &Profile) -> Option<ModelWindow> {
     let stated = |tokens, source| ModelWindow { tokens, source };
     let of_profile = profile.capabilities.context_window;
     of_profile

@@ -26,6 +26,7 @@ use crate::model_name::ModelName;
 use crate::options::{BaseRule, ProviderChoice};
 use crate::provider_kind::ProviderKind;
 use crate::tasks::ContextMode;
+use crate::user_models::read_models;
 
 pub(crate) use report::settings_schema;
 pub use report::{SettingsReport, ShownSetting};
@@ -459,10 +460,12 @@ impl Settings {
             .ok_or_else(missing_provider)?;
         let named = ModelName::parse(named);
         let over = &mut choice.overrides;
-        over.model = named
+        let model = named
             .model_with(over.model.as_deref())?
             .or_else(|| self.usual_model(environment, &named.provider));
-        choice.provider = named.provider;
+        let meant = ModelName { model, ..named }.resolve_alias(&read_models(environment)?);
+        over.model = meant.model;
+        choice.provider = meant.provider;
         over.timeout_seconds = over.timeout_seconds.or(self.number("timeout"));
         let timeouts = &mut over.timeouts;
         timeouts.connect_seconds = timeouts.connect_seconds.or(self.number("connect_timeout"));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentos_api::{Activity, NextStep, Notice, WindowSource};
+use agentos_catalog::ModelRegistry;
 use agentos_durable::LinkRule;
 use agentos_engine::context_search::{ASSUMED_WINDOW, ModelWindow};
 use agentos_engine::ports::EffectError;
@@ -27,8 +28,9 @@ use crate::options::{ProviderOverrides, Recording};
 use crate::prices;
 use crate::programs;
 use crate::provider_kind::ProviderKind;
-use crate::servers::{Hosting, stated_window};
+use crate::servers::{Hosting, sourced_window};
 use crate::tool_notices;
+use crate::user_models::{find_layer, read_models};
 
 /// Largest profile file that is read, in bytes.
 const LARGEST_PROFILE: u64 = 1 << 20;
@@ -87,6 +89,8 @@ pub struct Tools {
     user_dir: Option<PathBuf>,
     project_dir: Option<PathBuf>,
     providers: BTreeMap<String, ProviderKind>,
+    /// The user's own models.
+    models: ModelRegistry,
     /// The environment, for naming files in messages.
     environment: Environment,
 }
@@ -118,6 +122,7 @@ impl Tools {
             user_dir,
             project_dir,
             providers,
+            models: read_models(host.environment())?,
             environment: host.environment().clone(),
         })
     }
@@ -172,7 +177,27 @@ impl Tools {
         over: &ProviderOverrides,
     ) -> Result<ResolvedProfile, EffectError> {
         self.require_known(provider)?;
-        let layers = ProfileLayers {
+        let layers = self.read_layers(host, provider, over)?;
+        let resolve =
+            |layers: &ProfileLayers| resolve_profile(provider, layers).map_err(|error| bad_profile(&error));
+        let resolved = resolve(&layers)?;
+        // Which model is meant is known only now, so its entry is added in a second pass.
+        let Some(model) = find_layer(&self.models, &resolved) else {
+            return Ok(resolved);
+        };
+        resolve(&ProfileLayers {
+            model: Some(model),
+            ..layers
+        })
+    }
+
+    fn read_layers(
+        &self,
+        host: &Host,
+        provider: &str,
+        over: &ProviderOverrides,
+    ) -> Result<ProfileLayers, EffectError> {
+        Ok(ProfileLayers {
             user: read_layer(
                 &self.environment,
                 self.user_dir.as_deref(),
@@ -185,6 +210,7 @@ impl Tools {
                 LinkRule::Refused,
                 provider,
             )?,
+            model: None,
             env: host.environment().vars().clone(),
             flags: ProfileFlags {
                 base_url: over.base_url.clone(),
@@ -194,8 +220,21 @@ impl Tools {
                 api_key: None,
                 send_key: over.send_key,
             },
-        };
-        resolve_profile(provider, &layers).map_err(|error| bad_profile(&error))
+        })
+    }
+
+    /// Returns the user's own models.
+    pub fn user_models(&self) -> &ModelRegistry {
+        &self.models
+    }
+
+    /// Returns the adapter of a provider by its profile, or the usual one of such a name.
+    pub fn adapter_of(&self, host: &Host, provider: &str) -> AdapterKind {
+        // A list of models is no place to report a mistake in a profile: using the provider reports it.
+        self.resolve_profile(host, provider, &ProviderOverrides::default())
+            .map_or(AdapterKind::of_provider(provider), |resolved| {
+                resolved.profile.adapter
+            })
     }
 
     /// Returns the layer with a file for a provider, in words. `None` if only built-in values exist.
@@ -284,7 +323,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         price: prices::find_prices(resolved)?,
         max_tokens: profile.params.max_tokens,
         reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
-        window: stated_window(profile).or_else(|| adapter_window(profile.adapter)),
+        window: sourced_window(resolved).or_else(|| adapter_window(profile.adapter)),
         timeout_seconds: profile.timeouts.total_seconds,
         edit_format: profile.edit_format,
         constrain: profile.constrain,

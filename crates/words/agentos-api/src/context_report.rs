@@ -67,6 +67,8 @@ pub enum WindowSource {
     Catalogue,
     /// The profile states it.
     Profile,
+    /// The user's own entry about the model states it.
+    UserModel,
     /// Nobody states it: a cautious size is assumed.
     Assumed,
 }

@@ -191,6 +191,8 @@ pub enum NextStep {
     },
     /// List the settings with their values.
     ListSettings,
+    /// List the known models.
+    ListModels,
     /// Land a diff, or a model's complete reply.
     LandDiff,
     /// Undo the last landed run.

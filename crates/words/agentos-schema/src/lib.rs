@@ -63,8 +63,14 @@ pub enum SchemaName {
     Init,
     /// Report of how an answer was read and placed.
     LandingReport,
+    /// Output of `models add` and `models remove`.
+    ModelChange,
     /// Output of `models list` and `models show`.
     Models,
+    /// File of a user's own models.
+    ModelsFile,
+    /// Output of `models import`.
+    ModelsImport,
     /// Output of `approve` without a run.
     OpenRequests,
     /// Outcome of `apply`, `run` and `undo`.
@@ -144,7 +150,10 @@ impl SchemaName {
         Self::EvidenceVerify,
         Self::Init,
         Self::LandingReport,
+        Self::ModelChange,
         Self::Models,
+        Self::ModelsFile,
+        Self::ModelsImport,
         Self::OpenRequests,
         Self::Outcome,
         Self::Policy,
@@ -210,7 +219,10 @@ impl SchemaName {
             Self::HealthSummary => "health-summary",
             Self::Init => "init",
             Self::LandingReport => "landing-report",
+            Self::ModelChange => "model-change",
             Self::Models => "models",
+            Self::ModelsFile => "models-file",
+            Self::ModelsImport => "models-import",
             Self::OpenRequests => "open-requests",
             Self::Outcome => "outcome",
             Self::Policy => "policy",
@@ -283,7 +295,10 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
         SchemaName::Init => include_str!("../schemas/init.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
+        SchemaName::ModelChange => include_str!("../schemas/model-change.json"),
         SchemaName::Models => include_str!("../schemas/models.json"),
+        SchemaName::ModelsFile => include_str!("../schemas/models-file.json"),
+        SchemaName::ModelsImport => include_str!("../schemas/models-import.json"),
         SchemaName::OpenRequests => include_str!("../schemas/open-requests.json"),
         SchemaName::Outcome => include_str!("../schemas/outcome.json"),
         SchemaName::Policy => include_str!("../schemas/policy.json"),

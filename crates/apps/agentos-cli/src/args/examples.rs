@@ -332,21 +332,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos profile init lmstudio --model qwen/qwen3-coder-30b",
         ],
     ),
-    ("models", &["agentos models list", "agentos models show gpt-4o"]),
-    (
-        "models list",
-        &[
-            "agentos models list --all --prices",
-            "agentos models list --disputed",
-        ],
-    ),
-    (
-        "models show",
-        &[
-            "agentos models show openai/gpt-4o",
-            "agentos models show gpt-4o --json",
-        ],
-    ),
+    ("models", super::models::EXAMPLES),
+    ("models list", super::models::LIST_EXAMPLES),
+    ("models show", super::models::SHOW_EXAMPLES),
+    ("models add", super::models::ADD_EXAMPLES),
+    ("models remove", super::models::REMOVE_EXAMPLES),
+    ("models import", super::models::IMPORT_EXAMPLES),
+    ("models default", super::models::DEFAULT_EXAMPLES),
     (
         "profile validate",
         &[

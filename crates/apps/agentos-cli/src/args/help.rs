@@ -306,7 +306,7 @@ mod tests {
           doctor        Check the machine and the repository, and show a fix for each problem
           tool          List tools, check their health, manage their keys, run one without landing
           profile       List, show, create and validate provider profiles
-          models        List known models and show their capabilities, without contacting a server
+          models        List, show, add and import models; choose the default one
           completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program
 

@@ -270,43 +270,6 @@ pub struct ProfileInitArgs {
     pub force: bool,
 }
 
-/// Verbs of `models`.
-#[derive(Debug, Subcommand)]
-pub enum ModelsVerb {
-    /// List the known models, without contacting a server
-    List(ModelsListArgs),
-    /// Show the limits, capabilities and prices of a model, and which public tables state them
-    Show(ModelsShowArgs),
-}
-
-/// Arguments of `models list`.
-#[derive(Debug, Args)]
-pub struct ModelsListArgs {
-    /// Show only models of this provider
-    #[arg(short, long, value_name = "NAME")]
-    pub provider: Option<String>,
-    /// Show only models that use this wire format
-    #[arg(long, value_name = "WIRE")]
-    pub api: Option<String>,
-    /// Show every model of the catalogue, not only those that are built in
-    #[arg(long)]
-    pub all: bool,
-    /// Show prices instead of limits, in US dollars per million tokens
-    #[arg(long)]
-    pub prices: bool,
-    /// Show only models on whose price the public tables disagree, with the lowest and the highest
-    #[arg(long)]
-    pub disputed: bool,
-}
-
-/// Arguments of `models show`.
-#[derive(Debug, Args)]
-pub struct ModelsShowArgs {
-    /// Model, as in `openai/gpt-4o`
-    #[arg(value_name = "MODEL")]
-    pub model: String,
-}
-
 /// Arguments of `profile validate`.
 #[derive(Debug, Args)]
 pub struct ProfileValidateArgs {

@@ -28,10 +28,15 @@ struct SettingsFile {
 
 /// Runs `agentos use`.
 pub fn use_provider(app: &App, args: &UseArgs) -> Done {
-    let Some(name) = &args.provider else {
+    choose_default(app, args.provider.as_deref(), args.model.as_deref())
+}
+
+/// Chooses the provider and the model of tasks that name none. Without a name, shows the present ones.
+pub fn choose_default(app: &App, name: Option<&str>, model: Option<&str>) -> Done {
+    let Some(name) = name else {
         return show_default(app);
     };
-    let chosen = app.host.use_provider(name, args.model.as_deref())?;
+    let chosen = app.host.use_provider(name, model)?;
     let sentence = format!(
         "tasks that name no provider now use {}",
         escape::line(&render::config::describe_default(&chosen))

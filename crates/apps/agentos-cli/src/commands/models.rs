@@ -1,22 +1,31 @@
-//! `agentos models list|show`: the known models, without contacting a server.
+//! `agentos models`: the known models, the user's own, and those that servers list.
 //!
-//! Owns: the filters and the exit status. Never: claims that a server has a model; `tool health` asks the server.
+//! Owns: the filters and the exit status. Never: decides where a value comes from, or writes the file of the user's models.
 
-use agentos_host::{ListedModel, ModelChoice, ModelList, find_model, list_models, nearest_model};
+use agentos_host::{
+    Cause, ChangedModel, EffectError, ImportReport, ListedModel, ModelChoice, ModelList, UserModel, block_on,
+};
 
 use crate::app::{App, Done, output_failed, usage_error};
-use crate::args::tool::{ModelsListArgs, ModelsShowArgs};
+use crate::args::models::{
+    ModelsAddArgs, ModelsImportArgs, ModelsListArgs, ModelsRemoveArgs, ModelsShowArgs,
+};
+use crate::escape;
 use crate::exit::Exit;
-use crate::render::models::{format_limits, format_model, format_prices};
+use crate::render::models::{format_limits, format_model, format_prices, format_silent, format_skipped};
+use crate::terminal::working::WorkDisplay;
 
-/// Lists the known models.
+/// Lists models.
 pub fn print_models(app: &App, args: &ModelsListArgs) -> Done {
+    if args.available {
+        return print_available(app, args);
+    }
     let choice = match (args.disputed, args.all) {
         (true, _) => ModelChoice::Disputed,
         (false, true) => ModelChoice::All,
         (false, false) => ModelChoice::BuiltIn,
     };
-    let mut list = list_models(choice)?;
+    let mut list = app.host.list_models(choice)?;
     let words = |of: fn(&ListedModel) -> &str| {
         let mut all: Vec<&str> = list.models.iter().map(of).collect();
         all.sort_unstable();
@@ -28,18 +37,64 @@ pub fn print_models(app: &App, args: &ModelsListArgs) -> Done {
         words(|model| &model.provider),
         words(|model| model.api.as_str())
     );
+    keep_chosen(&mut list, args);
+    if list.models.is_empty() {
+        return Err(usage_error("no known model matches").hint(hint));
+    }
+    print_list(app, args, &list)
+}
+
+/// Lists the models that servers have now.
+fn print_available(app: &App, args: &ModelsListArgs) -> Done {
+    let seen = {
+        let _working = WorkDisplay::start_on(app, "asking providers");
+        let asked = app.host.list_available(args.provider.as_deref());
+        block_on(app.signals.unless_stopped(asked))?
+    };
+    let Some(list) = seen else {
+        return Ok(app.show_stopped("nothing was written"));
+    };
+    let mut list = list?;
+    let nobody_answered = list.models.is_empty();
+    keep_chosen(&mut list, args);
+    if app.printer.json {
+        write_models(app, &list)?;
+    } else {
+        if !list.models.is_empty() {
+            print_list(app, args, &list)?;
+        }
+        if !list.silent.is_empty() {
+            app.printer.show_note(&format_silent(&list.silent));
+        }
+    }
+    if !nobody_answered {
+        return Ok(Exit::Done);
+    }
+    let error = EffectError::new(
+        Cause::Tool,
+        "no-models-listed",
+        "no server said which models it has",
+    );
+    match app.printer.json {
+        true => Ok(Exit::from(error.cause)),
+        false => Err(error),
+    }
+}
+
+/// Removes the models that the filters leave out.
+fn keep_chosen(list: &mut ModelList, args: &ModelsListArgs) {
     list.models.retain(|model| {
         let fits = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|name| name == own);
         fits(&args.provider, &model.provider) && fits(&args.api, model.api.as_str())
     });
-    if list.models.is_empty() {
-        return Err(usage_error("no known model matches").hint(hint));
-    }
+}
+
+fn print_list(app: &App, args: &ModelsListArgs, list: &ModelList) -> Done {
     if app.printer.json {
-        return write_models(app, &list);
+        return write_models(app, list);
     }
     let text = match args.prices || args.disputed {
-        true => format_prices(&list),
+        true => format_prices(list),
         false => format_limits(&list.models),
     };
     app.print_paged(&text).map_err(|error| output_failed(&error))?;
@@ -48,8 +103,8 @@ pub fn print_models(app: &App, args: &ModelsListArgs) -> Done {
 
 /// Shows one model.
 pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
-    let Some(found) = find_model(&args.model)? else {
-        let hint = match nearest_model(&args.model)? {
+    let Some(found) = app.host.find_model(&args.model)? else {
+        let hint = match app.host.nearest_model(&args.model)? {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "`agentos models list --all` shows the known models; `agentos tool health` shows a server's models"
                 .to_owned(),
@@ -63,6 +118,74 @@ pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
         .write_report(&format_model(&found))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
+}
+
+/// Adds a model.
+pub fn add_model(app: &App, args: &ModelsAddArgs) -> Done {
+    let changed = app.host.add_model(UserModel::from(args))?;
+    let verb = match changed.replaced {
+        true => "replaced",
+        false => "added",
+    };
+    let done = app.report_success(&describe_change(verb, &changed), &changed)?;
+    if !changed.has_provider {
+        let provider = changed.model.served_by();
+        app.printer.show_note(&format!(
+            "note: there is no provider `{provider}` yet\n  next: agentos profile init {provider} --base-url URL"
+        ));
+    }
+    Ok(done)
+}
+
+/// Removes a model that the user added.
+pub fn remove_model(app: &App, args: &ModelsRemoveArgs) -> Done {
+    let changed = app.host.remove_model(&args.id)?;
+    app.report_success(&describe_change("removed", &changed), &changed)
+}
+
+fn describe_change(verb: &str, changed: &ChangedModel) -> String {
+    format!(
+        "{verb} {} ({})",
+        escape::line(&changed.model.id),
+        escape::line(&changed.file)
+    )
+}
+
+/// Imports a table of models.
+pub fn import_models(app: &App, args: &ModelsImportArgs) -> Done {
+    let report = app.host.import_models(&args.file, args.provider.as_deref())?;
+    if app.printer.json {
+        app.printer
+            .write_json(&report)
+            .map_err(|error| output_failed(&error))?;
+    } else {
+        app.printer.show_note(&describe_import(&report));
+        if !report.skipped.is_empty() {
+            app.printer.show_note(&format_skipped(&report.skipped));
+        }
+    }
+    if report.skipped.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let message = format!("{} of the table's entries contain mistakes", report.skipped.len());
+    let error = EffectError::new(Cause::Usage, "some-not-imported", message);
+    match app.printer.json {
+        true => Ok(Exit::from(error.cause)),
+        false => Err(error),
+    }
+}
+
+fn describe_import(report: &ImportReport) -> String {
+    let others = match report.other_kinds {
+        0 => String::new(),
+        count => format!("; {count} of its entries are no models for conversations"),
+    };
+    format!(
+        "{} models of {} are in {}{others}",
+        report.taken.len(),
+        escape::line(&report.source),
+        escape::line(&report.file)
+    )
 }
 
 fn write_models(app: &App, list: &ModelList) -> Done {

@@ -115,6 +115,7 @@ fn window_origin(source: WindowSource) -> &'static str {
         WindowSource::Server => "loaded by the server",
         WindowSource::Catalogue => "the vendor's, for this model",
         WindowSource::Profile => "`capabilities.context_window` of the profile",
+        WindowSource::UserModel => "your entry about the model: `agentos models show`",
         WindowSource::Assumed => "assumed, because neither server nor profile states it",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns: the tables. Never: looks a model up.
 
-use agentos_host::{CatalogRow, ListedModel, ModelList, PriceSpan};
+use agentos_host::{CatalogRow, ListedModel, ModelList, PriceSpan, SilentProvider, SkippedEntry};
 use agentos_tool::{Ability, TokenPrice};
 
 use super::format_columns;
@@ -40,7 +40,11 @@ pub fn format_prices(list: &ModelList) -> String {
             .rows
             .iter()
             .filter(|row| row.input.is_some() && row.output.is_some());
-        let stating: Vec<&str> = stating.map(|row| row.source.as_str()).collect();
+        let mut stating: Vec<&str> = stating.map(|row| row.source.as_str()).collect();
+        // Prices of a table have their rows; others, such as the user's own, have their source alone.
+        if let ([], Some(source)) = (stating.as_slice(), model.origins.get("price")) {
+            stating.push(source);
+        }
         vec![
             escape::line(&model.id),
             price_or_span(price.and_then(|price| price.input), model.input_span),
@@ -48,7 +52,7 @@ pub fn format_prices(list: &ModelList) -> String {
             price_or_span(price.and_then(|price| price.output), model.output_span),
             match stating.is_empty() {
                 true => "-".to_owned(),
-                false => stating.join(", "),
+                false => escape::line(&stating.join(", ")),
             },
         ]
     }));
@@ -67,6 +71,11 @@ pub fn format_model(found: &ModelList) -> String {
         (None, false) => "unknown".to_owned(),
     };
     let window = model.context_window;
+    // Every value states its source, except where the rows of the tables follow below.
+    let sourced = |field: &str, value: String| match model.origins.get(field) {
+        Some(origin) if model.own => format!("{value} ({origin})"),
+        Some(_) | None => value,
+    };
     let mut rows = vec![
         ("id", model.id.clone()),
         ("provider", model.provider.clone()),
@@ -74,20 +83,28 @@ pub fn format_model(found: &ModelList) -> String {
         ("api", model.api.as_str().to_owned()),
         (
             "context",
-            window.map_or_else(|| "unknown".to_owned(), |tokens| format!("{tokens} tokens")),
+            window.map_or_else(
+                || "unknown".to_owned(),
+                |tokens| sourced("context_window", format!("{tokens} tokens")),
+            ),
         ),
-        ("longest answer", most),
+        ("longest answer", sourced("max_output", most)),
     ];
-    for (name, ability) in all_abilities(model) {
+    let fields = ["tools", "vision", "json_mode", "reasoning"];
+    for ((name, ability), field) in all_abilities(model).into_iter().zip(fields) {
         let word = match ability {
             Ability::Yes => "yes",
             Ability::No => "no",
             Ability::Unknown => "unknown",
         };
-        rows.push((name, word.to_owned()));
+        rows.push((name, sourced(field, word.to_owned())));
+    }
+    for (key, value) in &model.abilities {
+        rows.push((key, sourced(key, value.clone())));
     }
     if let Some(price) = &model.price {
-        rows.push(("price", describe_prices(price.input, price.cached, price.output)));
+        let text = describe_prices(price.input, price.cached, price.output);
+        rows.push(("price", sourced("price", text)));
         for long in &price.above {
             let text = describe_prices(long.input, long.cached, long.output);
             rows.push((
@@ -108,6 +125,41 @@ pub fn format_model(found: &ModelList) -> String {
         .map(|(name, value)| vec![name.to_owned(), escape::line(&value)])
         .collect();
     format_columns(&rows)
+}
+
+/// Returns the servers that did not say which models they have, one on a line.
+pub fn format_silent(silent: &[SilentProvider]) -> String {
+    let line = |provider: &SilentProvider| {
+        format!(
+            "{} did not say which models it has: {} ({})",
+            escape::line(&provider.provider),
+            escape::line(&provider.details),
+            provider.status
+        )
+    };
+    let lines: Vec<String> = silent.iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// Returns the entries of a table that were not taken, one on a line.
+pub fn format_skipped(skipped: &[SkippedEntry]) -> String {
+    /// Number of entries that are shown: a table of another form could have thousands.
+    const SHOWN: usize = 20;
+    let line = |entry: &SkippedEntry| {
+        format!(
+            "skipped {}: {}",
+            escape::line(&entry.entry),
+            escape::line(&entry.reason)
+        )
+    };
+    let mut lines: Vec<String> = skipped.iter().take(SHOWN).map(line).collect();
+    if skipped.len() > SHOWN {
+        lines.push(format!(
+            "and {} others; `--json` lists them all",
+            skipped.len() - SHOWN
+        ));
+    }
+    lines.join("\n")
 }
 
 /// Describes what a table says about prices.

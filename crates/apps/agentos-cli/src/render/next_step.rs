@@ -54,6 +54,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
             format!("agentos use {}", provider.as_deref().unwrap_or("NAME"))
         }
         NextStep::ListSettings => "agentos config list".to_owned(),
+        NextStep::ListModels => "agentos models list --all".to_owned(),
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
         NextStep::UndoRun => "agentos undo".to_owned(),
@@ -97,6 +98,7 @@ fn is_look(step: &NextStep) -> bool {
             | NextStep::ListRequests
             | NextStep::ListKeys
             | NextStep::ListSettings
+            | NextStep::ListModels
             | NextStep::CheckHealth
     )
 }
@@ -183,6 +185,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             format!("set a default with `agentos use {name}`").into()
         }
         NextStep::ListSettings => "`agentos config list` shows all settings".into(),
+        NextStep::ListModels => "`agentos models list --all` shows the known models".into(),
         NextStep::RunTask { .. } | NextStep::RunDefault => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),
         NextStep::LandRecorded { run } => format!("`agentos land {run}` lands the answer without asking the tool again").into(),

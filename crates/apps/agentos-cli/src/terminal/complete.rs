@@ -67,7 +67,10 @@ fn complete_argument(argument: Arg, verb: &str) -> Arg {
         (_, "policy") => argument.add(ArgValueCompleter::new(list_policies)),
         (_, "branch" | "base") => argument.add(ArgValueCandidates::new(list_branches)),
         (_, "commit") => argument.add(ArgValueCompleter::new(list_commits)),
-        ("models show", "model") => argument.add(ArgValueCandidates::new(list_model_ids)),
+        ("models remove", "id") => argument.add(ArgValueCandidates::new(list_own_models)),
+        ("models show", "model") | ("models default", "id") => {
+            argument.add(ArgValueCandidates::new(list_model_ids))
+        }
         (_, "model") => argument.add(ArgValueCandidates::new(list_models)),
         ("schema", "name") => argument.add(ArgValueCandidates::new(list_schemas)),
         ("config get" | "config set" | "config unset", "key") => {
@@ -113,6 +116,13 @@ fn list_model_ids() -> Vec<CompletionCandidate> {
         .iter()
         .map(|model| CompletionCandidate::new(model.id))
         .collect()
+}
+
+/// Returns the ids of the models that the user added.
+fn list_own_models() -> Vec<CompletionCandidate> {
+    let ids = open_host().and_then(|host| host.own_model_ids().ok());
+    let ids = ids.unwrap_or_default();
+    ids.into_iter().map(CompletionCandidate::new).collect()
 }
 
 fn list_models() -> Vec<CompletionCandidate> {

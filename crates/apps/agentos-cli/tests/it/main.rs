@@ -62,6 +62,7 @@ mod last_moment;
 mod limits;
 mod llama;
 mod mails;
+mod models;
 mod newcomer;
 mod next_steps;
 mod object_store;

@@ -6,24 +6,25 @@ use serde_json::json;
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, small_repo};
 
+// LB-15 to LB-18, LB-21, LB-36: thirteen built-in models (3, 4 and 6), filtered, sorted by id.
 #[test]
 fn the_known_models_are_listed_by_provider_and_wire() {
     let output = agentos().run(&["models", "list"]).unwrap();
     insta::assert_snapshot!(output.stdout, @r"
     MODEL                                API        CONTEXT  ANSWER  CAN
-    anthropic/claude-sonnet-4-20250514   anthropic  200000   64000   tools, vision, json, reasoning
-    anthropic/claude-opus-4-20250514     anthropic  200000   32000   tools, vision, json, reasoning
     anthropic/claude-haiku-3-5-20241022  anthropic  200000   8192    tools, vision, json
-    openai/gpt-4o                        openai     128000   16384   tools, vision, json
-    openai/gpt-4o-mini                   openai     128000   16384   tools, vision, json
-    openai/gpt-4-turbo                   openai     128000   4096    tools, vision
-    openai/o1-mini                       openai     128000   65536   reasoning
-    ollama/llama3.3                      ollama     131072   -       tools, json
+    anthropic/claude-opus-4-20250514     anthropic  200000   32000   tools, vision, json, reasoning
+    anthropic/claude-sonnet-4-20250514   anthropic  200000   64000   tools, vision, json, reasoning
+    ollama/deepseek-r1                   ollama     131072   -       json, reasoning
     ollama/llama3.2                      ollama     131072   -       tools, json
+    ollama/llama3.3                      ollama     131072   -       tools, json
+    ollama/mistral                       ollama     32768    -       tools, json
     ollama/qwen2.5                       ollama     32768    -       tools, json
     ollama/qwen2.5-coder                 ollama     32768    -       tools, json
-    ollama/deepseek-r1                   ollama     131072   -       json, reasoning
-    ollama/mistral                       ollama     32768    -       tools, json
+    openai/gpt-4-turbo                   openai     128000   4096    tools, vision
+    openai/gpt-4o                        openai     128000   16384   tools, vision, json
+    openai/gpt-4o-mini                   openai     128000   16384   tools, vision, json
+    openai/o1-mini                       openai     128000   65536   reasoning
     ");
     let count = |args: &[&str]| {
         let output = agentos()
@@ -33,6 +34,7 @@ fn the_known_models_are_listed_by_provider_and_wire() {
     };
     assert_eq!(count(&["--provider", "anthropic"]), Some(3));
     assert_eq!(count(&["--api", "openai"]), Some(4));
+    assert_eq!(count(&["--api-type", "openai"]), Some(4));
     assert_eq!(count(&["--provider", "ollama", "--api", "ollama"]), Some(6));
     assert_eq!(count(&[]), Some(13));
     let none = agentos()

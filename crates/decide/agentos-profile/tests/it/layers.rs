@@ -94,6 +94,7 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
             model: Some("flag-model".to_owned()),
             ..ProfileFlags::default()
         },
+        ..ProfileLayers::default()
     };
     let resolved = resolve_profile("openai", &layers).unwrap();
     assert_eq!(
@@ -371,4 +372,39 @@ fn tokens_are_free_only_where_the_users_own_machine_makes_them() {
         let price = resolve_profile(provider, &layers).unwrap().profile.price;
         assert_eq!((price.input, price.output), expected, "{provider} {model:?}");
     }
+}
+
+#[test]
+fn an_entry_about_a_model_overrides_every_profile_and_its_prices_stand_alone() {
+    let user = r#"{"provider":"openai","price":{"input":3,"cached":0.3,"output":15},"capabilities":{"context_window":100,"vision":true}}"#;
+    let project = r#"{"provider":"openai","capabilities":{"context_window":50}}"#;
+    let layers = ProfileLayers {
+        user: agentos_profile::parse_profile("user", user).ok(),
+        project: agentos_profile::parse_profile("project", project).ok(),
+        model: Some(agentos_profile::ModelLayer {
+            source: "user".to_owned(),
+            capabilities: agentos_profile::CapabilitiesFile {
+                context_window: Some(32_000),
+                ..Default::default()
+            },
+            price: agentos_profile::PriceFile {
+                input: Some(1.0),
+                ..Default::default()
+            },
+            max_tokens: Some(4_096),
+        }),
+        ..ProfileLayers::default()
+    };
+    let resolved = resolve_profile("openai", &layers).unwrap();
+    let profile = &resolved.profile;
+    assert_eq!(profile.capabilities.context_window, Some(32_000));
+    assert_eq!(profile.capabilities.vision, agentos_tool::Ability::Yes);
+    assert_eq!(profile.params.max_tokens, Some(4_096));
+    // The profile's prices of the cache and of the answer belong to other prices.
+    assert_eq!(
+        (profile.price.input, profile.price.cached, profile.price.output),
+        (Some(1.0), None, None)
+    );
+    let origin = resolved.origin_of("price.input").map(ToString::to_string);
+    assert_eq!(origin.as_deref(), Some("models.json: user"));
 }

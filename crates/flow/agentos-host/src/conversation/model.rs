@@ -77,7 +77,8 @@ pub async fn prepare_model(
             source: match window.source {
                 Stated::Server => WindowSource::Server,
                 Stated::Catalogue => WindowSource::Catalog,
-                Stated::Profile => WindowSource::Profile,
+                // Both are files of the user; a turn's record does not tell them apart.
+                Stated::Profile | Stated::UserModel => WindowSource::Profile,
                 Stated::Assumed => WindowSource::Assumed,
             },
         });

@@ -4,19 +4,18 @@
 //! read back, or one that contains a mistake already.
 
 use std::ops::Range;
-use std::path::Path;
 
 use agentos_api::NextStep;
-use agentos_credentials::replace_own_file;
-use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use toml::de::DeTable;
 
 use super::{DefaultProvider, SettingValue, Settings, bad_settings, file, known_setting};
 use crate::host::Host;
 use crate::model_name::ModelName;
+use crate::own_file::write_own_text;
 use crate::repository;
 use crate::tools::Tools;
+use crate::user_models::read_models;
 
 impl Host {
     /// Sets a value in the settings file, which is created if it is missing.
@@ -58,9 +57,15 @@ impl Host {
     pub fn use_provider(&self, name: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
         let named = ModelName::parse(name);
         let provider = named.provider.name();
-        self.require_provider(provider)?;
-        let model = named
-            .model_with(model)?
+        let model = named.model_with(model)?;
+        let meant = ModelName {
+            model: model.clone(),
+            ..named.clone()
+        };
+        // An id of the user's own needs no provider of its name.
+        let meant = meant.resolve_alias(&read_models(self.environment())?);
+        self.require_provider(meant.provider.name())?;
+        let model = model
             .map(|model| known_setting("model")?.check_text(&model).map_err(bad_settings))
             .transpose()?;
         let name = SettingValue::Text(provider.to_owned());
@@ -96,15 +101,8 @@ impl Host {
         file::parse_values(&name, &written)?;
         let edited = edit(&written);
         file::parse_values(&name, &edited)?;
-        let target = resolve_link(&path);
-        replace_own_file(&target, &edited)
-            .map_err(|error| EffectError::from_error(Cause::Usage, "settings-not-written", &error))
+        write_own_text(&path, &edited, "settings-not-written")
     }
-}
-
-/// Returns the file to which a link leads, so that a link to a user's collected settings stays one.
-fn resolve_link(path: &Path) -> std::path::PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns the text with a value set: in its place, or on a new last line. Settings files have no tables, so a last line is

@@ -1,11 +1,9 @@
 //! The settings file of the user: `config.toml` in the folder of the user's settings.
 //!
-//! Owns: its place, its form and the check of its owner and mode. Never: reads another file, or one that other users can write.
+//! Owns: its place and its form. Never: reads another file, or one that other users can write.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use agentos_durable::{LinkRule, open_regular_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use toml::de::{DeTable, DeValue};
@@ -15,8 +13,8 @@ use super::{
     unknown_setting,
 };
 use crate::environment::Environment;
-use crate::files::{read_bounded, unreadable_file};
 use crate::host::Host;
+use crate::own_file::read_own_text;
 
 /// Name of the file.
 const FILE: &str = "config.toml";
@@ -53,52 +51,7 @@ pub(super) fn read_values(environment: &Environment) -> Result<SetValues, Effect
 
 /// Reads the text of the settings file. `None` if there is no file.
 pub(super) fn read_text(environment: &Environment, path: &Path) -> Result<Option<String>, EffectError> {
-    // Also finds a dangling link, which must be reported and not taken for a missing file.
-    if path.symlink_metadata().is_err() {
-        return Ok(None);
-    }
-    let name = environment.shorten_below_home(path);
-    let failed = |error: std::io::Error| EffectError {
-        code: "bad-settings".to_owned(),
-        ..unreadable_file(&name, &error)
-    };
-    // A link is followed, because some users keep their settings in another place.
-    let file = open_regular_file(path, LinkRule::Followed).map_err(failed)?;
-    // The opened file is examined, and not its name, which could lead to another file by then.
-    let found = file.metadata().map_err(failed)?;
-    let folder = path.parent().unwrap_or(path).metadata().map_err(failed)?;
-    if let Some((fault, fix)) = find_exposure(&found, &folder) {
-        return Err(bad_settings(format!("`{name}` {fault}")).hint(format!("{fix} {}", path.display())));
-    }
-    let bytes = read_bounded(file, &name, LARGEST_FILE)?;
-    let text = String::from_utf8(bytes);
-    text.map(Some)
-        .map_err(|_| bad_settings(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
-}
-
-/// Returns how other users can change the file, and the command that prevents it. `None` if they cannot. The rule is that of
-/// the key file, except that others may read settings.
-#[cfg(unix)]
-fn find_exposure(file: &Metadata, folder: &Metadata) -> Option<(String, &'static str)> {
-    use std::os::unix::fs::MetadataExt as _;
-    const OTHERS_WRITE: u32 = 0o022;
-    let mode = file.mode() & 0o777;
-    if mode & OTHERS_WRITE != 0 {
-        let fault = format!("has mode {mode:03o}: other users can write to it");
-        return Some((fault, "chmod go-w"));
-    }
-    // The superuser can open everybody's files, so the owner says whose settings these are.
-    let is_foreign = file.uid() != folder.uid();
-    is_foreign.then(|| {
-        let fault = "belongs to a different user than its folder".to_owned();
-        (fault, "chown $USER")
-    })
-}
-
-/// Returns `None`: this system closes the folder of a user's settings to others, and files have no mode.
-#[cfg(not(unix))]
-fn find_exposure(_: &Metadata, _: &Metadata) -> Option<(String, &'static str)> {
-    None
+    read_own_text(environment, path, "bad-settings", LARGEST_FILE)
 }
 
 /// Parses the text of a settings file.
