@@ -127,7 +127,7 @@ def prices(values, names, scale):
 
 def long_prices(tokens, values):
     """Return the prices of which the cost of a call with a longer prompt consists."""
-    return without_none({"tokens": tokens, **values, "cache_write": None})
+    return without_none({"tokens": tokens, **values})
 
 
 def litellm_rows(table, ours, theirs, prefix):

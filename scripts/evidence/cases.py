@@ -293,6 +293,13 @@ def nested(depth):
 case("", name="own")(own)
 cost_case("cost", "")
 cost_case("cost-long-prompt", "", usage={"input_tokens": 201, "output_tokens": 1}, cost_usd="0.0005125", cost_micro_usd=513)
+WRITTEN = {"input_tokens": 200, "cached_tokens": 100, "cache_write_tokens": 60, "output_tokens": 100}
+cost_case("cost-of-a-cache", "", usage=WRITTEN, price=PRICE | {"cache_write": "2"}, cost_usd="0.0011825", cost_micro_usd=1183)
+cost_case("cost-of-a-cache-without-its-price", "", usage=WRITTEN)
+cost_case("cost-of-a-cache-left-out", "cost-wrong", usage=WRITTEN, price=PRICE | {"cache_write": "2"})
+cost_case("cost-of-a-longer-cache", "", usage=WRITTEN | {"cache_write_tokens": 5000}, price=PRICE | {"cache_write": "2"},
+          cost_usd="0.0012125", cost_micro_usd=1213)
+cost_case("cost-of-an-odd-cache", "cost-wrong", usage=WRITTEN | {"cache_write_tokens": "60"})
 cost_case("cost-of-earlier-versions", "", price="left out", cost_usd="left out", cost_micro_usd=7)
 cost_case("cost-unknown", "", usage="left out", cost_usd="left out", cost_micro_usd="left out")
 cost_case("cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "cached_tokens": 100, "output_tokens": 100})

@@ -549,25 +549,27 @@ def count(value):
 
 
 def prices_of(price):
-    """Returns the prices of prompt, cached prompt and answer."""
-    return [decimal(price.get(name), 6) for name in ("input", "cached", "output")]
+    """Returns the prices of the prompt, of its parts that are read from and written to a cache, and of the answer."""
+    return [decimal(price.get(name), 6) for name in ("input", "cached", "cache_write", "output")]
 
 
 def cost_of(usage, price):
     """Returns the cost of a call in millionths of a millionth of a US dollar. None if a count or price is not known."""
-    counts = [count((usage or {}).get(name)) for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")]
+    counts = [count((usage or {}).get(name)) for name in ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")]
     longer = price.get("above", [])
     usual, above = prices_of(price), [(count(long["tokens"]), prices_of(long)) for long in longer]
     if (type(longer) is not list or type(price.get("source", "")) not in (str, type(None))
             or any(tokens is None for tokens, _ in above)):
         raise ValueError("no prices")
-    if usage is None or counts[0] is None or counts[2] is None:
+    if usage is None or counts[0] is None or counts[3] is None:
         return None
     for tokens, others in above:
         if counts[0] > tokens:
             usual = [new if new is not None else old for new, old in zip(others, usual)]
     cached = min(counts[1] or 0, counts[0])
-    parts = [(counts[0] - cached, usual[0]), (cached, usual[0] if usual[1] is None else usual[1]), (counts[2], usual[2])]
+    written = min(counts[2] or 0, counts[0] - cached)
+    of_cache = [usual[0] if each is None else each for each in usual[1:3]]
+    parts = [(counts[0] - cached - written, usual[0]), (cached, of_cache[0]), (written, of_cache[1]), (counts[3], usual[3])]
     if any(tokens and each is None for tokens, each in parts):
         return None
     total = sum(tokens * (each or 0) for tokens, each in parts)

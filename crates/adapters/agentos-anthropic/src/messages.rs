@@ -8,6 +8,7 @@ use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::blocks::write_messages;
+use crate::cache::mark_repeated;
 
 /// Maximum tokens of an answer if no limit is set, because this wire requires `max_tokens`.
 const DEFAULT_LIMIT: u64 = 8192;
@@ -54,6 +55,7 @@ impl Wire for MessagesWire {
             let format = json!({"format": {"type": "json_schema", "schema": schema}});
             body.insert("output_config".to_owned(), format);
         }
+        mark_repeated(&mut body, job.chat.cache, job.stable_messages);
         Value::Object(body)
     }
 
@@ -256,6 +258,7 @@ fn read_usage(usage: &Value, is_first: bool) -> Usage {
             // `input_tokens` counts only what was neither read from the cache nor written to it.
             .map(|rest| rest + read.unwrap_or(0) + written.unwrap_or(0)),
         cached_tokens: read,
+        cache_write_tokens: written,
         output_tokens: count("output_tokens"),
         reasoning_tokens: None,
     }

@@ -176,6 +176,7 @@ fn read_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: count("promptTokenCount"),
         cached_tokens: count("cachedContentTokenCount"),
+        cache_write_tokens: None,
         // `candidatesTokenCount` excludes the thoughts, and `output_tokens` includes reasoning for every provider.
         output_tokens: count("candidatesTokenCount").map(|answer| answer + thoughts.unwrap_or(0)),
         reasoning_tokens: thoughts,

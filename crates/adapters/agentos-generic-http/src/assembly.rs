@@ -130,6 +130,7 @@ fn later_of(before: Usage, later: Usage) -> Usage {
     Usage {
         input_tokens: later.input_tokens.or(before.input_tokens),
         cached_tokens: later.cached_tokens.or(before.cached_tokens),
+        cache_write_tokens: later.cache_write_tokens.or(before.cache_write_tokens),
         output_tokens: later.output_tokens.or(before.output_tokens),
         reasoning_tokens: later.reasoning_tokens.or(before.reasoning_tokens),
     }

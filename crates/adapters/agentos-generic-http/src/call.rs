@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatStream, prepare_messages};
+use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatStream, count_stable, prepare_messages};
 use agentos_net::{Deadline, Events, Request};
 use agentos_tool::{BoxFuture, ToolError};
 use serde_json::Value;
@@ -117,8 +117,17 @@ impl<'a, S: Service> HttpChat<'a, S> {
         let ask = self.adapter.prepare_task(self.work, &self.deadline).await?;
         let (server, work) = (self.server(), self.work);
         let settings = server.settings();
-        let prepared = prepare_messages(&work.chat.messages, &ask.wire.abilities(&settings.provider));
-        let job = server.model_request(&ask, work, &prepared.messages);
+        let abilities = ask.wire.abilities(&settings.provider);
+        let prepared = prepare_messages(&work.chat.messages, &abilities);
+        let job = ModelRequest {
+            stable_messages: count_stable(
+                &work.chat.messages,
+                work.chat.cache.messages,
+                &prepared.messages,
+                &abilities,
+            ),
+            ..server.model_request(&ask, work, &prepared.messages)
+        };
         let request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
         let max_tokens = job.max_tokens;
         let mut warnings = ask.notes.clone();
@@ -295,6 +304,7 @@ impl Server {
         ModelRequest {
             chat: work.chat,
             messages,
+            stable_messages: 0,
             model: ask.model.as_deref(),
             stream: true,
             max_tokens: work.chat.max_output_tokens.or(settings.max_tokens),

@@ -37,6 +37,7 @@ impl PlainServer {
         }
         let chat = ChatRequest::from_text("Say ok.");
         let job = ModelRequest {
+            stable_messages: 0,
             chat: &chat,
             messages: &chat.messages,
             model: call.wanted_model(),

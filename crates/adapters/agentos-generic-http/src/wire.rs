@@ -24,6 +24,8 @@ pub struct ModelRequest<'a> {
     pub chat: &'a ChatRequest,
     /// Messages as they fit the wire.
     pub messages: &'a [ChatMessage],
+    /// Number of these messages, from the first one, that later requests repeat.
+    pub stable_messages: usize,
     /// Model to request. `None` if the server chooses.
     pub model: Option<&'a str>,
     /// Ask for a stream instead of one document.

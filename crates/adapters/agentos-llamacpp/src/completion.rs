@@ -166,6 +166,7 @@ fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
     piece.usage = Some(Usage {
         input_tokens: count("/tokens_evaluated"),
         cached_tokens: count("/timings/cache_n"),
+        cache_write_tokens: None,
         output_tokens: count("/tokens_predicted"),
         reasoning_tokens: None,
     });

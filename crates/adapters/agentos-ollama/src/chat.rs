@@ -116,6 +116,7 @@ impl Wire for OllamaWire {
             input_tokens: count("prompt_eval_count"),
             // The wire has no counts for the cache and for reasoning.
             cached_tokens: None,
+            cache_write_tokens: None,
             output_tokens: count("eval_count"),
             reasoning_tokens: None,
         });

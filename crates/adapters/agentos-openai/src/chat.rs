@@ -220,6 +220,8 @@ fn read_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: count("/prompt_tokens"),
         cached_tokens: count("/prompt_tokens_details/cached_tokens"),
+        // OpenAI charges nothing for writing; LiteLLM passes Anthropic's count on, as a part of `prompt_tokens`.
+        cache_write_tokens: count("/cache_creation_input_tokens").filter(|tokens| *tokens > 0),
         output_tokens: count("/completion_tokens"),
         reasoning_tokens: count("/completion_tokens_details/reasoning_tokens"),
     }

@@ -322,6 +322,7 @@ fn read_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: count("/input_tokens"),
         cached_tokens: count("/input_tokens_details/cached_tokens"),
+        cache_write_tokens: None,
         output_tokens: count("/output_tokens"),
         reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
     }

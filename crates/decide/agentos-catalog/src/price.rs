@@ -77,6 +77,7 @@ impl CatalogModel {
         Some(TokenPrices {
             input: row.input,
             cached: row.cached,
+            cache_write: row.cache_write,
             output: row.output,
             above: row.above.clone(),
             source: Some(format!("{} {date} sha256:{}", row.source, row.sha256)),

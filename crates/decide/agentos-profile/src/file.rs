@@ -130,6 +130,10 @@ pub struct PriceFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached: Option<f64>,
+    /// Price of the part of the prompt that is written to a cache. Default: the price of the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub cache_write: Option<f64>,
     /// Price of the answer, including reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

@@ -322,6 +322,7 @@ fn pick_price(
     let stated = PriceFile {
         input: one("price.input", |price| price.input)?,
         cached: one("price.cached", |price| price.cached)?,
+        cache_write: one("price.cache_write", |price| price.cache_write)?,
         output: one("price.output", |price| price.output)?,
     };
     if !is_own_machine || stated != PriceFile::default() {
@@ -337,6 +338,7 @@ fn pick_price(
     Ok(PriceFile {
         input: free("price.input"),
         cached: None,
+        cache_write: None,
         output: free("price.output"),
     })
 }

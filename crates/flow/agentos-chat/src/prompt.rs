@@ -3,7 +3,7 @@
 //! Owns: how they are put together, and their sizes. Never: changes a byte of a pin or a message.
 
 use agentos_context::estimate_tokens;
-use agentos_model::{ChatMessage, ChatRequest, ToolSpec};
+use agentos_model::{CacheHints, ChatMessage, ChatRequest, ToolSpec};
 use agentos_window::{MessageSize, estimate_message};
 
 /// Heading of the pinned texts in the system prompt.
@@ -28,9 +28,12 @@ impl PromptTexts {
         tools: &[ToolSpec],
     ) -> ChatRequest {
         let summary = self.summary.as_deref().map(summary_message);
+        let messages: Vec<ChatMessage> = summary.into_iter().chain(messages.into_iter().cloned()).collect();
         ChatRequest {
             system: write_system(self.system.as_deref(), &self.pins),
-            messages: summary.into_iter().chain(messages.into_iter().cloned()).collect(),
+            // The next round and the next turn send all of it again, until messages are summarized.
+            cache: CacheHints::keep_all(&messages),
+            messages,
             tools: tools.to_vec(),
             ..ChatRequest::default()
         }

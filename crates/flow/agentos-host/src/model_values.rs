@@ -138,6 +138,7 @@ impl<'a> ModelFacts<'a> {
             listed.price = Some(TokenPrices {
                 input: price.input,
                 cached: price.cached,
+                cache_write: price.cache_write,
                 output: price.output,
                 above: Vec::new(),
                 source: Some(entry.source.clone()),

@@ -20,6 +20,7 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
         return Ok(TokenPrices {
             input: number(stated.input),
             cached: number(stated.cached),
+            cache_write: number(stated.cache_write),
             output: number(stated.output),
             above: Vec::new(),
             source: Some(name_source(resolved)),
@@ -43,6 +44,7 @@ fn name_source(resolved: &ResolvedProfile) -> String {
         .origin_of("price.input")
         .or(resolved.origin_of("price.output"))
         .or(resolved.origin_of("price.cached"))
+        .or(resolved.origin_of("price.cache_write"))
     {
         // A model on the user's own machine costs nothing, unless its profile says otherwise.
         Some(Origin::Derived) => "own machine".to_owned(),

@@ -29,6 +29,7 @@ pub(crate) fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> Pr
             "http" => serde_json::to_value(&profile.http).unwrap_or_default(),
             "price.input" => profile.price.input.into(),
             "price.cached" => profile.price.cached.into(),
+            "price.cache_write" => profile.price.cache_write.into(),
             "price.output" => profile.price.output.into(),
             "timeouts.connect_seconds" => profile.timeouts.connect_seconds.into(),
             "timeouts.first_byte_seconds" => profile.timeouts.first_byte_seconds.into(),

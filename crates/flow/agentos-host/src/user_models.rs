@@ -252,6 +252,7 @@ pub(crate) fn find_layer(models: &ModelRegistry, resolved: &ResolvedProfile) -> 
         price: PriceFile {
             input: number(price.input),
             cached: number(price.cached),
+            cache_write: number(price.cache_write),
             output: number(price.output),
         },
         // A smaller limit of the profile stays: the entry says what the model can do, the profile what is wanted.

@@ -29,5 +29,5 @@ pub use message::{
     CallSignature, ChatMessage, ChatRole, ImageData, MessagePart, ThinkingPart, ToolCall, ToolResult,
 };
 pub use model::{ChatEvent, ChatFinish, ChatReply, ChatStream, Model, ReplyBuilder};
-pub use prepare::{PreparedChat, WireAbilities, prepare_messages};
-pub use request::{ChatRequest, ToolChoice, ToolSpec, edit_request};
+pub use prepare::{PreparedChat, WireAbilities, count_stable, prepare_messages};
+pub use request::{CacheHints, ChatRequest, ToolChoice, ToolSpec, edit_request};

@@ -79,6 +79,24 @@ pub fn prepare_messages(messages: &[ChatMessage], wire: &WireAbilities<'_>) -> P
     }
 }
 
+/// Returns how many of the prepared messages stay as they are if the first `stable` messages of the conversation do.
+#[must_use]
+pub fn count_stable(
+    messages: &[ChatMessage],
+    stable: usize,
+    prepared: &[ChatMessage],
+    wire: &WireAbilities<'_>,
+) -> usize {
+    let Some(first) = messages.get(..stable.min(messages.len())) else {
+        return 0;
+    };
+    // Messages are joined and left out, so their numbers say nothing. What comes out the same without the later messages does
+    // not depend on them.
+    let alone = prepare_messages(first, wire).messages;
+    let pairs = alone.iter().zip(prepared);
+    pairs.take_while(|(alone, prepared)| alone == prepared).count()
+}
+
 /// Joins messages of the user in a row. A result may be in the second one, and belongs before everything in the first. Messages
 /// of the model stay apart, because the results of its calls belong between them.
 fn join_users(messages: &[ChatMessage]) -> Vec<ChatMessage> {

@@ -30,6 +30,44 @@ pub struct ChatRequest {
     /// Maximum number of tokens of the answer. `None` if the profile decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
+    /// Parts that later requests repeat.
+    #[serde(default, skip_serializing_if = "CacheHints::is_empty")]
+    pub cache: CacheHints,
+}
+
+/// Parts of a request that later requests repeat, so that the vendor can keep them. A hint: it changes no answer, and a wire without
+/// such marks ignores it.
+///
+/// Writing to a cache costs more than reading a prompt at some vendors, so a request that nothing follows has no hints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CacheHints {
+    /// True if system prompt and tools stay as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub instructions: bool,
+    /// Number of messages, from the first one, that stay as they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub messages: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl CacheHints {
+    /// Returns true if there are no hints.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the hints of a request whose every part is repeated, as in a conversation that goes on.
+    #[must_use]
+    pub fn keep_all(messages: &[ChatMessage]) -> Self {
+        Self {
+            instructions: true,
+            messages: messages.len(),
+        }
+    }
 }
 
 impl ChatRequest {

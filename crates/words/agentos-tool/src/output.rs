@@ -49,6 +49,9 @@ pub struct Usage {
     /// Tokens of the prompt that were read from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
+    /// Tokens of the prompt that were written to a cache, for which some vendors charge more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     /// Tokens of the answer, including reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,

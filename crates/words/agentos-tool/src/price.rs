@@ -158,6 +158,9 @@ pub struct TokenPrices {
     /// Price of the part of the prompt that is read from a cache. `None` if it is the same as `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<TokenPrice>,
+    /// Price of the part of the prompt that is written to a cache. `None` if it is the same as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<TokenPrice>,
     /// Price of the answer, including reasoning. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<TokenPrice>,
@@ -180,6 +183,9 @@ pub struct LongPrices {
     /// Price of the part of the prompt that is read from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<TokenPrice>,
+    /// Price of the part of the prompt that is written to a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<TokenPrice>,
     /// Price of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<TokenPrice>,
@@ -190,7 +196,10 @@ impl TokenPrices {
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         // The price of a cached prompt alone is enough for a call that used nothing else.
-        [self.input, self.cached, self.output].iter().all(Option::is_none) && self.above.is_empty()
+        [self.input, self.cached, self.cache_write, self.output]
+            .iter()
+            .all(Option::is_none)
+            && self.above.is_empty()
     }
 
     /// Returns the exact cost of these tokens. `None` if a required count or price is not known.
@@ -199,26 +208,30 @@ impl TokenPrices {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
         // Providers without a cache do not report the count, so a missing count of cached tokens means 0.
         let cached = usage.cached_tokens.unwrap_or(0).min(input);
-        let [for_input, for_cached, for_output] = self.prices_for(input);
+        // What was read from a cache was not written to it, so the two counts are parts of the prompt that do not overlap.
+        let written = usage.cache_write_tokens.unwrap_or(0).min(input - cached);
+        let [for_input, for_cached, for_written, for_output] = self.prices_for(input);
         // A price is needed only for tokens that were used.
         let of = |tokens: u64, price: Option<TokenPrice>| match tokens {
             0 => Some(0),
             _ => price?.of(tokens),
         };
-        let sum = of(input - cached, for_input)?
+        let sum = of(input - cached - written, for_input)?
             .checked_add(of(cached, for_cached.or(for_input))?)?
+            .checked_add(of(written, for_written.or(for_input))?)?
             .checked_add(of(output, for_output)?)?;
         Some(ExactCost(sum))
     }
 
-    /// Returns the prices of prompt, cached prompt and answer for a prompt of this length.
-    fn prices_for(&self, input: u64) -> [Option<TokenPrice>; 3] {
-        let usual = [self.input, self.cached, self.output];
+    /// Returns the prices of a prompt of this length: of new tokens, of those read from and written to a cache, and of the answer.
+    fn prices_for(&self, input: u64) -> [Option<TokenPrice>; 4] {
+        let usual = [self.input, self.cached, self.cache_write, self.output];
         let reached = self.above.iter().filter(|long| input > long.tokens);
-        reached.fold(usual, |[input, cached, output], long| {
+        reached.fold(usual, |[input, cached, written, output], long| {
             [
                 long.input.or(input),
                 long.cached.or(cached),
+                long.cache_write.or(written),
                 long.output.or(output),
             ]
         })
@@ -248,6 +261,7 @@ mod tests {
         Usage {
             input_tokens: input,
             cached_tokens: cached,
+            cache_write_tokens: None,
             output_tokens: output,
             reasoning_tokens: None,
         }
@@ -297,6 +311,33 @@ mod tests {
         }
     }
 
+    // LB-02: a price of what is written to a cache.
+    #[test]
+    fn tokens_written_to_a_cache_have_a_price_of_their_own() {
+        let mut full = prices("3", "0.3", "15");
+        let written = |count| Usage {
+            cache_write_tokens: Some(count),
+            ..usage(Some(1000), Some(200), Some(100))
+        };
+        let cost = |prices: &TokenPrices, count| prices.cost(&written(count)).map(|cost| cost.to_string());
+        // Without a price of its own, it is a part of the prompt like any other.
+        assert_eq!(cost(&full, 500).as_deref(), Some("0.00396"));
+        full.cache_write = "3.75".parse().ok();
+        assert_eq!(cost(&full, 500).as_deref(), Some("0.004335"));
+        assert_eq!(cost(&full, 0).as_deref(), Some("0.00396"));
+        // A server that counts more than the prompt has cannot make it cost more than the prompt.
+        assert_eq!(cost(&full, 5000), cost(&full, 800));
+        let above = LongPrices {
+            tokens: 999,
+            input: "6".parse().ok(),
+            cached: None,
+            cache_write: "7.5".parse().ok(),
+            output: None,
+        };
+        full.above = vec![above];
+        assert_eq!(cost(&full, 500).as_deref(), Some("0.00711"));
+    }
+
     #[test]
     fn prices_of_which_a_cost_is_made_are_known() {
         let cached = prices("", "0.5", "");
@@ -312,6 +353,7 @@ mod tests {
             tokens: 200_000,
             input: "2.5".parse().ok(),
             cached: None,
+            cache_write: None,
             output: "15".parse().ok(),
         }];
         let cases = [

@@ -168,6 +168,7 @@ async fn cached_input_is_a_part_of_the_input() {
         usage.input_tokens > usage.cached_tokens && usage.cached_tokens > Some(0),
         "{usage:?}"
     );
+    assert!(usage.cache_write_tokens.is_some(), "{usage:?}");
     let usage = played("run_messages_stream").await.unwrap().usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (Some(24), Some(61)));
 }
@@ -180,6 +181,7 @@ fn the_request_says_what_was_set_and_no_more() {
         MessagesWire.build_request(&ModelRequest {
             chat: &chat,
             messages: &chat.messages,
+            stable_messages: 0,
             stream: true,
             model: Some("claude"),
             max_tokens: None,

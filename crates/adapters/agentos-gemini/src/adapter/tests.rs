@@ -176,6 +176,7 @@ async fn thoughts_are_counted_and_not_read() {
     let usage = Usage {
         input_tokens: Some(10),
         cached_tokens: Some(8),
+        cache_write_tokens: None,
         output_tokens: Some(7),
         reasoning_tokens: Some(4),
     };

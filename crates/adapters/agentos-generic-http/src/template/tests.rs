@@ -9,6 +9,7 @@ use super::*;
 fn places_are_filled_and_empty_fields_left_out() {
     let chat = ChatRequest::from_text("Say {{model}}.");
     let job = ModelRequest {
+        stable_messages: 0,
         chat: &chat,
         messages: &chat.messages,
         model: Some("tiny"),

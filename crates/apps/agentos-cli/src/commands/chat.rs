@@ -122,8 +122,17 @@ fn summarize_report(report: &ChatReport) -> String {
     let usage = report.usage.unwrap_or_default();
     if let Some(tokens) = usage.input_tokens {
         let cached = usage.cached_tokens.filter(|cached| *cached > 0);
-        let cached = cached.map_or_else(String::new, |cached| format!(" ({cached} cached)"));
-        parts.push(format!("{tokens} tokens in{cached}"));
+        let written = usage.cache_write_tokens.filter(|written| *written > 0);
+        let cache = [(cached, "cached"), (written, "written to the cache")];
+        let cache = cache
+            .iter()
+            .filter_map(|(tokens, word)| Some(format!("{} {word}", (*tokens)?)));
+        let cache: Vec<String> = cache.collect();
+        let cache = match cache.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", cache.join(", ")),
+        };
+        parts.push(format!("{tokens} tokens in{cache}"));
     }
     if let Some(tokens) = usage.output_tokens {
         let thinking = usage.reasoning_tokens.filter(|tokens| *tokens > 0);

@@ -103,10 +103,10 @@ pub fn format_model(found: &ModelList) -> String {
         rows.push((key, sourced(key, value.clone())));
     }
     if let Some(price) = &model.price {
-        let text = describe_prices(price.input, price.cached, price.output);
+        let text = describe_prices(price.input, price.cached, price.cache_write, price.output);
         rows.push(("price", sourced("price", text)));
         for long in &price.above {
-            let text = describe_prices(long.input, long.cached, long.output);
+            let text = describe_prices(long.input, long.cached, long.cache_write, long.output);
             rows.push((
                 "",
                 format!("{text}, if the prompt has more than {} tokens", long.tokens),
@@ -164,7 +164,7 @@ pub fn format_skipped(skipped: &[SkippedEntry]) -> String {
 
 /// Describes what a table says about prices.
 fn describe_row(row: &CatalogRow, date: &str) -> String {
-    let prices = describe_prices(row.input, row.cached, row.output);
+    let prices = describe_prices(row.input, row.cached, row.cache_write, row.output);
     let hash = row.sha256.get(..12).unwrap_or_default();
     format!("{} {date}: {prices} (row {hash})", row.source)
 }
@@ -173,9 +173,15 @@ fn describe_row(row: &CatalogRow, date: &str) -> String {
 fn describe_prices(
     input: Option<TokenPrice>,
     cached: Option<TokenPrice>,
+    cache_write: Option<TokenPrice>,
     output: Option<TokenPrice>,
 ) -> String {
-    let named = [("prompt", input), ("cached", cached), ("answer", output)];
+    let named = [
+        ("prompt", input),
+        ("cached", cached),
+        ("cache write", cache_write),
+        ("answer", output),
+    ];
     let known = named
         .into_iter()
         .filter_map(|(name, price)| Some(format!("{name} ${}", price?)));

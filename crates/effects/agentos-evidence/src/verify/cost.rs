@@ -118,6 +118,7 @@ mod tests {
             ("/usage/input_tokens", json!(1001), true),
             ("/usage/output_tokens", json!("200"), true),
             ("/price/output", json!("15.000001"), true),
+            ("/usage/cached_tokens", json!(899), true),
             ("/price/cached", json!(null), true),
             ("/price", json!(null), true),
             ("/cost_usd", json!("0.0035700001"), true),

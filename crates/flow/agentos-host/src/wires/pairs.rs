@@ -2,8 +2,8 @@
 
 use agentos_generic_http::Wire;
 use agentos_model::{
-    CallSignature, ChatMessage, ChatRequest, ChatRole, ImageData, MessagePart, PartBuilder, ThinkingPart,
-    ToolCall, ToolResult, prepare_messages,
+    CacheHints, CallSignature, ChatMessage, ChatRequest, ChatRole, ImageData, MessagePart, PartBuilder,
+    ThinkingPart, ToolCall, ToolResult, prepare_messages,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -107,6 +107,11 @@ fn every_vendor_takes_a_conversation_that_began_on_any_other() {
                 said.clone(),
                 answer_calls(&said),
             ],
+            // Marks for a vendor's cache must not make another one refuse.
+            cache: CacheHints {
+                instructions: true,
+                messages: 3,
+            },
             ..conversation(from)
         };
         for ((to, writing), reader) in wires().iter().zip(READERS) {
@@ -298,7 +303,8 @@ proptest! {
     /// Loses by rule what a wire cannot carry, and nothing else: the strict fake reads the rest as it was.
     #[test]
     fn any_conversation_through_any_wire_is_what_the_wire_can_carry(
-        turns in proptest::collection::vec((any::<bool>(), proptest::collection::vec(any_part(), 0..5)), 0..7)
+        turns in proptest::collection::vec((any::<bool>(), proptest::collection::vec(any_part(), 0..5)), 0..7),
+        stable in 0_usize..9,
     ) {
         // A conversation begins with its user.
         let mut messages = vec![ChatMessage::from_user("Hello")];
@@ -307,7 +313,8 @@ proptest! {
             parts,
         }));
         for ((provider, wire), reader) in wires().iter().zip(READERS) {
-            let chat = ChatRequest { messages: messages.clone(), ..conversation(provider) };
+            let cache = CacheHints { instructions: true, messages: stable };
+            let chat = ChatRequest { messages: messages.clone(), cache, ..conversation(provider) };
             let body = write_request(wire.as_ref(), provider, &chat);
             let read = reader(&body, provider).map_err(|why| {
                 TestCaseError::fail(format!("{provider}: {why}: {body}"))

@@ -3,7 +3,7 @@
 use agentos_generic_http::{AnswerPiece, ModelRequest, Wire};
 use agentos_model::{
     ChatMessage, ChatPiece, ChatRequest, ChatRole, ImageData, MessagePart, PartBuilder, ThinkingPart,
-    ToolCall, ToolChoice, ToolResult, ToolSpec, prepare_messages,
+    ToolCall, ToolChoice, ToolResult, ToolSpec, count_stable, prepare_messages,
 };
 use agentos_testkit::wire::Fixture;
 use serde_json::{Value, json};
@@ -90,10 +90,18 @@ pub(super) fn conversation(provider: &str) -> ChatRequest {
 }
 
 pub(super) fn write_request(wire: &dyn Wire, provider: &str, chat: &ChatRequest) -> Value {
-    let prepared = prepare_messages(&chat.messages, &wire.abilities(provider));
+    let abilities = wire.abilities(provider);
+    let prepared = prepare_messages(&chat.messages, &abilities);
+    let stable = count_stable(
+        &chat.messages,
+        chat.cache.messages,
+        &prepared.messages,
+        &abilities,
+    );
     wire.build_request(&ModelRequest {
         chat,
         messages: &prepared.messages,
+        stable_messages: stable,
         model: Some("m"),
         stream: false,
         max_tokens: Some(100),

@@ -313,3 +313,19 @@ proptest! {
         prop_assert_eq!(&prepare_messages(&chat, &WIRE).messages, &chat);
     }
 }
+
+#[test]
+fn what_stays_does_not_depend_on_later_messages() {
+    let user = ChatMessage::from_user;
+    let model = |text: &str| ChatMessage::from_model(vec![MessagePart::Text(text.to_owned())]);
+    let messages = [user("one"), model("two"), user("three"), user("for now")];
+    let prepared = prepare_messages(&messages, &WIRE).messages;
+    // The last two are joined, so the third is another one as soon as the fourth changes.
+    for (stable, count) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (9, 3)] {
+        assert_eq!(
+            count_stable(&messages, stable, &prepared, &WIRE),
+            count,
+            "{stable}"
+        );
+    }
+}

@@ -18,7 +18,9 @@ pub(in crate::wires) fn read_anthropic(body: &Value, provider: &str) -> ReadChat
         "tools",
         "tool_choice",
     ];
-    let body = object(body, &known)?;
+    let (body, marks) = take_marks(body.clone())?;
+    check(marks <= 4, "more than four marks for the cache")?;
+    let body = object(&body, &known)?;
     check(body["max_tokens"].is_u64(), "max_tokens is required")?;
     let (mut out, mut open) = (Vec::new(), OpenCalls::default());
     for message in list_of(body, "messages")? {
@@ -54,6 +56,32 @@ pub(in crate::wires) fn read_anthropic(body: &Value, provider: &str) -> ReadChat
     open.expect_none()?;
     check_turns(&out)?;
     Ok(out)
+}
+
+/// Takes the marks for the cache out of a request, where Anthropic takes them, and counts them.
+fn take_marks(mut body: Value) -> Result<(Value, usize), String> {
+    let mut marks = 0;
+    let mut take = |part: &mut Value| -> Result<(), String> {
+        let kind = part["type"].as_str().unwrap_or_default().to_owned();
+        let taken = part.as_object_mut().and_then(|part| part.remove("cache_control"));
+        let Some(mark) = taken else { return Ok(()) };
+        marks += 1;
+        check(
+            mark == serde_json::json!({"type": "ephemeral"}),
+            "the form of a mark",
+        )?;
+        check(!kind.ends_with("thinking"), "a mark on thinking")
+    };
+    for field in ["system", "tools"] {
+        let parts = body.get_mut(field).and_then(Value::as_array_mut);
+        parts.into_iter().flatten().try_for_each(&mut take)?;
+    }
+    let messages = body.get_mut("messages").and_then(Value::as_array_mut);
+    for message in messages.into_iter().flatten() {
+        let blocks = message.get_mut("content").and_then(Value::as_array_mut);
+        blocks.into_iter().flatten().try_for_each(&mut take)?;
+    }
+    Ok((body, marks))
 }
 
 fn read_block(block: &Value, role: ChatRole, provider: &str) -> Result<MessagePart, String> {
