@@ -59,6 +59,10 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../../../../profiles/llm/anthropic.json"),
     ),
     (
+        "profiles/llm/azure.json",
+        include_str!("../../../../profiles/llm/azure.json"),
+    ),
+    (
         "profiles/llm/gemini.json",
         include_str!("../../../../profiles/llm/gemini.json"),
     ),
@@ -89,5 +93,9 @@ const FILES: &[(&str, &str)] = &[
     (
         "profiles/llm/vllm.json",
         include_str!("../../../../profiles/llm/vllm.json"),
+    ),
+    (
+        "profiles/llm/zai.json",
+        include_str!("../../../../profiles/llm/zai.json"),
     ),
 ];

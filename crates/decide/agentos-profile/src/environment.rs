@@ -39,6 +39,7 @@ pub fn env_names(provider: &str) -> EnvNames {
         "claude-code" => (None, Some("ANTHROPIC_API_KEY")),
         "gemini" | "gemini-cli" => (None, Some("GEMINI_API_KEY")),
         "openrouter" => (None, Some("OPENROUTER_API_KEY")),
+        "zai" => (None, Some("ZAI_API_KEY")),
         _ => (None, None),
     };
     let list = |setting: &str, vendor: Option<&str>| {

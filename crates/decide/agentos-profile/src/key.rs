@@ -10,11 +10,12 @@ use crate::stack::{LayerStack, LayeredValue, set_variables};
 use crate::{KeyUse, Origin, ProfileLayers, ProvidedKey, env_names};
 
 /// Hosts of vendors that never answer without a key.
-const VENDORS: [&str; 4] = [
+const VENDORS: [&str; 5] = [
     "api.anthropic.com",
     "api.openai.com",
     "generativelanguage.googleapis.com",
     "openrouter.ai",
+    "api.z.ai",
 ];
 
 /// Returns true if the server is a vendor's own, which never answers without a key.

@@ -23,6 +23,7 @@ fn every_provider_is_listed() {
     PROVIDER        WHERE  ADDRESS OR PROGRAM                                MODEL                     KEY
     aider           cloud  aider                                             -                         none
     anthropic       cloud  https://api.anthropic.com                         claude-sonnet-4-20250514  none
+    azure           cloud  -                                                 -                         none
     claude-code     cloud  claude                                            -                         none
     codex           cloud  codex                                             -                         none
     command         local  -                                                 -                         none
@@ -41,6 +42,7 @@ fn every_provider_is_listed() {
     replay          local  -                                                 -                         none
     tool            local  -                                                 -                         none
     vllm            local  http://localhost:8000/v1                          -                         none
+    zai             cloud  https://api.z.ai/api/paas/v4                      -                         none
     ");
 }
 
@@ -245,6 +247,7 @@ fn a_stored_key_goes_to_another_address_only_when_the_user_says_so() {
         ("anthropic", "ANTHROPIC_API_KEY"),
         ("gemini", "GEMINI_API_KEY"),
         ("openrouter", "OPENROUTER_API_KEY"),
+        ("zai", "ZAI_API_KEY"),
     ] {
         let locked = || {
             FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no key", "code": 401 } })))

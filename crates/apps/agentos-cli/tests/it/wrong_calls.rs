@@ -29,7 +29,7 @@ const CALLS: &[&str] = &[
     "run task",
     "run -p",
     "run -p olama task",
-    "run -p zzz task",
+    "run -p wwwww task",
     "run -p openai task",
     "run -p replay task",
     "run -p replay task --replay no-such-file",
@@ -225,9 +225,9 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
     run -p olama task => 2
         error [usage] there is no provider `olama`
           next: did you mean `ollama`? Or create a profile with `agentos profile init olama`
-    run -p zzz task => 2
-        error [usage] there is no provider `zzz`
-          next: known providers: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; or create a profile with `agentos profile init zzz`
+    run -p wwwww task => 2
+        error [usage] there is no provider `wwwww`
+          next: known providers: aider, anthropic, azure, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm, zai; or create a profile with `agentos profile init wwwww`
     run -p openai task => 5
         context: src/lib.rs, README.md (192 B); `--context show` explains the selection
         failed [missing-key] `openai` needs a key, and none is set

@@ -3,12 +3,13 @@
 use agentos_profile::{ProfileFile, builtin_profiles, parse_profile};
 use agentos_schema::SchemaName;
 
-const SHIPPED: [(&str, &str); 17] = [
+const SHIPPED: [(&str, &str); 19] = [
     ("aider", include_str!("../../../../../profiles/agents/aider.json")),
     (
         "anthropic",
         include_str!("../../../../../profiles/llm/anthropic.json"),
     ),
+    ("azure", include_str!("../../../../../profiles/llm/azure.json")),
     (
         "claude-code",
         include_str!("../../../../../profiles/agents/claude-code.json"),
@@ -51,6 +52,7 @@ const SHIPPED: [(&str, &str); 17] = [
         include_str!("../../../../../profiles/llm/openrouter.json"),
     ),
     ("vllm", include_str!("../../../../../profiles/llm/vllm.json")),
+    ("zai", include_str!("../../../../../profiles/llm/zai.json")),
 ];
 
 #[test]

@@ -97,6 +97,7 @@ fn a_key_goes_only_to_the_place_it_was_stored_for() {
         ("anthropic", "ANTHROPIC_API_KEY"),
         ("gemini", "GEMINI_API_KEY"),
         ("openrouter", "OPENROUTER_API_KEY"),
+        ("zai", "ZAI_API_KEY"),
         ("llamacpp", "LLAMA_API_KEY"),
     ] {
         let own = format!("AGENTOS_{}_API_KEY", provider.to_uppercase());
