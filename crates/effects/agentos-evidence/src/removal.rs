@@ -3,6 +3,8 @@
 //! Owns: the `removed` record, and the files that it names. Never: changes the tape's earlier records, or decides which texts
 //! nobody needs any more.
 //!
+//! The caller writes the record together with the end of the conversation, so that a signature covers both.
+//!
 //! | state that a crash leaves | consequence |
 //! |---|---|
 //! | no record, all files | nothing was removed |
@@ -20,15 +22,22 @@ use crate::{EvidenceError, RecordKind, Store, blob};
 const MOST_NAMED: usize = 10_000;
 
 impl Store {
-    /// Removes blobs that only records of conversations refer to. [`Store::verify`] accepts that they are missing.
+    /// Notes the records that name blobs that only records of conversations refer to. They are written directly before the next
+    /// record. [`Store::verify`] accepts that these blobs are missing.
     ///
     /// # Errors
-    /// When the record cannot be made durable; then no file was removed. When a file cannot be removed.
-    pub fn remove_texts(&self, run: &str, ids: &[String], ts: &str) -> Result<(), EvidenceError> {
-        for part in ids.chunks(MOST_NAMED) {
-            // The record first: a file that is missing without it would look like an attack.
-            self.append(run, RecordKind::Removed, json!({ "blobs": part }), ts)?;
-        }
+    /// When an id cannot be recorded.
+    pub fn note_removal(&self, run: &str, ids: &[String], ts: &str) -> Result<(), EvidenceError> {
+        ids.chunks(MOST_NAMED)
+            .try_for_each(|part| self.note(run, RecordKind::Removed, json!({ "blobs": part }), ts))
+    }
+
+    /// Removes the files of blobs. The records of [`Store::note_removal`] must be durable: a file that is missing without them would
+    /// look like an attack.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn remove_texts(&self, ids: &[String]) -> Result<(), EvidenceError> {
         ids.iter().try_for_each(|id| self.remove_file(id))
     }
 

@@ -216,6 +216,9 @@ impl TapeLines {
                     .metadata()
                     .map_err(EvidenceError::io_error("read", &path))?
                     .len();
+                if later.len() == mark.file && mark.offset > len {
+                    return Err(EvidenceError::WrongMark);
+                }
                 later.push_back(TapeSource::Current(path, tape, len));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -2,9 +2,10 @@
 //!
 //! Owns: the mark of a place, and the records after it. Never: trusts a mark; the chain must continue at it.
 
+use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::GENESIS;
-use crate::runs::TapeLines;
+use crate::runs::{LineEnd, TapeLines};
 use crate::{EvidenceError, Record, Store};
 
 /// Place on a tape between two records. The default is its beginning.
@@ -36,6 +37,8 @@ impl Default for TapeMark {
 pub struct MarkedRecords {
     lines: Option<TapeLines>,
     mark: TapeMark,
+    /// True until the first record after a mark in the middle of the tape was read.
+    begins_at_mark: bool,
 }
 
 impl Store {
@@ -45,12 +48,21 @@ impl Store {
     /// When a file of the tape cannot be opened, or has no such place.
     pub fn records_after(&self, mark: &TapeMark) -> Result<MarkedRecords, EvidenceError> {
         let lines = TapeLines::open_at(self, mark)?;
-        if lines.is_none() && *mark != TapeMark::default() {
+        if *mark != TapeMark::default() && (lines.is_none() || self.contradicts_head(mark)?) {
             return Err(EvidenceError::WrongMark);
         }
         Ok(MarkedRecords {
             lines,
             mark: mark.clone(),
+            begins_at_mark: *mark != TapeMark::default(),
+        })
+    }
+
+    /// Returns whether `head.json` names an earlier record than the mark, or another one of its number: then the tape was replaced.
+    fn contradicts_head(&self, mark: &TapeMark) -> Result<bool, EvidenceError> {
+        Ok(match head::read(&self.head_path())? {
+            HeadFile::Says(head) => head.seq < mark.seq || (head.seq == mark.seq && head.hash != mark.hash),
+            HeadFile::Missing | HeadFile::Unreadable => false,
         })
     }
 
@@ -83,10 +95,17 @@ impl MarkedRecords {
         let Some(line) = lines.next()? else {
             return Ok(None);
         };
-        let is_whole = line.is_whole();
-        let Some(view) = LineView::parse_line(line.text()).filter(|_| is_whole) else {
-            return Err(EvidenceError::BrokenRecord {
-                line: self.mark.seq + 1,
+        // What a crash left of a record. The next writer moves it into a blob.
+        if line.end() == LineEnd::Torn {
+            return Ok(None);
+        }
+        let Some(view) = LineView::parse_line(line.text()) else {
+            // Behind a mark, the line is more likely the middle of another tape's record than damage.
+            return Err(match self.begins_at_mark {
+                true => EvidenceError::WrongMark,
+                false => EvidenceError::BrokenRecord {
+                    line: self.mark.seq + 1,
+                },
             });
         };
         // Somebody may have replaced the tape since the mark was made.
@@ -94,6 +113,7 @@ impl MarkedRecords {
             return Err(EvidenceError::WrongMark);
         }
         let record = view.build_record()?;
+        self.begins_at_mark = false;
         self.mark = TapeMark {
             file: lines.file,
             offset: lines.offset,

@@ -249,7 +249,12 @@ impl ChainReport {
             );
         }
         if is_removal {
-            self.texts.take_removed(&body);
+            let named = body.get("blobs").and_then(Value::as_array);
+            for id in named.into_iter().flatten().filter_map(Value::as_str) {
+                self.texts.take_removed(id);
+                // A later record that refers to it needs it again.
+                self.seen_blobs.forget(id);
+            }
         }
         if let Some(detail) = cost::find_wrong_cost(record.kind, &body) {
             self.findings
@@ -263,7 +268,7 @@ impl ChainReport {
         let texts = std::mem::replace(&mut self.texts, MissingTexts::new());
         if texts.removed > 0 {
             let note = format!(
-                "{} texts of conversations were removed, as the tape says",
+                "texts of conversations that were removed on purpose: {}",
                 texts.removed
             );
             push_note(&mut self.notes, note);
@@ -328,10 +333,23 @@ impl Default for RecentBlobs {
 }
 
 impl RecentBlobs {
-    fn is_new(&mut self, id: &str) -> bool {
+    fn find_slot(&mut self, id: &str) -> Option<&mut Option<String>> {
         // Three hexadecimal digits select one of 4,096 slots.
         let first = parse_hash(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
-        let Some(slot) = first.and_then(|at| self.0.get_mut(at)) else {
+        first.and_then(|at| self.0.get_mut(at))
+    }
+
+    /// Makes a blob new again.
+    fn forget(&mut self, id: &str) {
+        if let Some(slot) = self.find_slot(id)
+            && slot.as_deref() == Some(id)
+        {
+            *slot = None;
+        }
+    }
+
+    fn is_new(&mut self, id: &str) -> bool {
+        let Some(slot) = self.find_slot(id) else {
             return true;
         };
         if slot.as_deref() == Some(id) {

@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::bounds::MemoryBudget;
 use crate::{EvidenceError, RecordKind};
 
@@ -52,14 +50,11 @@ impl MissingTexts {
         Ok(())
     }
 
-    /// Takes out the blobs that a `removed` record names.
-    pub fn take_removed(&mut self, body: &Value) {
-        let named = body.get("blobs").and_then(Value::as_array);
-        for id in named.into_iter().flatten().filter_map(Value::as_str) {
-            if self.lines.remove(id).is_some() {
-                self.budget.give_back(COST_OF_TEXT);
-                self.removed += 1;
-            }
+    /// Takes out a blob that a `removed` record names.
+    pub fn take_removed(&mut self, id: &str) {
+        if self.lines.remove(id).is_some() {
+            self.budget.give_back(COST_OF_TEXT);
+            self.removed += 1;
         }
     }
 

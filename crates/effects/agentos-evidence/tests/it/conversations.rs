@@ -61,6 +61,13 @@ fn a_mark_of_another_tape_is_found() {
     ));
 }
 
+fn remove(tape: &Tape, id: &String) {
+    let ids = std::slice::from_ref(id);
+    tape.store.note_removal("t-2", ids, TS).unwrap();
+    tape.add(RecordKind::Session, json!({ "event": "deleted" }));
+    tape.store.remove_texts(ids).unwrap();
+}
+
 #[test]
 fn a_text_that_was_removed_on_purpose_is_no_fault() {
     let tape = Tape::new();
@@ -71,9 +78,7 @@ fn a_text_that_was_removed_on_purpose_is_no_fault() {
     );
     let verify = || tape.store.verify(&VerifyChecks::default()).unwrap();
 
-    tape.store
-        .remove_texts("t-2", std::slice::from_ref(&gone), TS)
-        .unwrap();
+    remove(&tape, &gone);
     assert!(!tape.blob_path(&gone).exists() && tape.blob_path(&kept).exists());
     let report = verify();
     assert!(report.ok, "{report:?}");
@@ -97,6 +102,35 @@ fn a_text_that_was_removed_on_purpose_is_no_fault() {
 }
 
 #[test]
+fn a_text_that_is_needed_again_must_be_there_again() {
+    for kind in [RecordKind::Turn, RecordKind::Task] {
+        let tape = Tape::new();
+        let text = tape.store.put_blob(b"text").unwrap();
+        tape.add(RecordKind::Turn, json!({ "message_sha256": text }));
+        remove(&tape, &text);
+        tape.add(kind, json!({ "message_sha256": text }));
+        let report = tape.store.verify(&VerifyChecks::default()).unwrap();
+        assert_eq!(
+            report.first().map(|found| (found.tampering, found.line)),
+            Some((Tampering::BlobMissing, Some(4)))
+        );
+    }
+}
+
+#[test]
+fn what_a_crash_left_of_a_record_ends_the_reading() {
+    let tape = Tape::new();
+    tape.add(RecordKind::Turn, json!({}));
+    let mark = read_after(&tape.store, &TapeMark::default()).unwrap().1;
+    let torn = [read_file(&tape.path()), b"{\"body\":".to_vec()].concat();
+    write_file(&tape.path(), torn);
+    assert_eq!(read_after(&tape.store, &TapeMark::default()).unwrap().0, [1]);
+    assert_eq!(read_after(&tape.store, &mark).unwrap().0, [] as [u64; 0]);
+    tape.add(RecordKind::Turn, json!({}));
+    assert_eq!(read_after(&tape.store, &mark).unwrap().0, [2, 3]);
+}
+
+#[test]
 fn an_answer_of_a_run_may_not_be_removed() {
     let tape = Tape::new();
     let text = tape.store.put_blob(b"text").unwrap();
@@ -105,7 +139,7 @@ fn an_answer_of_a_run_may_not_be_removed() {
         json!({ "messages": [{ "message_sha256": text }] }),
     );
     tape.add(RecordKind::Answer, json!({ "answer_sha256": text }));
-    tape.store.remove_texts("t-2", &[text], TS).unwrap();
+    remove(&tape, &text);
     let report = tape.store.verify(&VerifyChecks::default()).unwrap();
     assert_eq!(
         report.first().map(|found| (found.tampering, found.line)),
