@@ -51,6 +51,9 @@ impl StoreBatch<'_> {
         text: &SessionText,
     ) -> Result<(), StoreError> {
         let session = turn.session.as_ref().map(|key| key.as_str());
+        if let Some(session) = session {
+            self.require_session(session, at)?;
+        }
         for (position, call) in turn.calls.iter().enumerate() {
             self.add_call(at, position, session, turn.source, call)?;
         }
@@ -58,21 +61,13 @@ impl StoreBatch<'_> {
             return Ok(());
         };
         self.add_entry(at, session)?;
-        self.require_session(session, at)?;
         let opening: String = first_line(&text.question).chars().take(LONGEST_OPENING).collect();
-        // Kept as a sum, so that a list of sessions does not read their calls.
-        let known: u64 = turn
-            .calls
-            .iter()
-            .filter_map(|call| call.cost_usd)
-            .map(ExactCost::pico_dollars)
-            .sum();
-        let unknown = turn.calls.iter().filter(|call| call.cost_usd.is_none()).count();
-        self.batch.prepare_cached(
-            "UPDATE session SET turns = turns + 1, last = ?2, last_seq = ?3, cost = cost + ?4, unknown = unknown + ?5,
-             opening = coalesce(opening, nullif(?6, '')) WHERE key = ?1",
-        )?
-        .execute(params![session, at.ts, at.place.seq, known, unknown, opening])?;
+        self.batch
+            .prepare_cached(
+                "UPDATE session SET turns = turns + 1, last = ?2, last_seq = ?3, opening = coalesce(opening, nullif(?4, ''))
+                 WHERE key = ?1",
+            )?
+            .execute(params![session, at.ts, at.place.seq, opening])?;
         for message in &turn.messages {
             self.add_text_use(&message.message_sha256, session)?;
         }
@@ -96,7 +91,7 @@ impl StoreBatch<'_> {
             SessionEvent::Begun { settings, fork } => {
                 // A name may be used again after its session was deleted.
                 self.batch.execute(
-                    "UPDATE session SET began = ?2, turns = 0, cost = 0, unknown = 0, opening = NULL, deleted = 0 WHERE key = ?1",
+                    "UPDATE session SET began = ?2, turns = 0, dollars = 0, pico = 0, unknown = 0, opening = NULL, deleted = 0 WHERE key = ?1",
                     params![session, at.ts],
                 )?;
                 if let Some(fork) = fork {
@@ -155,7 +150,8 @@ impl StoreBatch<'_> {
     fn require_session(&self, session: &str, at: EntryHead<'_>) -> Result<(), StoreError> {
         self.batch
             .prepare_cached(
-                "INSERT INTO session (key, began, last, last_seq, turns, cost, unknown, deleted) VALUES (?1, ?2, ?2, ?3, 0, 0, 0, 0)
+                "INSERT INTO session (key, began, last, last_seq, turns, dollars, pico, unknown, deleted)
+                 VALUES (?1, ?2, ?2, ?3, 0, 0, 0, 0, 0)
                  ON CONFLICT (key) DO UPDATE SET last = ?2, last_seq = ?3",
             )?
             .execute(params![session, at.ts, at.place.seq])?;
@@ -184,22 +180,22 @@ impl StoreBatch<'_> {
 
     /// Gives a fork the records and texts that it has in common with the other session. They stay if that one is deleted.
     fn copy_fork(&self, fork: &ForkOrigin, to: &str) -> Result<(), StoreError> {
-        let Some(turn) = &fork.turn else {
-            return Ok(());
-        };
         let from = fork.session.as_str();
+        // All of them, which may be more than both have in common: whoever reads them ends at the last common turn. A record or text
+        // too many does no harm, and none is lost.
         self.batch.execute(
-            "INSERT OR IGNORE INTO entry (seq, session, turn, file, byte) SELECT seq, ?2, turn, file, byte FROM entry
-             WHERE session = ?1 AND seq <= (SELECT max(seq) FROM entry WHERE session = ?1 AND turn = ?3)",
-            params![from, to, turn.as_str()],
+            "INSERT OR IGNORE INTO entry (seq, session, turn, file, byte)
+             SELECT seq, ?2, turn, file, byte FROM entry WHERE session = ?1",
+            params![from, to],
         )?;
-        // All of them, which may be more than the common turns have: a text too many stays, and none is lost.
         self.batch.execute(
             "INSERT OR IGNORE INTO text_use (blob, session) SELECT blob, ?2 FROM text_use WHERE session = ?1",
             params![from, to],
         )?;
+        // The origin may be on a tape that was set aside.
         self.batch.execute(
-            "UPDATE session SET (turns, opening) = (SELECT turns, opening FROM session WHERE key = ?1) WHERE key = ?2",
+            "UPDATE session SET turns = coalesce((SELECT turns FROM session WHERE key = ?1), 0),
+             opening = (SELECT opening FROM session WHERE key = ?1) WHERE key = ?2",
             params![from, to],
         )?;
         Ok(())
@@ -238,10 +234,12 @@ impl StoreBatch<'_> {
         call: &CallRecord,
     ) -> Result<(), StoreError> {
         let usage = call.usage.unwrap_or_default();
+        let cost = call.cost_usd.map(split_cost);
+        let (dollars, pico) = (cost.map(|cost| cost.0), cost.map(|cost| cost.1));
         self.batch
             .prepare_cached(
-                "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, cost, failed)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, dollars, pico, failed)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
                 at.place.seq,
@@ -251,14 +249,44 @@ impl StoreBatch<'_> {
                 source_word(source),
                 call.provider,
                 call.answering_model(),
-                usage.input_tokens.unwrap_or(0),
-                usage.cached_tokens.unwrap_or(0),
-                usage.output_tokens.unwrap_or(0),
-                call.cost_usd.map(ExactCost::pico_dollars),
+                bound_tokens(usage.input_tokens),
+                bound_tokens(usage.cached_tokens),
+                bound_tokens(usage.output_tokens),
+                dollars,
+                pico,
                 call.failure.is_some(),
             ])?;
+        // Kept as a sum, so that a list of sessions does not read their calls.
+        self.batch
+            .prepare_cached(
+                "UPDATE session SET dollars = dollars + coalesce(?2, 0), pico = pico + coalesce(?3, 0), unknown = unknown + (?2 IS NULL)
+                 WHERE key = ?1",
+            )?
+            .execute(params![session, dollars, pico])?;
         Ok(())
     }
+}
+
+/// Largest number of tokens of one call that is counted. No model takes so many, and sums of larger ones would not fit.
+const MOST_TOKENS: u64 = 1 << 40;
+
+fn bound_tokens(tokens: Option<u64>) -> u64 {
+    tokens.unwrap_or(0).min(MOST_TOKENS)
+}
+
+/// Splits a cost into whole dollars and the rest: SQLite's integers have 63 bits, and a sum of them must not overflow.
+fn split_cost(cost: ExactCost) -> (u64, u64) {
+    let pico = cost.pico_dollars();
+    (pico / PICO, pico % PICO)
+}
+
+/// Parts of a dollar in which costs are counted.
+const PICO: u64 = 1_000_000_000_000;
+
+/// Joins a sum of whole dollars and of rests. `None` if it is too large to count.
+pub(crate) fn join_cost(dollars: u64, pico: u64) -> Option<ExactCost> {
+    let whole = dollars.checked_mul(PICO)?.checked_add(pico)?;
+    Some(ExactCost::from_pico_dollars(whole))
 }
 
 /// Returns the word of a source in a row.

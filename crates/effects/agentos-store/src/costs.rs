@@ -7,6 +7,7 @@ use rusqlite::params;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::batch::join_cost;
 use crate::{LedgerStore, StoreError};
 
 /// Property by which costs are added.
@@ -50,8 +51,8 @@ pub struct CostRow {
     pub cached_tokens: u64,
     /// Tokens of the answers.
     pub output_tokens: u64,
-    /// Sum of the known costs in US dollars, exact.
-    pub cost_usd: ExactCost,
+    /// Sum of the known costs in US dollars, exact. `None` if it is too large to count.
+    pub cost_usd: Option<ExactCost>,
     /// Number of calls whose cost is not known. They are not in the sum.
     pub unknown: u64,
 }
@@ -73,17 +74,17 @@ impl LedgerStore {
     /// Adds the costs of calls by a property. Days are in their order; all others begin with the highest cost.
     ///
     /// # Errors
-    /// When the database cannot be read, or a sum has more than 18 digits.
+    /// When the database cannot be read.
     pub fn sum_costs(&self, group: CostGroup, filter: &CostFilter) -> Result<Vec<CostRow>, StoreError> {
         let order = match group {
             CostGroup::Day => "1",
-            CostGroup::Model | CostGroup::Provider | CostGroup::Session => "7 DESC, 1",
+            CostGroup::Model | CostGroup::Provider | CostGroup::Session => "7 DESC, 8 DESC, 1",
         };
         // The only part of the query that is not a parameter, and it comes from the table above.
         let name = group.expression();
         let mut query = self.db.prepare_cached(&format!(
-            "SELECT {name}, count(*), sum(failed), sum(input), sum(cached), sum(output), coalesce(sum(cost), 0),
-             sum(cost IS NULL) FROM call WHERE (?1 IS NULL OR ts >= ?1) AND (?2 IS NULL OR ts < ?2)
+            "SELECT {name}, count(*), sum(failed), sum(input), sum(cached), sum(output), coalesce(sum(dollars), 0),
+             coalesce(sum(pico), 0), sum(dollars IS NULL) FROM call WHERE (?1 IS NULL OR ts >= ?1) AND (?2 IS NULL OR ts < ?2)
              AND (?3 IS NULL OR provider = ?3) AND (?4 IS NULL OR session = ?4) GROUP BY 1 ORDER BY {order}"
         ))?;
         let CostFilter {
@@ -100,8 +101,8 @@ impl LedgerStore {
                 input_tokens: row.get(3)?,
                 cached_tokens: row.get(4)?,
                 output_tokens: row.get(5)?,
-                cost_usd: ExactCost::from_pico_dollars(row.get(6)?),
-                unknown: row.get(7)?,
+                cost_usd: join_cost(row.get(6)?, row.get(7)?),
+                unknown: row.get(8)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)

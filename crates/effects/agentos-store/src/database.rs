@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 use crate::{StoreBatch, StoreError};
 
 /// Version of the tables. A file with another one is replaced.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Name of the file in its folder.
 const FILE: &str = "ledger.sqlite";
 /// Longest wait for another process that writes.
@@ -22,7 +22,8 @@ const SCHEMA: &str = "
 CREATE TABLE mark (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, byte INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE session (
     key TEXT PRIMARY KEY, began TEXT NOT NULL, last TEXT NOT NULL, last_seq INTEGER NOT NULL, title TEXT, opening TEXT,
-    provider TEXT, model TEXT, repository TEXT, turns INTEGER NOT NULL, cost INTEGER NOT NULL, unknown INTEGER NOT NULL,
+    provider TEXT, model TEXT, repository TEXT, turns INTEGER NOT NULL, dollars INTEGER NOT NULL, pico INTEGER NOT NULL,
+    unknown INTEGER NOT NULL,
     deleted INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX session_by_time ON session (deleted, last_seq);
@@ -33,13 +34,14 @@ CREATE TABLE entry (
 CREATE INDEX entry_by_seq ON entry (seq);
 CREATE TABLE call (
     seq INTEGER NOT NULL, position INTEGER NOT NULL, ts TEXT NOT NULL, session TEXT, source TEXT NOT NULL, provider TEXT NOT NULL,
-    model TEXT NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, output INTEGER NOT NULL, cost INTEGER,
+    model TEXT NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, output INTEGER NOT NULL, dollars INTEGER, pico INTEGER,
     failed INTEGER NOT NULL, PRIMARY KEY (seq, position)
 ) WITHOUT ROWID;
 CREATE INDEX call_by_time ON call (ts);
 CREATE TABLE text_use (blob TEXT NOT NULL, session TEXT NOT NULL, PRIMARY KEY (blob, session)) WITHOUT ROWID;
 CREATE INDEX text_of_session ON text_use (session);
 CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'unicode61');
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 ";
 
 /// The database of the ledger.
@@ -97,6 +99,8 @@ impl LedgerStore {
         // (sqlite.org/pragma.html#pragma_synchronous); what is lost is read from the tape again.
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
+        // Texts of a deleted session must not stay in free parts of the file.
+        db.pragma_update(None, "secure_delete", true)?;
         let version =
             |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
         if version(&db)? != VERSION {
@@ -129,6 +133,25 @@ impl LedgerStore {
             .db
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         Ok(StoreBatch { batch })
+    }
+
+    /// Opens an empty database in the place of the one that is there, damaged or not.
+    ///
+    /// # Errors
+    /// Those of [`LedgerStore::open`].
+    pub fn replace(folder: &Path) -> Result<Self, StoreError> {
+        remove_database(&folder.join(FILE))?;
+        Self::open(folder)
+    }
+
+    /// Empties the log of SQLite, which keeps earlier contents of pages, after a deletion. Does nothing while others read.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget_pages(&self) -> Result<(), StoreError> {
+        Ok(self
+            .db
+            .query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(()))?)
     }
 
     /// Removes all rows, as before the first record.
@@ -217,44 +240,4 @@ pub fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use tempfile::TempDir;
-
-    use super::*;
-
-    #[test]
-    fn a_file_that_is_no_database_is_replaced() {
-        let folder = TempDir::new().unwrap();
-        let folder = folder.path().join("agentos");
-        assert!(LedgerStore::open_existing(&folder).unwrap().is_none());
-        drop(LedgerStore::open(&folder).unwrap());
-        fs::write(
-            folder.join(FILE),
-            "this is not a database, but it is long enough to be taken for one".repeat(99),
-        )
-        .unwrap();
-        let store = LedgerStore::open(&folder).unwrap();
-        assert_eq!(store.read_mark().unwrap(), None);
-    }
-
-    #[test]
-    fn tables_of_another_version_are_replaced() {
-        let folder = TempDir::new().unwrap();
-        let db = Connection::open(folder.path().join(FILE)).unwrap();
-        db.execute_batch("CREATE TABLE session (x); PRAGMA user_version = 99;")
-            .unwrap();
-        drop(db);
-        let store = LedgerStore::open(folder.path()).unwrap();
-        assert_eq!(store.read_mark().unwrap(), None);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn only_its_owner_can_read_the_folder() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let above = TempDir::new().unwrap();
-        let folder = above.path().join("a/agentos");
-        LedgerStore::open(&folder).unwrap();
-        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-    }
-}
+mod tests;

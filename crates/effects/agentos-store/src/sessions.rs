@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::batch::join_cost;
 use crate::{LedgerStore, StoreError};
 
 /// Place of a record on the tape.
@@ -41,8 +42,8 @@ pub struct SessionRow {
     pub repository: Option<String>,
     /// Number of turns.
     pub turns: u64,
-    /// Sum of the known costs in US dollars, exact.
-    pub cost_usd: ExactCost,
+    /// Sum of the known costs in US dollars, exact. `None` if it is too large to count.
+    pub cost_usd: Option<ExactCost>,
     /// Number of calls whose cost is not known.
     pub unknown: u64,
 }
@@ -58,7 +59,8 @@ pub struct FoundTurn {
     pub snippet: String,
 }
 
-const COLUMNS: &str = "key, began, last, title, opening, provider, model, repository, turns, cost, unknown";
+const COLUMNS: &str =
+    "key, began, last, title, opening, provider, model, repository, turns, dollars, pico, unknown";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
@@ -71,8 +73,8 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         model: row.get(6)?,
         repository: row.get(7)?,
         turns: row.get(8)?,
-        cost_usd: ExactCost::from_pico_dollars(row.get(9)?),
-        unknown: row.get(10)?,
+        cost_usd: join_cost(row.get(9)?, row.get(10)?),
+        unknown: row.get(11)?,
     })
 }
 

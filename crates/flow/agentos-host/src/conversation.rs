@@ -14,6 +14,7 @@ mod transcript;
 
 use std::path::PathBuf;
 
+use agentos_chain::hash_bytes;
 use agentos_chat::{
     FinishedTurn, LedgerBody, LedgerEntry, SessionState, StoreError, ToolAnswer, ToolPermissions,
     ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, TurnTool, TurnTools,
@@ -35,12 +36,11 @@ use serde::Serialize;
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::clock;
 use crate::host::Host;
-use crate::ledger::{Ledger, store_error};
+use crate::ledger::{Ledger, ledger_error, store_error};
 use crate::options::{ProviderChoice, SessionOptions};
 use crate::proposals::ModelFacts;
 use crate::repository;
 use crate::run::ConsentMode;
-use crate::tape::evidence_error;
 use transcript::LedgerTranscript;
 
 /// A session that this process uses.
@@ -196,7 +196,7 @@ pub(crate) fn read_state(
     for place in places {
         let file = usize::try_from(place.file).unwrap_or(usize::MAX);
         let record = ledger.tape().record_at(file, place.byte, place.seq);
-        entries.extend(read_entry(record.map_err(|error| evidence_error(&error))?));
+        entries.extend(read_entry(record.map_err(|error| ledger_error(&error))?));
     }
     Ok(fold_session(key, &entries))
 }
@@ -240,6 +240,11 @@ impl Conversation {
     /// # Errors
     /// If the ledger cannot be written.
     pub fn change_settings(&mut self, settings: SessionSettings) -> Result<(), EffectError> {
+        self.change_with(settings, None)
+    }
+
+    /// Changes the settings, and stores a text that they refer to together with the record.
+    fn change_with(&mut self, settings: SessionSettings, text: Option<&str>) -> Result<(), EffectError> {
         if self.has_begun && settings == *self.state.settings() {
             return Ok(());
         }
@@ -247,7 +252,7 @@ impl Conversation {
             true => SessionEvent::Changed { settings },
             false => SessionEvent::Begun { settings, fork: None },
         };
-        self.append(&event)
+        self.append(&event, text)
     }
 
     /// Sets the system prompt of the next turns. `None` removes it.
@@ -256,8 +261,8 @@ impl Conversation {
     /// If the ledger cannot be written.
     pub fn set_system(&mut self, text: Option<&str>) -> Result<(), EffectError> {
         let mut settings = self.state.settings().clone();
-        settings.system_sha256 = text.map(|text| self.store_text(text)).transpose()?;
-        self.change_settings(settings)
+        settings.system_sha256 = text.map(|text| hash_bytes(text.as_bytes()));
+        self.change_with(settings, text)
     }
 
     /// Lets models read the host's repository and propose changes, or not any more.
@@ -287,9 +292,9 @@ impl Conversation {
     /// If the ledger cannot be written.
     pub fn pin_text(&mut self, text: &str) -> Result<(), EffectError> {
         let mut settings = self.state.settings().clone();
-        let pin_sha256 = self.store_text(text)?;
+        let pin_sha256 = hash_bytes(text.as_bytes());
         settings.pins.push(agentos_ledger::PinRef { pin_sha256 });
-        self.change_settings(settings)
+        self.change_with(settings, Some(text))
     }
 
     /// Begins with an empty window: messages so far are not sent any more, and stay readable.
@@ -297,7 +302,7 @@ impl Conversation {
     /// # Errors
     /// If the ledger cannot be written.
     pub fn clear(&mut self) -> Result<(), EffectError> {
-        self.append(&SessionEvent::Cleared)
+        self.append(&SessionEvent::Cleared, None)
     }
 
     /// Reads a stored text of the session.
@@ -339,7 +344,7 @@ impl Conversation {
     pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
         let turn = clock::new_run();
         let parts = model::prepare_model(&self.host, &spec.provider, &turn).await?;
-        if !self.has_begun {
+        if self.state.settings().provider.is_none() {
             // The session remembers whom it asked first, so that it can be continued without naming anybody.
             let settings = SessionSettings {
                 provider: Some(spec.provider.provider.name().to_owned()),
@@ -393,19 +398,16 @@ impl Conversation {
         Some(tools)
     }
 
-    fn store_text(&self, text: &str) -> Result<String, EffectError> {
-        let stored = self.ledger.tape().put_blob(text.as_bytes());
-        stored.map_err(|error| evidence_error(&error))
-    }
-
-    fn append(&mut self, event: &SessionEvent) -> Result<(), EffectError> {
+    fn append(&mut self, event: &SessionEvent, text: Option<&str>) -> Result<(), EffectError> {
         let record = SessionRecord {
             session: self.state.key().clone(),
             event: event.clone(),
         };
-        let number = LedgerTranscript::new(&self.ledger)
-            .append_event(&record)
-            .map_err(word_store)?;
+        let mut store = LedgerTranscript::new(&self.ledger);
+        if let Some(text) = text {
+            store.store_text(text).map_err(word_store)?;
+        }
+        let number = store.append_event(&record).map_err(word_store)?;
         self.state.apply_event(number, event);
         Ok(())
     }

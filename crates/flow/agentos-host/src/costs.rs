@@ -58,7 +58,7 @@ impl Host {
             }
             None => Vec::new(),
         };
-        let add = |sum: ExactCost, row: &CostRow| sum.checked_add(row.cost_usd);
+        let add = |sum: ExactCost, row: &CostRow| sum.checked_add(row.cost_usd?);
         Ok(CostReport {
             version: 1,
             by: match group {
@@ -80,6 +80,8 @@ impl Host {
     /// If the tape cannot be read, or the database cannot be written.
     pub fn rebuild_store(&self) -> Result<RebuildReport, EffectError> {
         let ledger = Ledger::open(self)?;
+        // No record may begin to refer to a text that is being removed.
+        let _alone = ledger.lock_texts()?;
         let database = ledger.rebuild_database()?;
         let removed = ledger.finish_removals(&database)?;
         let (_, sessions) = database.list_sessions(0).map_err(|error| store_error(&error))?;

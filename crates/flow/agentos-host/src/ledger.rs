@@ -19,18 +19,20 @@ use std::path::{Path, PathBuf};
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
-use agentos_evidence::{RecordKind, RunFacts, Store};
-use agentos_ledger::TurnRecord;
+use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store};
+use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, TurnRecord};
 use agentos_store::{LedgerLock, LedgerStore, StoreError, make_private_folder};
 use agentos_tool::RunId;
 use serde::Serialize;
 
-use crate::clock::SystemClock;
+use crate::clock::{self, SystemClock};
 use crate::error::usage_error;
 use crate::evidence_key::{self, UnsignedReason};
 use crate::host::Host;
 use crate::tape::evidence_error;
 
+/// Code of a database that cannot be used.
+const DATABASE: &str = "ledger-database";
 /// Name of the tape's folder.
 const TAPE: &str = "ledger";
 
@@ -51,7 +53,7 @@ impl Ledger {
         let folder = find_folder(host)?;
         // Before the tape makes its own folder in it, which others could read.
         make_private_folder(&folder).map_err(|error| store_error(&error))?;
-        let tape = Store::open(&folder.join(TAPE)).map_err(|error| evidence_error(&error))?;
+        let tape = Store::open(&folder.join(TAPE)).map_err(|error| ledger_error(&error))?;
         Ok(Self {
             host: host.clone(),
             folder,
@@ -89,6 +91,18 @@ impl Ledger {
         body: &impl Serialize,
         texts: &[String],
     ) -> Result<u64, EffectError> {
+        self.record_with(turn, kind, body, texts, &[])
+    }
+
+    /// Writes a record after those about removed texts, as [`Ledger::record`] does.
+    fn record_with(
+        &self,
+        turn: &RunId,
+        kind: RecordKind,
+        body: &impl Serialize,
+        texts: &[String],
+        removed: &[String],
+    ) -> Result<u64, EffectError> {
         let body = serde_json::to_value(body).map_err(|error| {
             let message = format!("the record of this turn cannot be written: {error}");
             EffectError::from_source(Cause::Internal, "evidence-invalid-record", message, &error)
@@ -111,12 +125,47 @@ impl Ledger {
             for text in texts {
                 self.tape.put_blob(text.as_bytes())?;
             }
+            self.tape.note_removal(turn.as_str(), removed, now.as_str())?;
             let written = self.tape.write(turn.as_str(), kind, body, now.as_str())?;
             self.tape
                 .checkpoint(turn.as_str(), &facts, signer, now.as_str())?;
             Ok(written.seq)
         };
-        write().map_err(|error| evidence_error(&error))
+        write().map_err(|error| ledger_error(&error))
+    }
+
+    /// Deletes a session and the texts that no other session has: one signed group of records, then the files.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read or written.
+    pub fn delete_session(&self, session: &SessionKey) -> Result<usize, EffectError> {
+        // Held until the files are gone, so that no record begins to refer to one of them.
+        let _alone = self.lock_texts()?;
+        let database = self.open_database()?;
+        self.finish_removals(&database)?;
+        let texts = database.list_own_texts(session.as_str());
+        let texts = texts.map_err(|error| store_error(&error))?;
+        let record = SessionRecord {
+            session: session.clone(),
+            event: SessionEvent::Deleted,
+        };
+        let turn = clock::new_run();
+        self.record_with(&turn, RecordKind::Session, &record, &[], &texts)?;
+        self.tape
+            .remove_texts(&texts)
+            .map_err(|error| ledger_error(&error))?;
+        // The words of the texts are in the database as well.
+        let database = self.open_database()?;
+        database.forget_pages().map_err(|error| store_error(&error))?;
+        Ok(texts.len())
+    }
+
+    /// Waits until no record that refers to texts is being written, and keeps it so.
+    ///
+    /// # Errors
+    /// If the lock cannot be taken.
+    pub fn lock_texts(&self) -> Result<LedgerLock, EffectError> {
+        LedgerLock::remove_texts(&self.folder).map_err(|error| store_error(&error))
     }
 
     /// Opens the database after it has caught up with the tape.
@@ -125,17 +174,23 @@ impl Ledger {
     /// If the tape cannot be read, or the database cannot be used.
     pub fn open_database(&self) -> Result<LedgerStore, EffectError> {
         let mut database = LedgerStore::open(&self.folder).map_err(|error| store_error(&error))?;
-        update::catch_up(&self.tape, &mut database)?;
-        Ok(database)
+        match update::catch_up(&self.tape, &mut database) {
+            Ok(()) => Ok(database),
+            // Every row is on the tape, so a damaged file is made again.
+            Err(error) if error.code == DATABASE => {
+                drop(database);
+                self.rebuild_database()
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    /// Opens the database after it was made again from the first record on.
+    /// Makes the database again from the first record on, and opens it.
     ///
     /// # Errors
     /// Those of [`Ledger::open_database`].
     pub fn rebuild_database(&self) -> Result<LedgerStore, EffectError> {
-        let mut database = LedgerStore::open(&self.folder).map_err(|error| store_error(&error))?;
-        database.clear().map_err(|error| store_error(&error))?;
+        let mut database = LedgerStore::replace(&self.folder).map_err(|error| store_error(&error))?;
         update::catch_up(&self.tape, &mut database)?;
         Ok(database)
     }
@@ -149,7 +204,7 @@ impl Ledger {
         let removed = self
             .tape
             .finish_removals(|id| database.is_text_used(id).unwrap_or(true));
-        removed.map_err(|error| evidence_error(&error))
+        removed.map_err(|error| ledger_error(&error))
     }
 }
 
@@ -164,7 +219,18 @@ fn find_folder(host: &Host) -> Result<PathBuf, EffectError> {
     folder.ok_or_else(|| usage_error("there is no home folder for the ledger").hint("set `HOME`"))
 }
 
+/// Makes the error of a tape that cannot be read or written.
+pub(crate) fn ledger_error(error: &EvidenceError) -> EffectError {
+    let mut effect = evidence_error(error);
+    if !effect.next.is_empty() {
+        // The usual advice is about a repository's evidence, which has nothing to do with this.
+        effect.next.clear();
+        effect = effect.hint("`agentos evidence verify --ledger` shows the fault; rename the folder `ledger` in `~/.local/state/agentos` to begin a new one");
+    }
+    effect
+}
+
 /// Makes the error of a database that cannot be used.
 pub(crate) fn store_error(error: &StoreError) -> EffectError {
-    EffectError::from_error(Cause::Evidence, "ledger-database", error)
+    EffectError::from_error(Cause::Evidence, DATABASE, error)
 }

@@ -16,8 +16,7 @@ use crate::clock;
 use crate::conversation::{read_state, unknown_session, word_store};
 use crate::error::usage_error;
 use crate::host::Host;
-use crate::ledger::{Ledger, existing_tape, store_error};
-use crate::tape::evidence_error;
+use crate::ledger::{Ledger, existing_tape, ledger_error, store_error};
 
 /// The output of `agentos chat list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -140,7 +139,7 @@ impl Host {
             let bytes = ledger
                 .tape()
                 .get_blob(sha256)
-                .map_err(|error| evidence_error(&error))?;
+                .map_err(|error| ledger_error(&error))?;
             Ok::<String, EffectError>(String::from_utf8_lossy(&bytes).into_owned())
         };
         let read = |message: &StateMessage| {
@@ -180,7 +179,10 @@ impl Host {
     /// # Errors
     /// If there is no such session, the new name is taken, or the ledger cannot be written.
     pub fn fork_session(&self, from: &SessionKey, to: &SessionKey) -> Result<(), EffectError> {
+        // Nobody begins the new session meanwhile, and nobody deletes the other one.
+        let _conversation = self.open_conversation(to)?;
         let ledger = Ledger::open(self)?;
+        let _texts = LedgerLock::keep_texts(ledger.folder()).map_err(|error| store_error(&error))?;
         let database = ledger.open_database()?;
         let state = read_state(&ledger, &database, from)?;
         let state = state
@@ -209,26 +211,16 @@ impl Host {
     /// If there is no such session, somebody uses it, or the ledger cannot be written.
     pub fn delete_session(&self, key: &SessionKey) -> Result<SessionDeleted, EffectError> {
         // Held until the end, so that nobody adds a turn to what is being removed.
-        let conversation = self.open_conversation(key)?;
+        let _conversation = self.open_conversation(key)?;
         let ledger = Ledger::open(self)?;
-        let _texts = LedgerLock::remove_texts(ledger.folder()).map_err(|error| store_error(&error))?;
-        let database = ledger.open_database()?;
-        let known = database
-            .find_session(key.as_str())
-            .map_err(|error| store_error(&error))?;
-        known.ok_or_else(|| unknown_session(key))?;
-        let texts = database
-            .list_own_texts(key.as_str())
-            .map_err(|error| store_error(&error))?;
-        append_event(&ledger, key, SessionEvent::Deleted)?;
-        let (turn, now) = (clock::new_run(), clock::now());
-        let removed = ledger.tape().remove_texts(turn.as_str(), &texts, now.as_str());
-        removed.map_err(|error| evidence_error(&error))?;
-        drop(conversation);
+        let known = ledger.open_database()?.find_session(key.as_str());
+        known
+            .map_err(|error| store_error(&error))?
+            .ok_or_else(|| unknown_session(key))?;
         Ok(SessionDeleted {
             version: 1,
             session: key.clone(),
-            removed: texts.len(),
+            removed: ledger.delete_session(key)?,
         })
     }
 }

@@ -38,7 +38,7 @@ pub enum SessionEvent {
         settings: SessionSettings,
     },
     /// Earlier messages are sent as a summary from now on.
-    Compressed(CompressionReceipt),
+    Compressed(Box<CompressionReceipt>),
     /// The compression of this number of the tape is taken back: the messages themselves are sent again.
     Restored {
         /// Number of the record of the compression.

@@ -225,6 +225,11 @@ impl Talk<'_> {
             true => name.to_owned(),
             false => format!("{}/{name}", self.choice.provider.name()),
         };
+        let provider = named.split('/').next().unwrap_or_default();
+        if !self.app.host.is_provider(provider) {
+            let error = usage_error(format!("there is no provider `{provider}`"));
+            return Err(error.hint("`agentos tool list` shows them"));
+        }
         let mut over = self.args.over.clone();
         // The flag named a model for the provider of before.
         over.model = None;

@@ -13,7 +13,7 @@ use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
 use agentos_tool::{ExactCost, format_dollars};
 use tokio::sync::Notify;
 
-use crate::app::{App, Done, output_failed, stopped_error, usage_error};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::ChatSendArgs;
 use crate::commands::chat::ChatDisplay;
 use crate::escape;
@@ -32,6 +32,8 @@ pub struct ShownTurn {
     pub gauge: Option<WindowGauge>,
     /// True if a part of an answer was shown.
     pub has_text: bool,
+    /// True if the turn was stopped because nobody reads standard output any more.
+    pub has_no_reader: bool,
 }
 
 /// Parses the name of a session.
@@ -135,16 +137,25 @@ fn show_end(app: &App, key: &SessionKey, shown: &ShownTurn) -> Done {
             answer: shown.turn.answer.clone(),
             turn: shown.turn.record.clone(),
             gauge: shown.gauge,
-            message: fault.as_ref().map(|fault| fault.message.clone()),
+            message: match shown.turn.record.end {
+                TurnEnd::Cancelled => Some("you stopped it".to_owned()),
+                TurnEnd::Answered | TurnEnd::Limited { .. } | TurnEnd::Failed { .. } => {
+                    fault.as_ref().map(|fault| fault.message.clone())
+                }
+            },
         };
         app.printer
             .write_json(&report)
             .map_err(|error| output_failed(&error))?;
         return match (fault, &shown.turn.record.end) {
             (Some(fault), _) => Ok(fault.cause.into()),
-            (None, TurnEnd::Cancelled) => Err(stopped_error()),
+            (None, TurnEnd::Cancelled) => Ok(Exit::Interrupted),
             (None, TurnEnd::Answered | TurnEnd::Limited { .. } | TurnEnd::Failed { .. }) => Ok(Exit::Done),
         };
+    }
+    if shown.has_no_reader {
+        // As for every program whose output nobody reads any more, this is no failure.
+        return Ok(Exit::Done);
     }
     if shown.turn.record.end == TurnEnd::Cancelled {
         return Ok(app.show_stopped(match shown.has_text {
@@ -204,6 +215,7 @@ struct TurnDisplay {
     answer: Option<ChatDisplay>,
     gauge: Option<WindowGauge>,
     has_text: bool,
+    has_no_reader: bool,
 }
 
 impl TurnDisplay {
@@ -215,6 +227,7 @@ impl TurnDisplay {
             answer: None,
             gauge: None,
             has_text: false,
+            has_no_reader: false,
         }
     }
 
@@ -267,6 +280,7 @@ impl TurnDisplay {
             .answer
             .get_or_insert_with(|| ChatDisplay::new(&self.app, self.shows_thinking));
         if !display.show_event(event).unwrap_or(false) {
+            self.has_no_reader = true;
             self.stop.notify_one();
         }
     }
@@ -291,6 +305,7 @@ impl TurnDisplay {
             turn,
             gauge: self.gauge,
             has_text: self.has_text,
+            has_no_reader: self.has_no_reader,
         }
     }
 }

@@ -24,8 +24,11 @@ pub fn show_costs(app: &App, args: &CostArgs) -> Done {
             .write_json(&report)
             .map_err(|error| output_failed(&error))?;
     } else if report.calls == 0 {
-        app.printer
-            .show_note("no calls of models are recorded; `agentos run` and `agentos chat send` record them");
+        let is_filtered = args.since.is_some() || args.until.is_some() || args.provider.is_some();
+        app.printer.show_note(match is_filtered {
+            true => "no calls match these filters; `agentos cost` counts all",
+            false => "no calls of models are recorded; `agentos run` and `agentos chat send` record them",
+        });
     } else {
         app.print_paged(&render::cost::format_costs(&report))
             .map_err(|error| output_failed(&error))?;

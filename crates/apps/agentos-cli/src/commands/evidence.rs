@@ -3,7 +3,7 @@
 //! Owns: the selection of runs. Never: changes the tape.
 
 use agentos_host::{
-    LoggedRun, RunList, RunRecords, RunSummary, StatsReport, VerifySpec, before_now, log_run,
+    LoggedRun, RunList, RunRecords, RunSummary, StatsReport, Timestamp, VerifySpec, before_now, log_run,
 };
 
 use crate::app::{App, Done, output_failed, usage_error};
@@ -117,7 +117,17 @@ pub fn parse_since(typed: &str) -> Result<String, agentos_host::EffectError> {
     // A duration such as `2days` starts with a digit too, but never contains a hyphen.
     let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
     if date {
-        return Ok(typed.to_owned());
+        // A date alone is its first moment. Records have UTC times of one width, so a time with an offset is converted.
+        let whole = if typed.len() == 10 {
+            format!("{typed}T00:00:00Z")
+        } else {
+            typed.to_owned()
+        };
+        return match Timestamp::parse(&whole) {
+            Ok(time) => Ok(time.to_string()),
+            Err(_) => Err(usage_error(format!("`{typed}` is not a valid time"))
+                .hint("write it as in `2026-11-21`, `2026-11-21T09:14:00Z` or `2days`")),
+        };
     }
     let ago = humantime::parse_duration(typed).map_err(|_| {
         usage_error(format!("`{typed}` is not a valid time")).hint("write it as in `2026-11-21` or `2days`")

@@ -4,6 +4,7 @@
 
 use agentos_host::{FoundTurn, SessionList, SessionMessage, SessionState, SessionStory};
 use agentos_model::{ChatRole, MessagePart};
+use agentos_tool::ExactCost;
 
 use super::log::LogLayout;
 use super::when::format_when;
@@ -34,7 +35,7 @@ pub fn format_sessions(list: &SessionList, layout: &LogLayout) -> String {
             escape::line(&session.session),
             format_when(&session.last, &layout.now, layout.offset_minutes),
             session.turns.to_string(),
-            format_cost(&session.cost_usd.to_string(), session.unknown),
+            format_cost(session.cost_usd, session.unknown),
             escape::line(&model.into_iter().flatten().collect::<Vec<_>>().join("/")),
             escape::line(&about.chars().take(LONGEST_TITLE).collect::<String>()),
         ]
@@ -51,11 +52,12 @@ pub fn format_sessions(list: &SessionList, layout: &LogLayout) -> String {
 }
 
 /// Formats a sum of costs, with the number of calls that are not in it.
-fn format_cost(known: &str, unknown: u64) -> String {
+fn format_cost(known: Option<ExactCost>, unknown: u64) -> String {
     match (known, unknown) {
-        (known, 0) => known.to_owned(),
-        ("0", _) => "unknown".to_owned(),
-        (known, _) => format!("{known}+"),
+        (None, _) => "too large".to_owned(),
+        (Some(known), 0) => known.to_string(),
+        (Some(known), _) if known == ExactCost::default() => "unknown".to_owned(),
+        (Some(known), _) => format!("{known}+"),
     }
 }
 
@@ -77,7 +79,7 @@ pub fn describe_state(state: &SessionState, model: &str) -> Vec<String> {
         ),
         format!(
             "cost     {} for {}, {} tokens in, {} out",
-            format_cost(&totals.cost_usd.to_string(), totals.calls_without_cost),
+            format_cost(Some(totals.cost_usd), totals.calls_without_cost),
             count_noun(totals.turns, "turn"),
             totals.input_tokens,
             totals.output_tokens
@@ -161,7 +163,10 @@ fn describe_message(message: &SessionMessage) -> String {
 pub fn format_found(found: &[FoundTurn]) -> String {
     let rows: Vec<Vec<String>> = found
         .iter()
-        .map(|turn| vec![escape::line(&turn.session), escape::line(&turn.snippet)])
+        .map(|turn| {
+            let words: Vec<&str> = turn.snippet.split_whitespace().collect();
+            vec![escape::line(&turn.session), escape::line(&words.join(" "))]
+        })
         .collect();
     format_columns(&rows)
 }

@@ -3,6 +3,7 @@
 //! Owns: the table and its last line. Never: adds costs.
 
 use agentos_host::{CostReport, RebuildReport};
+use agentos_tool::ExactCost;
 
 use super::{count_noun, format_columns};
 use crate::escape;
@@ -41,21 +42,31 @@ pub fn format_costs(report: &CostReport) -> String {
             // A sum of nothing known would read as free.
             match (row.unknown == row.calls, row.unknown) {
                 (true, _) => "unknown".to_owned(),
-                (false, 0) => row.cost_usd.to_string(),
-                (false, unknown) => format!("{} and {}", row.cost_usd, count_unknown(unknown)),
+                (false, 0) => name_cost(row.cost_usd),
+                (false, unknown) => format!("{} and {}", name_cost(row.cost_usd), count_unknown(unknown)),
             },
         ]
     }));
-    let mut out = format_columns(&rows);
-    let sum = report
-        .cost_usd
-        .map_or_else(|| "too much to count".to_owned(), |sum| format!("${sum}"));
-    out.push_str(&format!("\n{sum} for {}", count_noun(report.calls, "call")));
-    if report.unknown > 0 {
-        out.push_str(&format!(", without {}", count_unknown(report.unknown)));
-    }
-    out.push_str(".\n");
-    out
+    let known = report.calls.saturating_sub(report.unknown);
+    let sum = match (known, report.unknown) {
+        (0, unknown) => format!("The cost of all {unknown} calls is unknown."),
+        (known, 0) => format!(
+            "${} for {}.",
+            name_cost(report.cost_usd),
+            count_noun(known, "call")
+        ),
+        (known, unknown) => format!(
+            "${} for {}, and {}.",
+            name_cost(report.cost_usd),
+            count_noun(known, "call"),
+            count_unknown(unknown)
+        ),
+    };
+    format!("{}\n{sum}\n", format_columns(&rows))
+}
+
+fn name_cost(cost: Option<ExactCost>) -> String {
+    cost.map_or_else(|| "(too large to count)".to_owned(), |cost| cost.to_string())
 }
 
 fn count_unknown(unknown: u64) -> String {

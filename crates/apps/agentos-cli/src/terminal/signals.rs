@@ -103,7 +103,7 @@ fn choose_reaction(works: &[Work], is_stopping: bool, signal: StopSignal) -> Rea
         Work::Run(_) | Work::Orderly | Work::Turn(_) => true,
         Work::Pager => false,
     });
-    if let (StopSignal::Interrupt, Some(Work::Turn(_))) = (signal, works.last()) {
+    if let (StopSignal::Interrupt, Some(Work::Turn(_)), false) = (signal, works.last(), is_stopping) {
         return Reaction::EndTurn;
     }
     match (signal, has_pager, is_stopping, is_orderly) {
@@ -119,6 +119,8 @@ struct SignalState {
     /// Work in progress with its number, the innermost last.
     works: Vec<(u64, Work)>,
     next_number: u64,
+    /// Number of the turn that Ctrl-C has ended. A second one ends the program, because the turn may not get so far.
+    ended_turn: Option<u64>,
     remains: String,
 }
 
@@ -158,6 +160,7 @@ impl Signals {
                 received: None,
                 works: Vec::new(),
                 next_number: 0,
+                ended_turn: None,
                 remains: NOTHING_WRITTEN.to_owned(),
             }),
             stopped: watch::channel(None).0,
@@ -204,10 +207,12 @@ impl Signals {
     fn deliver(&self, signal: StopSignal) -> Option<String> {
         let mut state = lock(&self.0.state);
         let works: Vec<Work> = state.works.iter().map(|(_, work)| work.clone()).collect();
-        let is_stopping = state.received.is_some();
+        let turn = state.works.last().map(|(number, _)| *number);
+        let is_stopping = state.received.is_some() || (turn.is_some() && turn == state.ended_turn);
         match choose_reaction(&works, is_stopping, signal) {
             Reaction::Ignore => None,
             Reaction::EndTurn => {
+                state.ended_turn = turn;
                 if let Some(Work::Turn(stop)) = works.last() {
                     stop.notify_one();
                 }

@@ -97,7 +97,7 @@ fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
     failing   1      1       0       0       0       unknown
     unpriced  1      0       7       0       2       unknown
 
-    $0.012 for 4 calls, without 2 calls of unknown cost.
+    $0.012 for 2 calls, and 2 calls of unknown cost.
     ");
     let none = cost(&cli, &["--until", "2001-01-01"]);
     assert_eq!((&none["calls"], &none["rows"]), (&json!(0), &json!([])));

@@ -203,19 +203,24 @@ fn a_deleted_session_leaves_hashes_and_the_ledger_verifies() {
     say(&cli, "open", "common words");
     ok(&cli, &["chat", "fork", "open", "copy"]);
     let state = cli.home().join(".local/state/agentos");
+    // In all files: blobs, tape and database with what SQLite keeps next to it.
     let holds = |word: &str| {
-        let texts = std::fs::read_dir(state.join("ledger/blobs")).unwrap();
-        texts
-            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
-            .any(|text| text.contains(word))
+        let folders = [state.clone(), state.join("ledger"), state.join("ledger/blobs")];
+        let entries = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let files = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file());
+        files
+            .map(|file| std::fs::read(file).unwrap())
+            .any(|bytes| String::from_utf8_lossy(&bytes).contains(word))
     };
     assert!(holds("tulip"));
     let found = ok(&cli, &["chat", "search", "password"]);
     assert!(found.stdout.contains("conversation:secret"), "{found}");
     ok(&cli, &["chat", "delete", "secret"]);
     assert!(!holds("tulip") && holds("common words"));
-    let tape = std::fs::read_to_string(state.join("ledger/tape.jsonl")).unwrap();
-    assert!(!tape.contains("tulip"));
     assert_eq!(ok(&cli, &["chat", "search", "password"]).stdout, "");
     let gone = cli.run(&["chat", "show", "secret"]).unwrap();
     assert_eq!(gone.code, Some(2), "{gone}");
@@ -259,6 +264,65 @@ fn two_processes_do_not_use_one_session() {
     drop(leave);
     first.kill().unwrap();
     first.wait().unwrap();
+}
+
+#[test]
+fn a_question_without_an_answer_is_not_sent_again() {
+    let cli = agentos();
+    let server = FakeServer::start(|_| Reply::json(400, &json!({ "error": { "message": "no" } }))).unwrap();
+    add_provider(&cli, "mine", &server);
+    for _ in 0..2 {
+        let failed = cli
+            .run(&["chat", "send", "-c", "a", "-p", "mine", "Hello"])
+            .unwrap();
+        assert_eq!(failed.code, Some(5), "{failed}");
+    }
+    let _server = counting_server(&cli);
+    assert_eq!(say(&cli, "a", "Hello").stdout, "1 messages\n");
+}
+
+#[test]
+fn a_session_that_begins_with_a_setting_remembers_whom_it_asked() {
+    let cli = agentos();
+    let _server = counting_server(&cli);
+    ok(
+        &cli,
+        &[
+            "chat", "send", "-c", "a", "-p", "mine", "--system", "Be kind.", "Hello",
+        ],
+    );
+    assert_eq!(
+        ok(&cli, &["chat", "send", "-c", "a", "Again"]).stdout,
+        "4 messages\n"
+    );
+}
+
+#[test]
+fn a_fork_of_a_fork_has_the_messages_of_the_first() {
+    let cli = agentos();
+    let _server = counting_server(&cli);
+    say(&cli, "x", "One.");
+    ok(&cli, &["chat", "fork", "x", "y"]);
+    ok(&cli, &["chat", "fork", "y", "z"]);
+    assert_eq!(say(&cli, "z", "Two.").stdout, "3 messages\n");
+    ok(&cli, &["chat", "clear", "z"]);
+    ok(&cli, &["chat", "fork", "z", "w"]);
+    assert_eq!(say(&cli, "w", "Three.").stdout, "1 messages\n");
+    let taken = cli.run(&["chat", "fork", "x", "w"]).unwrap();
+    assert_eq!(taken.code, Some(2), "{taken}");
+}
+
+#[test]
+fn a_torn_record_does_not_stop_a_session() {
+    let cli = agentos();
+    let _server = counting_server(&cli);
+    say(&cli, "a", "One.");
+    let tape = cli.home().join(".local/state/agentos/ledger/tape.jsonl");
+    let torn = [std::fs::read(&tape).unwrap(), b"{\"body\":{\"calls\"".to_vec()].concat();
+    write_file(&tape, torn);
+    assert!(ok(&cli, &["chat", "list"]).stdout.contains("conversation:a"));
+    assert_eq!(say(&cli, "a", "Two.").stdout, "3 messages\n");
+    ok(&cli, &["evidence", "verify", "--ledger"]);
 }
 
 /// Replies with calls of tools, one in each answer, and then with a text.

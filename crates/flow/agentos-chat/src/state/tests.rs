@@ -85,7 +85,7 @@ impl TestTape {
             tokens_after: 1,
             call: Some(CallRecord::default()),
         };
-        self.event(session, SessionEvent::Compressed(receipt))
+        self.event(session, SessionEvent::Compressed(Box::new(receipt)))
     }
 
     /// Shows what is sent in the next turn.

@@ -338,6 +338,14 @@ impl<'a> TurnFlow<'a> {
         self.excess.is_some() && self.added.len() == 1
     }
 
+    /// Returns true if no model has answered the user's message.
+    pub(super) fn is_unanswered(&self) -> bool {
+        !self
+            .added
+            .iter()
+            .any(|(reference, _)| reference.role == ChatRole::Assistant)
+    }
+
     /// Forgets the messages of this turn.
     pub(super) fn forget_messages(&mut self) {
         self.added.clear();

@@ -59,13 +59,18 @@ pub(crate) async fn call_model(
     };
     // Closed before anything else happens, so that a server does not go on to write what nobody reads.
     drop(stream);
-    let outcome = read.and_then(|()| {
+    let reply = read.and_then(|()| {
         let reply = builder.finish_reply(model.model.provider_name());
-        reply
-            .ok_or_else(|| TurnFailure::new("broken-answer", "the answer ended without its end"))
-            .and_then(require_whole)
-            .map_err(CallFault::Failed)
+        reply.ok_or_else(|| {
+            CallFault::Failed(TurnFailure::new(
+                "broken-answer",
+                "the answer ended without its end",
+            ))
+        })
     });
+    // Counts before the end are too low, and a cost of them would look complete.
+    let whole_usage = usage.filter(|_| reply.is_ok());
+    let outcome = reply.and_then(|reply| require_whole(reply).map_err(CallFault::Failed));
     if let Some(usage) = usage {
         emit(TurnEvent::Usage(usage));
     }
@@ -73,10 +78,9 @@ pub(crate) async fn call_model(
     let record = CallRecord {
         provider: model.model.provider_name().to_owned(),
         model: model.requested.map(str::to_owned),
-        usage,
+        usage: whole_usage,
         price: (!model.price.is_unknown()).then(|| model.price.clone()),
-        // A call that failed was paid for as far as its tokens are known.
-        cost_usd: usage.and_then(|usage| model.price.cost(&usage)),
+        cost_usd: whole_usage.and_then(|usage| model.price.cost(&usage)),
         latency_ms: millis,
         ..CallRecord::default()
     };

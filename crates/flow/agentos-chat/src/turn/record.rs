@@ -64,8 +64,8 @@ impl TurnFlow<'_> {
         state: &mut SessionState,
         end: FlowEnd,
     ) -> Result<FinishedTurn, StoreError> {
-        if self.is_unsendable() {
-            // Kept, the message would make every later turn fail as well.
+        if self.is_unsendable() || self.is_unanswered() {
+            // Kept, the message would be sent again with the next one, which usually repeats it; or make every later turn fail.
             self.forget_messages();
         }
         // Texts before the record that refers to them: a process that is killed in between leaves texts that nobody is shown.
@@ -106,7 +106,7 @@ impl TurnFlow<'_> {
         state.apply_turn(&self.order.turn, &record);
         // After the turn: a summary may replace messages of this turn, which exist only now.
         for (receipt, _) in self.receipts {
-            let event = SessionEvent::Compressed(receipt);
+            let event = SessionEvent::Compressed(Box::new(receipt));
             let number = self.ports.store.append_event(&SessionRecord {
                 session: state.key().clone(),
                 event: event.clone(),

@@ -10,8 +10,7 @@ use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_tool::RunId;
 
 use crate::clock;
-use crate::ledger::Ledger;
-use crate::tape::evidence_error;
+use crate::ledger::{Ledger, ledger_error};
 
 /// Port of a turn to the ledger.
 pub struct LedgerTranscript<'a> {
@@ -33,7 +32,7 @@ impl<'a> LedgerTranscript<'a> {
 impl TranscriptStore for LedgerTranscript<'_> {
     fn load_text(&self, sha256: &str) -> Result<String, StoreError> {
         let bytes = self.ledger.tape().get_blob(sha256);
-        let bytes = bytes.map_err(|error| word_effect(evidence_error(&error)))?;
+        let bytes = bytes.map_err(|error| word_effect(ledger_error(&error)))?;
         String::from_utf8(bytes).map_err(|_| {
             StoreError::new(
                 "evidence-blob-changed",

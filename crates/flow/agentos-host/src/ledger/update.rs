@@ -10,8 +10,7 @@ use agentos_ledger::TurnRecord;
 use agentos_model::{ChatMessage, ChatRole, MessagePart};
 use agentos_store::{EntryHead, EntryPlace, LedgerStore, SessionText, StoreBatch, StoreMark};
 
-use super::store_error;
-use crate::tape::evidence_error;
+use super::{ledger_error, store_error};
 
 /// Records that become visible together. A larger number makes a rebuild faster, and lets other processes wait longer.
 const BATCH: usize = 2_000;
@@ -32,7 +31,7 @@ pub fn catch_up(tape: &Store, database: &mut LedgerStore) -> Result<(), EffectEr
                 is_new = true;
                 database.clear().map_err(|error| store_error(&error))?;
             }
-            Err(BatchError::WrongMark) => return Err(evidence_error(&EvidenceError::WrongMark)),
+            Err(BatchError::WrongMark) => return Err(ledger_error(&EvidenceError::WrongMark)),
             Err(BatchError::Other(error)) => return Err(error),
         }
     }
@@ -50,7 +49,7 @@ impl From<EvidenceError> for BatchError {
     fn from(error: EvidenceError) -> Self {
         match error {
             EvidenceError::WrongMark => Self::WrongMark,
-            other => Self::Other(evidence_error(&other)),
+            other => Self::Other(ledger_error(&other)),
         }
     }
 }

@@ -56,10 +56,8 @@ async fn a_turn_that_is_cancelled_keeps_whole_messages_only() {
     }
     insta::assert_snapshot!(shown.join("\n"), @r#"
     before the first word: Cancelled [cancelled ?]
-    User: Look.
 
     in the middle of a text: Cancelled [cancelled ?]
-    User: Look.
 
     in the middle of tools: Cancelled [tool_calls 0.00102]
     User: Look.
