@@ -225,7 +225,7 @@ pub(crate) fn ledger_error(error: &EvidenceError) -> EffectError {
     if !effect.next.is_empty() {
         // The usual advice is about a repository's evidence, which has nothing to do with this.
         effect.next.clear();
-        effect = effect.hint("`agentos evidence verify --ledger` shows the fault; rename the folder `ledger` in `~/.local/state/agentos` to begin a new one");
+        effect = effect.hint("rename the folder `ledger` in `~/.local/state/agentos` to begin a new one; the old one stays there");
     }
     effect
 }
