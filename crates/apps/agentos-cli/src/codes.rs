@@ -138,7 +138,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("evidence-invalid-record", "nothing was landed; see the message for the cause"),
     ("evidence-not-durable", "free disk space, or make the named folder writable"),
     ("evidence-not-writable", "make the folder writable for your user"),
-    ("turn-limit", "ask it to go on: everything said so far is kept"),
+    ("turn-limit", "ask it to go on; `agentos chat show` shows what is kept"),
     ("session-busy", "end the other program, or name another session with `-c NAME`"),
     ("no-session", "`agentos chat list` shows the sessions"),
     ("ledger-database", "`agentos store rebuild` makes it again from the tape"),

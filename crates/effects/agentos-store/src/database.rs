@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{StoreBatch, StoreError};
 
@@ -72,24 +72,13 @@ impl LedgerStore {
         make_private_folder(folder)?;
         let path = folder.join(FILE);
         match Self::open_file(&path) {
-            Err(StoreError::Database(error)) if is_damaged(&error) => {
-                // Every row is on the tape, so nothing is lost.
+            // Every row is on the tape, so nothing is lost.
+            Err(error) if error.is_damage() => {
                 remove_database(&path)?;
                 Self::open_file(&path)
             }
             other => other,
         }
-    }
-
-    /// Opens the database for questions without making anything. `None` if there is none.
-    ///
-    /// # Errors
-    /// Those of [`LedgerStore::open`].
-    pub fn open_existing(folder: &Path) -> Result<Option<Self>, StoreError> {
-        if !folder.join(FILE).exists() {
-            return Ok(None);
-        }
-        Self::open(folder).map(Some)
     }
 
     fn open_file(path: &Path) -> Result<Self, StoreError> {
@@ -153,19 +142,6 @@ impl LedgerStore {
             .db
             .query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(()))?)
     }
-
-    /// Removes all rows, as before the first record.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn clear(&mut self) -> Result<(), StoreError> {
-        let batch = self
-            .db
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        drop_tables(&batch)?;
-        batch.execute_batch(SCHEMA)?;
-        Ok(batch.commit()?)
-    }
 }
 
 /// Reads the row of `mark`.
@@ -188,14 +164,6 @@ fn drop_tables(db: &Connection) -> Result<(), StoreError> {
          DROP TABLE IF EXISTS text_use; DROP TABLE IF EXISTS words;",
     )?;
     Ok(())
-}
-
-/// Returns whether the file is damaged, or no database at all.
-fn is_damaged(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
 }
 
 /// Removes the database with the two files that SQLite keeps next to it.

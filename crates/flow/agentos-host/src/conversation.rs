@@ -129,9 +129,7 @@ pub fn find_turn_fault(turn: &FinishedTurn) -> Option<EffectError> {
     }
     match &turn.record.end {
         TurnEnd::Limited { limit } => {
-            let message = format!(
-                "the turn reached its limit `{limit}` before an answer; everything said so far is kept"
-            );
+            let message = format!("the turn reached its limit `{limit}` before its answer");
             Some(EffectError::new(Cause::Limit, "turn-limit", message))
         }
         TurnEnd::Answered | TurnEnd::Cancelled | TurnEnd::Failed { .. } => None,
@@ -229,6 +227,16 @@ impl Conversation {
         &self.host
     }
 
+    /// Returns true if the session has a record. One that was deleted begins again.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Returns the ledger of the session.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Returns the name of the session.
     #[must_use]
     pub fn key(&self) -> &SessionKey {
@@ -302,6 +310,9 @@ impl Conversation {
     /// # Errors
     /// If the ledger cannot be written.
     pub fn clear(&mut self) -> Result<(), EffectError> {
+        if !self.has_begun {
+            return Ok(());
+        }
         self.append(&SessionEvent::Cleared, None)
     }
 

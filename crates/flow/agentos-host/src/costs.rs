@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::host::Host;
-use crate::ledger::{self, Ledger, store_error};
+use crate::ledger::{Ledger, store_error};
 
 /// The output of `agentos cost --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -49,13 +49,10 @@ impl Host {
     /// # Errors
     /// If the ledger cannot be read.
     pub fn cost_report(&self, group: CostGroup, filter: &CostFilter) -> Result<CostReport, EffectError> {
-        // A user without any call has no ledger, and a question must not make one.
-        let rows = match ledger::existing_tape(self) {
-            Some(_) => {
-                let database = Ledger::open(self)?.open_database()?;
-                let sums = database.sum_costs(group, filter);
-                sums.map_err(|error| store_error(&error))?
-            }
+        let rows = match Ledger::open_existing(self)? {
+            Some(database) => database
+                .sum_costs(group, filter)
+                .map_err(|error| store_error(&error))?,
             None => Vec::new(),
         };
         let add = |sum: ExactCost, row: &CostRow| sum.checked_add(row.cost_usd?);

@@ -79,6 +79,14 @@ impl Ledger {
         self.record(turn, RecordKind::Turn, body, &[]).map(drop)
     }
 
+    /// Writes an event of a session and the texts that it refers to, as [`Ledger::record`] does.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::record`].
+    pub fn record_event(&self, record: &SessionRecord, texts: &[String]) -> Result<u64, EffectError> {
+        self.record(&clock::new_run(), RecordKind::Session, record, texts)
+    }
+
     /// Writes a record and the texts that it refers to, with the signed end of its records. When it returns, all are durable. Returns
     /// the number of the record.
     ///
@@ -173,15 +181,18 @@ impl Ledger {
     /// # Errors
     /// If the tape cannot be read, or the database cannot be used.
     pub fn open_database(&self) -> Result<LedgerStore, EffectError> {
-        let mut database = LedgerStore::open(&self.folder).map_err(|error| store_error(&error))?;
-        match update::catch_up(&self.tape, &mut database) {
-            Ok(()) => Ok(database),
-            // Every row is on the tape, so a damaged file is made again.
-            Err(error) if error.code == DATABASE => {
-                drop(database);
-                self.rebuild_database()
-            }
-            Err(error) => Err(error),
+        update::open_current(&self.tape, &self.folder)
+    }
+
+    /// Opens the database of a user who has a ledger, as [`Ledger::open_database`] does. `None` if there is none yet: a question makes
+    /// no ledger.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::open`] and [`Ledger::open_database`].
+    pub fn open_existing(host: &Host) -> Result<Option<LedgerStore>, EffectError> {
+        match existing_tape(host) {
+            Some(_) => Self::open(host)?.open_database().map(Some),
+            None => Ok(None),
         }
     }
 
@@ -190,9 +201,7 @@ impl Ledger {
     /// # Errors
     /// Those of [`Ledger::open_database`].
     pub fn rebuild_database(&self) -> Result<LedgerStore, EffectError> {
-        let mut database = LedgerStore::replace(&self.folder).map_err(|error| store_error(&error))?;
-        update::catch_up(&self.tape, &mut database)?;
-        Ok(database)
+        update::open_new(&self.tape, &self.folder)
     }
 
     /// Removes texts of deleted sessions that a crash left. Returns their number.
@@ -225,7 +234,7 @@ pub(crate) fn ledger_error(error: &EvidenceError) -> EffectError {
     if !effect.next.is_empty() {
         // The usual advice is about a repository's evidence, which has nothing to do with this.
         effect.next.clear();
-        effect = effect.hint("rename the folder `ledger` in `~/.local/state/agentos` to begin a new one; the old one stays there");
+        effect = effect.hint("rename the folder `ledger` in your state folder, usually `~/.local/state/agentos`, to begin a new one");
     }
     effect
 }

@@ -4,7 +4,6 @@
 
 use agentos_chat::{SessionTotals, StateMessage, read_message};
 use agentos_engine::ports::EffectError;
-use agentos_evidence::RecordKind;
 use agentos_ledger::{ForkOrigin, SessionEvent, SessionKey, SessionRecord, SessionSettings};
 use agentos_model::ChatMessage;
 use agentos_store::{FoundTurn, LedgerLock, SessionRow};
@@ -12,11 +11,10 @@ use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clock;
 use crate::conversation::{read_state, unknown_session, word_store};
 use crate::error::usage_error;
 use crate::host::Host;
-use crate::ledger::{Ledger, existing_tape, ledger_error, store_error};
+use crate::ledger::{Ledger, ledger_error, store_error};
 
 /// The output of `agentos chat list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -38,7 +36,7 @@ pub struct SessionSearch {
     pub found: Vec<FoundTurn>,
 }
 
-/// The output of `agentos chat show --json` and `chat export`.
+/// The output of `agentos chat show --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionStory {
     /// Version of this shape: 1.
@@ -91,15 +89,11 @@ impl Host {
     /// # Errors
     /// If the ledger cannot be read.
     pub fn list_sessions(&self, most: usize) -> Result<SessionList, EffectError> {
-        let (sessions, all) = match existing_tape(self) {
-            // A question makes no ledger.
+        let (sessions, all) = match Ledger::open_existing(self)? {
+            Some(database) => database
+                .list_sessions(most)
+                .map_err(|error| store_error(&error))?,
             None => (Vec::new(), 0),
-            Some(_) => {
-                let database = Ledger::open(self)?.open_database()?;
-                database
-                    .list_sessions(most)
-                    .map_err(|error| store_error(&error))?
-            }
         };
         Ok(SessionList {
             version: 1,
@@ -113,14 +107,11 @@ impl Host {
     /// # Errors
     /// If the ledger cannot be read.
     pub fn search_sessions(&self, text: &str, most: usize) -> Result<SessionSearch, EffectError> {
-        let found = match existing_tape(self) {
+        let found = match Ledger::open_existing(self)? {
+            Some(database) => database
+                .search_turns(text, most)
+                .map_err(|error| store_error(&error))?,
             None => Vec::new(),
-            Some(_) => {
-                let database = Ledger::open(self)?.open_database()?;
-                database
-                    .search_turns(text, most)
-                    .map_err(|error| store_error(&error))?
-            }
         };
         Ok(SessionSearch { version: 1, found })
     }
@@ -180,21 +171,17 @@ impl Host {
     /// If there is no such session, the new name is taken, or the ledger cannot be written.
     pub fn fork_session(&self, from: &SessionKey, to: &SessionKey) -> Result<(), EffectError> {
         // Nobody begins the new session meanwhile, and nobody deletes the other one.
-        let _conversation = self.open_conversation(to)?;
-        let ledger = Ledger::open(self)?;
-        let _texts = LedgerLock::keep_texts(ledger.folder()).map_err(|error| store_error(&error))?;
-        let database = ledger.open_database()?;
-        let state = read_state(&ledger, &database, from)?;
-        let state = state
-            .filter(|state| !state.is_deleted())
-            .ok_or_else(|| unknown_session(from))?;
-        let taken = database
-            .find_session(to.as_str())
-            .map_err(|error| store_error(&error))?;
-        if taken.is_some() {
+        let conversation = self.open_conversation(to)?;
+        if conversation.has_begun() {
             let message = format!("there is a session `{to}` already");
             return Err(usage_error(message).hint("choose another name, or delete that session"));
         }
+        let ledger = conversation.ledger();
+        let _texts = LedgerLock::keep_texts(ledger.folder()).map_err(|error| store_error(&error))?;
+        let state = read_state(ledger, &ledger.open_database()?, from)?;
+        let state = state
+            .filter(|state| !state.is_deleted())
+            .ok_or_else(|| unknown_session(from))?;
         let event = SessionEvent::Begun {
             settings: state.settings().clone(),
             fork: Some(ForkOrigin {
@@ -202,7 +189,23 @@ impl Host {
                 turn: state.last_turn().cloned(),
             }),
         };
-        append_event(&ledger, to, event)
+        let record = SessionRecord {
+            session: to.clone(),
+            event,
+        };
+        ledger.record_event(&record, &[]).map(drop)
+    }
+
+    /// Begins the window of a session again: earlier messages are not sent any more, and stay readable.
+    ///
+    /// # Errors
+    /// If there is no such session, somebody uses it, or the ledger cannot be written.
+    pub fn clear_session(&self, key: &SessionKey) -> Result<(), EffectError> {
+        let mut conversation = self.open_conversation(key)?;
+        match conversation.has_begun() {
+            true => conversation.clear(),
+            false => Err(unknown_session(key)),
+        }
     }
 
     /// Deletes a session: the texts that no other session has are removed, and their hashes stay on the tape.
@@ -210,27 +213,15 @@ impl Host {
     /// # Errors
     /// If there is no such session, somebody uses it, or the ledger cannot be written.
     pub fn delete_session(&self, key: &SessionKey) -> Result<SessionDeleted, EffectError> {
-        // Held until the end, so that nobody adds a turn to what is being removed.
-        let _conversation = self.open_conversation(key)?;
-        let ledger = Ledger::open(self)?;
-        let known = ledger.open_database()?.find_session(key.as_str());
-        known
-            .map_err(|error| store_error(&error))?
-            .ok_or_else(|| unknown_session(key))?;
+        // Open until the end, so that nobody adds a turn to what is being removed.
+        let conversation = self.open_conversation(key)?;
+        if !conversation.has_begun() {
+            return Err(unknown_session(key));
+        }
         Ok(SessionDeleted {
             version: 1,
             session: key.clone(),
-            removed: ledger.delete_session(key)?,
+            removed: conversation.ledger().delete_session(key)?,
         })
     }
-}
-
-fn append_event(ledger: &Ledger, session: &SessionKey, event: SessionEvent) -> Result<(), EffectError> {
-    let record = SessionRecord {
-        session: session.clone(),
-        event,
-    };
-    ledger
-        .record(&clock::new_run(), RecordKind::Session, &record, &[])
-        .map(drop)
 }

@@ -50,9 +50,7 @@ pub fn fork_session(app: &App, args: &ChatForkArgs) -> Done {
 /// Begins a session's window again.
 pub fn clear_session(app: &App, args: &SessionArg) -> Done {
     let key = parse_session(&args.session)?;
-    // Not `open_conversation` alone: a session that does not exist has nothing to clear.
-    app.host.show_session(&key)?;
-    app.host.open_conversation(&key)?.clear()?;
+    app.host.clear_session(&key)?;
     let document = serde_json::json!({ "version": 1, "session": key });
     app.report_success(
         &format!("earlier messages of `{key}` are not sent any more"),

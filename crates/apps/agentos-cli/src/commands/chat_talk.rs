@@ -204,7 +204,10 @@ impl Talk<'_> {
         let message = conversation.make_message(text, &[])?;
         let shown = take_turn(self.app, conversation, self.choice.clone(), message, false)?;
         if shown.turn.record.end == TurnEnd::Cancelled {
-            self.note("stopped; the session goes on");
+            self.note(match shown.turn.record.messages.is_empty() {
+                true => "stopped; the session goes on without this message",
+                false => "stopped; what was said before is kept",
+            });
             return Ok(Exit::Interrupted);
         }
         show_summary(self.app, &shown);

@@ -181,8 +181,10 @@ fn summarize_turn(shown: &ShownTurn) -> String {
     if calls.len() > 1 {
         parts.push(format!("{} calls", calls.len()));
     }
-    let sum = |count: fn(&agentos_tool::Usage) -> Option<u64>| -> Option<u64> {
-        calls.iter().map(|call| call.usage.as_ref().and_then(count)).sum()
+    // Checked: whoever answered may have stated any number.
+    let sum = |count: fn(&agentos_tool::Usage) -> Option<u64>| {
+        let mut counts = calls.iter().map(|call| call.usage.as_ref().and_then(count));
+        counts.try_fold(0_u64, |sum, count| sum.checked_add(count?))
     };
     parts.extend(sum(|usage| usage.input_tokens).map(|tokens| format!("{tokens} tokens in")));
     parts.extend(sum(|usage| usage.output_tokens).map(|tokens| format!("{tokens} out")));

@@ -9,7 +9,6 @@ use agentos_evidence::RecordKind;
 use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_tool::RunId;
 
-use crate::clock;
 use crate::ledger::{Ledger, ledger_error};
 
 /// Port of a turn to the ledger.
@@ -53,11 +52,7 @@ impl TranscriptStore for LedgerTranscript<'_> {
     }
 
     fn append_event(&mut self, record: &SessionRecord) -> Result<u64, StoreError> {
-        let turn = clock::new_run();
-        let written = self
-            .ledger
-            .record(&turn, RecordKind::Session, record, &self.texts);
-        written.map_err(word_effect)
+        self.ledger.record_event(record, &self.texts).map_err(word_effect)
     }
 }
 

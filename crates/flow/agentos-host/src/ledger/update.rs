@@ -3,60 +3,81 @@
 //! Owns: the order of reading and writing. Never: changes the tape.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{EvidenceError, Record, RecordKind, Store, TapeMark};
 use agentos_ledger::TurnRecord;
 use agentos_model::{ChatMessage, ChatRole, MessagePart};
-use agentos_store::{EntryHead, EntryPlace, LedgerStore, SessionText, StoreBatch, StoreMark};
+use agentos_store::{EntryHead, EntryPlace, LedgerStore, SessionText, StoreBatch, StoreError, StoreMark};
 
 use super::{ledger_error, store_error};
 
 /// Records that become visible together. A larger number makes a rebuild faster, and lets other processes wait longer.
 const BATCH: usize = 2_000;
 
-/// Adds the records that the database does not have yet.
+/// Opens the database in a folder after the records were added that it does not have yet.
+///
+/// A database that is damaged, or was made from another tape, is replaced by a new one.
 ///
 /// # Errors
-/// If the tape cannot be read, or the database cannot be written.
-pub fn catch_up(tape: &Store, database: &mut LedgerStore) -> Result<(), EffectError> {
-    let mut is_new = false;
-    loop {
-        match add_batch(tape, database) {
-            Ok(ControlFlow::Continue(())) => {}
-            Ok(ControlFlow::Break(())) => return Ok(()),
-            // The tape was set aside or replaced, so nothing in the database is true any more. Once: a tape that changes while it is
-            // read is no reason to read it forever.
-            Err(BatchError::WrongMark) if !is_new => {
-                is_new = true;
-                database.clear().map_err(|error| store_error(&error))?;
-            }
-            Err(BatchError::WrongMark) => return Err(ledger_error(&EvidenceError::WrongMark)),
-            Err(BatchError::Other(error)) => return Err(error),
-        }
+/// If the tape cannot be read, or the database cannot be used.
+pub fn open_current(tape: &Store, folder: &Path) -> Result<LedgerStore, EffectError> {
+    let opened = LedgerStore::open(folder).map_err(|error| store_error(&error))?;
+    match catch_up(tape, opened) {
+        Err(BatchError::Outdated) => open_new(tape, folder),
+        other => other.map_err(BatchError::into_effect),
     }
+}
+
+/// Makes the database again from the first record on, and opens it.
+///
+/// # Errors
+/// Those of [`open_current`].
+pub fn open_new(tape: &Store, folder: &Path) -> Result<LedgerStore, EffectError> {
+    // A new file and not emptied tables: whoever has the old one open never sees a part of the new rows.
+    let empty = LedgerStore::replace(folder).map_err(|error| store_error(&error))?;
+    catch_up(tape, empty).map_err(BatchError::into_effect)
+}
+
+fn catch_up(tape: &Store, mut database: LedgerStore) -> Result<LedgerStore, BatchError> {
+    while let ControlFlow::Continue(()) = add_batch(tape, &mut database)? {}
+    Ok(database)
 }
 
 /// Failure to add records.
 enum BatchError {
-    /// The tape does not continue where the database ends.
-    WrongMark,
+    /// The database is damaged, or the tape does not continue where it ends: nothing in it is certain.
+    Outdated,
     /// Any other failure.
     Other(EffectError),
+}
+
+impl BatchError {
+    fn into_effect(self) -> EffectError {
+        match self {
+            // Of a database that was made a moment ago: the tape was replaced meanwhile.
+            Self::Outdated => ledger_error(&EvidenceError::WrongMark),
+            Self::Other(error) => error,
+        }
+    }
 }
 
 impl From<EvidenceError> for BatchError {
     fn from(error: EvidenceError) -> Self {
         match error {
-            EvidenceError::WrongMark => Self::WrongMark,
+            EvidenceError::WrongMark => Self::Outdated,
             other => Self::Other(ledger_error(&other)),
         }
     }
 }
 
-impl From<agentos_store::StoreError> for BatchError {
-    fn from(error: agentos_store::StoreError) -> Self {
-        Self::Other(store_error(&error))
+impl From<StoreError> for BatchError {
+    fn from(error: StoreError) -> Self {
+        match error.is_damage() {
+            true => Self::Outdated,
+            false => Self::Other(store_error(&error)),
+        }
     }
 }
 
