@@ -6,9 +6,12 @@ pub mod apply;
 pub mod approve;
 pub mod auth;
 pub mod chat;
+#[cfg(unix)]
+pub mod chat_complete;
 pub mod chat_sessions;
 pub mod chat_talk;
 pub mod chat_turn;
+pub mod chat_words;
 pub mod check;
 pub mod completions;
 pub mod config;

@@ -11,9 +11,15 @@ pub mod editor;
 pub mod follow;
 pub mod keyboard;
 pub mod last_line;
+#[cfg(unix)]
+pub mod line_editor;
 pub mod progress;
+#[cfg(unix)]
+pub mod saved_mode;
 pub mod screen;
 pub mod signals;
+#[cfg(unix)]
+pub mod typed_text;
 pub mod walk;
 pub mod working;
 

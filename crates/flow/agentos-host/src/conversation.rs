@@ -26,7 +26,7 @@ use agentos_evidence::{Record, RecordKind};
 use agentos_ledger::{
     SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord, TurnSource,
 };
-use agentos_model::{ChatMessage, ToolCall};
+use agentos_model::{ChatMessage, ChatRole, ToolCall};
 use agentos_store::{LedgerLock, LedgerStore};
 use agentos_tool::{BoxFuture, RunId};
 use agentos_window::{WindowGauge, WindowRules};
@@ -337,6 +337,30 @@ impl Conversation {
             read_message(&text, &message.message_sha256).map_err(word_store)
         })
         .collect()
+    }
+
+    /// Reads the texts that the user sent in this session last, the oldest first.
+    ///
+    /// # Errors
+    /// If a text cannot be read.
+    pub fn list_prompts(&self, most: usize) -> Result<Vec<String>, EffectError> {
+        let sent = self.state.messages().iter().rev();
+        let sent = sent.filter(|message| message.reference.role == ChatRole::User);
+        let mut prompts = Vec::new();
+        for message in sent {
+            let sha256 = &message.reference.message_sha256;
+            let text = self.load_text(sha256)?;
+            let text = read_message(&text, sha256).map_err(word_store)?.text();
+            // Results of tools are messages of the user too, and have no text.
+            if !text.is_empty() {
+                prompts.push(text);
+            }
+            if prompts.len() >= most {
+                break;
+            }
+        }
+        prompts.reverse();
+        Ok(prompts)
     }
 
     /// Makes a message of the user with images before its text.

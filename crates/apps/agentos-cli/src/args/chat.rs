@@ -66,8 +66,9 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Without a verb, a conversation begins or goes on: type a message, `/help` for commands, Ctrl-C to stop an answer, \
-                  Ctrl-D to leave. A line that ends with `\\` goes on in the next one. The model sees the session's messages; with `--tools`, \
+    after_help = "Without a verb, a conversation begins or goes on: type a message, `/help` for commands, Tab to complete one, Ctrl-C to \
+                  stop an answer or clear a line, Ctrl-D to leave. A message of several lines has `\\` at the end of a line, Alt-Enter, a \
+                  paste, or `\"\"\"` around it. The model sees the session's messages; with `--tools`, \
                   it can read the last commit as far as policy shows it to the provider, and propose changes that wait for `/land`."
 )]
 pub struct ChatArgs {

@@ -9,42 +9,23 @@ use agentos_tool::RunId;
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
 use crate::args::land::{ApproveArgs, HookFlags, UndoArgs};
+#[cfg(unix)]
+use crate::commands::chat_complete::ChatCompletions;
 use crate::commands::chat_turn::{list_waiting, parse_session, remembered_provider, show_summary, take_turn};
+use crate::commands::chat_words::{CommandWord, format_help, parse_command};
 use crate::commands::{approve, undo};
 use crate::escape;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
 use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
 use crate::terminal::last_line;
+#[cfg(unix)]
+use crate::terminal::line_editor::{EditedText, LineEditor};
 
-/// Commands of a conversation, with their meaning.
-const COMMANDS: &[(&str, &str)] = &[
-    (
-        "/model NAME",
-        "answer with another model or provider, as in `/model openai/gpt-4o`, from the next turn on",
-    ),
-    ("/system TEXT", "set the system prompt; without a text, show it"),
-    ("/pin TEXT", "send this text word for word in every turn"),
-    (
-        "/tools on|off",
-        "let the model read this repository and propose changes, or not; without a word, show it",
-    ),
-    (
-        "/land [RUN]",
-        "show the proposed change, and land it if you agree",
-    ),
-    ("/undo", "undo the change that `/land` landed last"),
-    (
-        "/clear",
-        "begin with an empty window; earlier messages stay readable",
-    ),
-    (
-        "/status",
-        "show the session: model, messages, pins, tokens and cost",
-    ),
-    ("/help", "show these commands"),
-    ("/exit", "leave; the session stays"),
-];
+/// Line that a person presses Ctrl-C in is cleared. These words say how to leave.
+const CLEARED: &str = "cleared; Ctrl-D or `/exit` leaves";
+/// Most messages of earlier that the line editor offers again.
+const EARLIER: usize = 200;
 
 /// How reading a message ended.
 enum Typed {
@@ -52,6 +33,36 @@ enum Typed {
     Text(String),
     /// The input has ended, or a signal came.
     End,
+}
+
+/// Input of a conversation.
+enum TalkInput {
+    /// Lines as they come: a pipe, or a terminal that cannot move its cursor.
+    Lines(Keyboard),
+    /// A line editor on a terminal.
+    #[cfg(unix)]
+    Editor(Box<LineEditor<ChatCompletions>>),
+}
+
+impl TalkInput {
+    #[cfg(unix)]
+    fn open(app: &App, conversation: &Conversation) -> Self {
+        let is_terminal = app.streams.can_ask && app.streams.stdout_is_terminal && app.can_redraw();
+        if is_terminal {
+            let earlier = conversation.list_prompts(EARLIER).unwrap_or_default();
+            let source = ChatCompletions::new(conversation.host());
+            // Without an editor, the terminal's own lines are enough to go on.
+            if let Ok(editor) = LineEditor::open(source, earlier) {
+                return Self::Editor(Box::new(editor));
+            }
+        }
+        Self::Lines(Keyboard::new(&app.signals))
+    }
+
+    #[cfg(not(unix))]
+    fn open(app: &App, _: &Conversation) -> Self {
+        Self::Lines(Keyboard::new(&app.signals))
+    }
 }
 
 /// Runs the verb.
@@ -76,10 +87,10 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     }
     talk.greet(&conversation);
     app.signals.set_remains("the session stays");
-    let mut keyboard = Keyboard::new(&app.signals);
+    let mut input = TalkInput::open(app, &conversation);
     let mut last = Exit::Done;
     loop {
-        match talk.read_message(&mut keyboard)? {
+        match talk.read_message(&mut input)? {
             Typed::End => return Ok(last),
             Typed::Text(text) if text.trim().is_empty() => {}
             Typed::Text(text) => match talk.answer(&mut conversation, &text) {
@@ -135,8 +146,28 @@ impl Talk<'_> {
         }
     }
 
-    /// Reads a message. A line that ends with a backslash goes on in the next one.
-    fn read_message(&self, keyboard: &mut dyn LineSource) -> Result<Typed, EffectError> {
+    /// Reads a message.
+    fn read_message(&self, input: &mut TalkInput) -> Result<Typed, EffectError> {
+        match input {
+            TalkInput::Lines(keyboard) => self.read_lines(keyboard),
+            #[cfg(unix)]
+            TalkInput::Editor(editor) => self.edit_message(editor),
+        }
+    }
+
+    #[cfg(unix)]
+    fn edit_message(&self, editor: &mut LineEditor<ChatCompletions>) -> Result<Typed, EffectError> {
+        loop {
+            match editor.edit_text("> ").map_err(|error| output_failed(&error))? {
+                EditedText::Text(text) => return Ok(Typed::Text(text)),
+                EditedText::Cleared => self.app.printer.show_note(&paint(style::DIM, CLEARED)),
+                EditedText::End => return Ok(Typed::End),
+            }
+        }
+    }
+
+    /// Reads a message from lines as they come. A line that ends with a backslash goes on in the next one.
+    fn read_lines(&self, keyboard: &mut dyn LineSource) -> Result<Typed, EffectError> {
         let mut text = String::new();
         loop {
             if self.is_attended() {
@@ -159,42 +190,33 @@ impl Talk<'_> {
 
     /// Answers a message or command. `None` if the person leaves.
     fn answer(&mut self, conversation: &mut Conversation, text: &str) -> Result<Option<Exit>, EffectError> {
-        // Only at its beginning, and followed by a letter: a path such as `/etc/hosts` may begin a message, so unknown words are refused
-        // and not sent.
-        let Some(command) = text.strip_prefix('/') else {
+        let Some((word, rest)) = parse_command(text)? else {
             return self.send(conversation, text).map(Some);
         };
-        let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-        let rest = rest.trim();
         match word {
-            "exit" | "quit" => return Ok(None),
-            "help" => self.print_help(),
-            "status" | "cost" => self.print_status(conversation.state()),
-            "model" | "switch" if rest.is_empty() => self.note(&self.describe_choice()),
-            "model" | "switch" => self.switch_model(conversation, rest)?,
-            "system" if rest.is_empty() => self.print_system(conversation)?,
-            "system" => {
+            CommandWord::Exit => return Ok(None),
+            CommandWord::Help => self.print_help(),
+            CommandWord::Status => self.print_status(conversation.state()),
+            CommandWord::Model if rest.is_empty() => self.note(&self.describe_choice()),
+            CommandWord::Model => self.switch_model(conversation, rest)?,
+            CommandWord::System if rest.is_empty() => self.print_system(conversation)?,
+            CommandWord::System => {
                 conversation.set_system(Some(rest))?;
                 self.note("the system prompt holds from the next turn on");
             }
-            "pin" if rest.is_empty() => {
+            CommandWord::Pin if rest.is_empty() => {
                 return Err(usage_error("there is no text to pin").hint("type `/pin TEXT`"));
             }
-            "pin" => {
+            CommandWord::Pin => {
                 conversation.pin_text(rest)?;
                 self.note("pinned: the text is sent word for word in every turn");
             }
-            "tools" => self.switch_tools(conversation, rest)?,
-            "land" => return self.land(conversation, rest).map(Some),
-            "undo" => return self.undo(conversation).map(Some),
-            "clear" => {
+            CommandWord::Tools => self.switch_tools(conversation, rest)?,
+            CommandWord::Land => return self.land(conversation, rest).map(Some),
+            CommandWord::Undo => return self.undo(conversation).map(Some),
+            CommandWord::Clear => {
                 conversation.clear()?;
                 self.note("earlier messages are not sent any more");
-            }
-            _ => {
-                let message = format!("there is no command `/{word}`");
-                let hint = "`/help` shows the commands; put a blank before a message that begins with `/`";
-                return Err(usage_error(message).hint(hint));
             }
         }
         Ok(Some(Exit::Done))
@@ -321,13 +343,8 @@ impl Talk<'_> {
     }
 
     fn print_help(&self) {
-        let width = COMMANDS
-            .iter()
-            .map(|(command, _)| command.len())
-            .max()
-            .unwrap_or(0);
-        for (command, meaning) in COMMANDS {
-            self.note(&format!("{command:width$}  {meaning}"));
+        for line in format_help() {
+            self.note(&line);
         }
     }
 

@@ -92,6 +92,13 @@ fn list_files(typed: &OsStr) -> Vec<CompletionCandidate> {
     without_git_dir(PathCompleter::any().complete(typed))
 }
 
+/// Returns the forms of a typed path as text, for an argument inside a conversation.
+#[cfg(unix)]
+pub fn complete_file(typed: &OsStr) -> Vec<String> {
+    let text = |found: &CompletionCandidate| found.get_value().to_string_lossy().into_owned();
+    list_files(typed).iter().map(text).collect()
+}
+
 /// Returns the folders below the typed folder.
 fn list_folders(typed: &OsStr) -> Vec<CompletionCandidate> {
     without_git_dir(PathCompleter::dir().complete(typed))

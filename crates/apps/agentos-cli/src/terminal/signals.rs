@@ -195,6 +195,8 @@ impl Signals {
                 Report::Signal(signal) => signal,
             };
             if let Some(words) = self.deliver(signal) {
+                #[cfg(unix)]
+                super::saved_mode::restore_saved();
                 print_last_words(format!("{}: {words}", signal.name()));
                 return signal.exit();
             }

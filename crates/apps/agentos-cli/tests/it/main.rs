@@ -88,6 +88,7 @@ mod signals;
 mod signing;
 mod start;
 mod support;
+mod talk;
 mod terminal;
 mod undo;
 mod wrong_calls;

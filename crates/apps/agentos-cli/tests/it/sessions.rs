@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{LIB, LIB_FIXED, agentos, small_repo};
 
 /// A server that answers with the number of the messages that it was sent, and the provider `mine` for it.
-fn counting_server(cli: &Cli) -> FakeServer {
+pub fn counting_server(cli: &Cli) -> FakeServer {
     let server = FakeServer::start(|request| {
         let messages = request.json()["messages"].as_array().map_or(0, Vec::len);
         let text = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": format!("{messages} messages")}}]});
@@ -24,7 +24,7 @@ fn counting_server(cli: &Cli) -> FakeServer {
     server
 }
 
-fn add_provider(cli: &Cli, name: &str, server: &FakeServer) {
+pub fn add_provider(cli: &Cli, name: &str, server: &FakeServer) {
     let profile = json!({ "provider": name, "name": name, "adapter": "openai", "model": "tiny", "requires_key": false,
         "base_url": format!("{}/v1", server.url()), "price": { "input": 1.0, "output": 1.0 },
         "capabilities": { "context_window": 32_000 } });
@@ -42,7 +42,7 @@ fn say(cli: &Cli, session: &str, text: &str) -> CliOutput {
     said
 }
 
-fn ok(cli: &Cli, args: &[&str]) -> CliOutput {
+pub fn ok(cli: &Cli, args: &[&str]) -> CliOutput {
     let output = cli.run(args).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     output
