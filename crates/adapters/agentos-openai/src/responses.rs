@@ -11,6 +11,8 @@
 //! | call, result | items `function_call` and `function_call_output` |
 //! | thinking with its signature | an item `reasoning`; the signature is its id and its encrypted content, joined by a blank |
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
 use agentos_model::{
     CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThinkingPart, ThoughtPiece,
@@ -81,7 +83,7 @@ impl Wire for ResponsesWire {
                 .unwrap_or_default()
                 .to_owned()
         };
-        let position = event.get("output_index").and_then(Value::as_u64);
+        let position = find_position(event);
         let item = event.get("item").unwrap_or(&Value::Null);
         let mut piece = AnswerPiece::default();
         match event.get("type").and_then(Value::as_str) {
@@ -261,6 +263,25 @@ fn read_signature(item: &Value) -> Option<String> {
             .filter(|text| !text.is_empty())
     };
     Some(format!("{} {}", text("id")?, text("encrypted_content")?))
+}
+
+/// Returns the position of the item that an event is about. `None` if it names none.
+///
+/// llama.cpp (build 11549) leaves `output_index` out and names items by their ids alone. A hash of the id is a position as good as
+/// any: positions are only compared.
+fn find_position(event: &Value) -> Option<u64> {
+    let stated = event.get("output_index").and_then(Value::as_u64);
+    let id = || {
+        event
+            .get("item_id")
+            .or_else(|| event.get("item")?.get("id"))
+            .and_then(Value::as_str)
+    };
+    stated.or_else(|| {
+        let mut hasher = DefaultHasher::new();
+        id()?.hash(&mut hasher);
+        Some(hasher.finish())
+    })
 }
 
 fn read_call(item: &Value, position: Option<u64>) -> CallPiece {

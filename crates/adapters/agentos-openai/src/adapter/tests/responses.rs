@@ -1,5 +1,7 @@
 //! The wire of `/responses`: recorded answers, and the contract of all adapters.
 
+use agentos_generic_http::Wire as _;
+use agentos_model::{MessagePart, PartBuilder};
 use agentos_testkit::contract::Subject;
 
 use super::*;
@@ -72,5 +74,41 @@ async fn recorded_responses_are_read() {
             (&sent["store"], server.requests()[0].path.as_str()),
             (&json!(false), "/v1/responses")
         );
+    }
+}
+
+/// Calls in pieces, with positions as OpenAI states them, and with the ids of llama.cpp alone.
+#[test]
+fn pieces_of_calls_are_joined_by_position_or_id() {
+    let names = |at: u64, with_index: bool| match with_index {
+        true => json!({ "output_index": at, "item_id": "differs in each event" }),
+        false => json!({ "item_id": format!("fc_{at}") }),
+    };
+    for with_index in [true, false] {
+        let mut builder = PartBuilder::default();
+        let mut read = |kind: &str, at: u64, more: serde_json::Value| {
+            let mut event = names(at, with_index);
+            event["type"] = json!(kind);
+            let more = more.as_object().unwrap().clone();
+            event.as_object_mut().unwrap().extend(more);
+            builder.add_piece(ResponsesWire.read_event(&event).unwrap().content);
+        };
+        for at in [1, 2] {
+            let item = json!({ "type": "function_call", "id": format!("fc_{at}"), "call_id": format!("call_{at}"), "name": "read" });
+            read("response.output_item.added", at, json!({ "item": item }));
+        }
+        for (at, delta) in [(1, "{\"a\""), (2, "{\"b\""), (1, ":1}"), (2, ":2}")] {
+            read(
+                "response.function_call_arguments.delta",
+                at,
+                json!({ "delta": delta }),
+            );
+        }
+        let calls = builder.finish("openai").into_iter().map(|part| match part {
+            MessagePart::ToolCall(call) => format!("{} {}", call.id, call.arguments),
+            other => format!("{other:?}"),
+        });
+        let calls: Vec<String> = calls.collect();
+        assert_eq!(calls, ["call_1 {\"a\":1}", "call_2 {\"b\":2}"], "{with_index}");
     }
 }
