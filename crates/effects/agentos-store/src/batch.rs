@@ -8,6 +8,7 @@ use agentos_ledger::{
 use agentos_tool::ExactCost;
 use rusqlite::{Transaction, params};
 
+use crate::words::split_words;
 use crate::{EntryPlace, StoreError, StoreMark};
 
 /// Longest beginning of a session's first message that is kept for lists, in characters.
@@ -74,7 +75,7 @@ impl StoreBatch<'_> {
         if !text.all.is_empty() {
             self.batch
                 .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?
-                .execute(params![at.place.seq, text.all])?;
+                .execute(params![at.place.seq, split_words(&text.all)])?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::{StoreBatch, StoreError};
 
 /// Version of the tables. A file with another one is replaced.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// Name of the file in its folder.
 const FILE: &str = "ledger.sqlite";
 /// Longest wait for another process that writes.

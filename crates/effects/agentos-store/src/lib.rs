@@ -21,6 +21,7 @@ mod database;
 mod error;
 mod locks;
 mod sessions;
+mod words;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
 pub use costs::{CostFilter, CostGroup, CostRow};
@@ -160,6 +161,28 @@ mod tests {
                 rows[0].output_tokens
             ),
             (1, 10, 4, 2)
+        );
+    }
+
+    #[test]
+    fn words_without_spaces_are_found_by_their_parts() {
+        let mut ledger = Ledger::new();
+        ledger.turn(Some("conversation:a"), None, "请把图片加到首页，then test it");
+        ledger.turn(Some("conversation:b"), None, "画像をページに追加する");
+        for (words, found) in [
+            ("图片", 1),
+            ("图", 1),
+            ("首页", 1),
+            ("片图", 0),
+            ("图片 test", 1),
+            ("ページ", 1),
+            ("追加", 1),
+        ] {
+            assert_eq!(ledger.found(words).len(), found, "{words}");
+        }
+        assert_eq!(
+            ledger.found("图片"),
+            ["conversation:a 请把图片加到首页，then test it"]
         );
     }
 

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::batch::join_cost;
+use crate::words::{join_words, split_words};
 use crate::{LedgerStore, StoreError};
 
 /// Place of a record on the tape.
@@ -154,7 +155,7 @@ impl LedgerStore {
         // Each word in quotes: the search has a language of its own (sqlite.org/fts5.html section 3), which nobody types by intention.
         let words = text
             .split_whitespace()
-            .map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
+            .map(|word| format!("\"{}\"", split_words(word).replace('"', "\"\"")));
         let wanted = words.collect::<Vec<_>>().join(" ");
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -167,7 +168,7 @@ impl LedgerStore {
             Ok(FoundTurn {
                 session: row.get(0)?,
                 seq: row.get(1)?,
-                snippet: row.get(2)?,
+                snippet: join_words(&row.get::<_, String>(2)?),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
