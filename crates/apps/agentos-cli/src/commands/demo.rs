@@ -15,6 +15,7 @@ use crate::args::land::DemoArgs;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
 use crate::render;
+use crate::render::evidence::EvidencePlace;
 
 // Files of the demo's repository.
 const LIB: &str = include_str!("../../demo/lib.rs.txt");
@@ -123,12 +124,18 @@ impl Demo<'_> {
             "",
         )?;
         let [whole, spoiled] = self.app.host.drill_evidence(SPOILED_BYTE)?;
-        self.print_text(&render::evidence::format_verification(&whole, false))?;
+        self.print_text(&render::evidence::format_verification(
+            &whole,
+            EvidencePlace::Copy,
+        ))?;
         self.print_step(
             &format!("6  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
             "",
         )?;
-        self.print_text(&render::evidence::format_verification(&spoiled, false))?;
+        self.print_text(&render::evidence::format_verification(
+            &spoiled,
+            EvidencePlace::Copy,
+        ))?;
         Ok(whole.ok && !spoiled.ok)
     }
 

@@ -11,6 +11,7 @@ use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, Evi
 use crate::commands::log::layout_of;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::evidence::EvidencePlace;
 use crate::terminal::working::WorkDisplay;
 
 /// Lists the runs.
@@ -156,9 +157,12 @@ pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
             .write_json(&report)
             .map_err(|error| output_failed(&error))?;
     } else {
-        // An exported folder has no repository to recover, so the advice about the tape is only given for the
-        // repository's own evidence.
-        let text = render::evidence::format_verification(&report, args.dir.is_none());
+        let place = match (args.ledger, &args.dir) {
+            (true, _) => EvidencePlace::Ledger,
+            (false, None) => EvidencePlace::Repository,
+            (false, Some(_)) => EvidencePlace::Copy,
+        };
+        let text = render::evidence::format_verification(&report, place);
         app.print_paged(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(if report.ok {

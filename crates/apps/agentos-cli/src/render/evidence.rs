@@ -39,8 +39,19 @@ pub fn format_records(records: &[Record]) -> String {
     out
 }
 
+/// Place of the evidence that was verified, for the advice about a broken tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvidencePlace {
+    /// The repository's own.
+    Repository,
+    /// The user's ledger.
+    Ledger,
+    /// A folder that was copied or exported: nothing here can repair it.
+    Copy,
+}
+
 /// Returns the result of a verification.
-pub fn format_verification(report: &VerifyReport, own: bool) -> String {
+pub fn format_verification(report: &VerifyReport, place: EvidencePlace) -> String {
     let mut out = String::new();
     // A clone brings the commits of landed runs but not their evidence. That is not tampering, so it has a text of its
     // own.
@@ -86,12 +97,8 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
         if report.findings.iter().any(unknown) {
             out.push_str("  if you know whose key it is: `agentos evidence key trust KEY --name NAME`\n");
         }
-        if own && report.findings.iter().any(|found| found.tampering.is_of_tape()) {
-            out.push_str(&format!(
-                "  {} run `agentos recover`, then rename the folder to keep it for inspection, as in `mv .git/agentos .git/agentos.broken`: new runs \
-                 then begin a new tape, and what landed before has no evidence here\n",
-                paint(style::BOLD, "next:")
-            ));
+        if report.findings.iter().any(|found| found.tampering.is_of_tape()) {
+            out.push_str(&advise_new_tape(place));
         }
     }
     for note in report.notes.iter().take(MOST_LINES) {
@@ -99,6 +106,22 @@ pub fn format_verification(report: &VerifyReport, own: bool) -> String {
     }
     out.push_str(&left_out(report.notes.len() as u64));
     out
+}
+
+/// Returns what to do about a broken tape.
+fn advise_new_tape(place: EvidencePlace) -> String {
+    let advice = match place {
+        EvidencePlace::Repository => {
+            "run `agentos recover`, then rename the folder to keep it for inspection, as in `mv .git/agentos .git/agentos.broken`: new runs \
+             then begin a new tape, and what landed before has no evidence here"
+        }
+        EvidencePlace::Ledger => {
+            "rename the folder `ledger` in your state folder, usually `~/.local/state/agentos`, to keep it for inspection: the next call of a \
+             model then begins a new ledger, and costs and sessions before it are not listed any more"
+        }
+        EvidencePlace::Copy => return String::new(),
+    };
+    format!("  {} {advice}\n", paint(style::BOLD, "next:"))
 }
 
 /// Most findings, and most notes, that are printed.

@@ -189,6 +189,7 @@ fn a_changed_ledger_is_found() {
         write_file(&tape_of(&cli), tape.replacen(from, to, 1));
         let changed = verify(&cli);
         assert_eq!(changed.code, Some(7), "{from}: {changed}");
+        assert!(changed.stdout.contains("rename the folder `ledger`"), "{changed}");
     }
 }
 
