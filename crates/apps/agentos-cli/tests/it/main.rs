@@ -71,6 +71,7 @@ mod policy;
 mod preflight;
 mod probing;
 mod profiles;
+mod proposing;
 mod providers;
 mod queue_walk;
 mod readme;

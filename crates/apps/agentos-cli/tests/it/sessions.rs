@@ -6,7 +6,7 @@ use agentos_testkit::repo::write_file;
 use agentos_testkit::server::{FakeServer, Reply, head};
 use serde_json::{Value, json};
 
-use crate::support::{LIB, LIB_FIXED, agentos, small_repo};
+use crate::support::agentos;
 
 /// A server that answers with the number of the messages that it was sent, and the provider `mine` for it.
 pub fn counting_server(cli: &Cli) -> FakeServer {
@@ -323,110 +323,6 @@ fn a_torn_record_does_not_stop_a_session() {
     assert!(ok(&cli, &["chat", "list"]).stdout.contains("conversation:a"));
     assert_eq!(say(&cli, "a", "Two.").stdout, "3 messages\n");
     ok(&cli, &["evidence", "verify", "--ledger"]);
-}
-
-/// Replies with calls of tools, one in each answer, and then with a text.
-fn calling_server(calls: Vec<(&'static str, Value)>) -> FakeServer {
-    let asked = std::sync::atomic::AtomicUsize::new(0);
-    FakeServer::start(move |_| {
-        let at = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        let (delta, finish) = match calls.get(at) {
-            Some((name, arguments)) => {
-                let function = json!({ "name": name, "arguments": arguments.to_string() });
-                (
-                    json!({ "tool_calls": [{ "index": 0, "id": format!("c{at}"), "function": function }] }),
-                    "tool_calls",
-                )
-            }
-            None => (json!({ "content": "It waits for you." }), "stop"),
-        };
-        let piece = json!({"model": "tiny", "choices": [{"index": 0, "delta": delta}]});
-        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 2}});
-        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
-        bytes.extend_from_slice(format!("data: {piece}\n\ndata: {end}\n\n").as_bytes());
-        Reply::Bytes(bytes)
-    })
-    .unwrap()
-}
-
-/// The whole way: two files are read, a diff does not land, the next one waits, lands when a person says so, and is undone.
-#[test]
-fn a_conversation_reads_proposes_corrects_lands_and_undoes() {
-    let repo = small_repo();
-    let cli = agentos().in_dir(repo.path());
-    let diff = |from: &str, to: &str| {
-        format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -5 +5 @@\n-    {from}\n+    {to}\n")
-    };
-    let propose = |answer: String| {
-        (
-            "propose_change",
-            json!({ "answer": answer, "message": "Add numbers" }),
-        )
-    };
-    let server = calling_server(vec![
-        ("read_file", json!({ "path": "src/lib.rs" })),
-        ("read_file", json!({ "path": "README.md" })),
-        propose(diff("x - y", "x + y")),
-        propose(diff("a - b", "a + b")),
-    ]);
-    add_provider(&cli, "mine", &server);
-    let before = repo.git(&["rev-parse", "HEAD"]);
-    let typed = "Fix add.\n/land\n/undo\n";
-    let talk = cli
-        .run_with_input(&["chat", "-p", "mine", "-c", "fix", "--tools"], typed.as_bytes())
-        .unwrap();
-    assert_eq!(
-        (talk.code, talk.stdout.lines().next()),
-        (Some(0), Some("It waits for you.")),
-        "{talk}"
-    );
-    // The model was told why its first diff does not land, with the lines as they are.
-    let requests = server.requests();
-    let results = requests[3].json()["messages"].to_string();
-    assert!(
-        results.contains("does-not-apply") && results.contains("a - b"),
-        "{results}"
-    );
-    let log = repo.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
-    assert_eq!(log.lines().count(), 2, "{log}: {talk}");
-    assert!(log.ends_with("Add numbers"), "{log}");
-    assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB.trim_end());
-    // The ledger names the runs of the turn, and the repository's tape verifies with its commits.
-    let story = ok(&cli, &["chat", "show", "fix", "--json"]).json().unwrap();
-    assert_eq!(story["messages"].as_array().unwrap().len(), 10);
-    ok(&cli, &["evidence", "verify", "--ledger"]);
-    ok(&cli, &["evidence", "verify"]);
-}
-
-/// A conversation proposes and nothing else: without a person, the repository stays as it is.
-#[test]
-fn a_proposal_of_a_conversation_waits_in_the_queue() {
-    let repo = small_repo();
-    let cli = agentos().in_dir(repo.path());
-    let answer = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -5 +5 @@\n-    a - b\n+    a + b\n";
-    let server = calling_server(vec![
-        ("approve", json!({})),
-        (
-            "propose_change",
-            json!({ "answer": answer, "message": "Add numbers" }),
-        ),
-    ]);
-    add_provider(&cli, "mine", &server);
-    let before = repo.git(&["rev-parse", "HEAD"]);
-    let sent = ok(
-        &cli,
-        &["chat", "send", "-p", "mine", "-c", "fix", "--tools", "Fix add."],
-    );
-    assert!(sent.stderr.contains("waits for you: `agentos approve`"), "{sent}");
-    assert_eq!(
-        (repo.git(&["rev-parse", "HEAD"]), repo.status()),
-        (before, String::new())
-    );
-    let open = ok(&cli, &["approve", "--list", "--json"]).json().unwrap();
-    let run = open["requests"][0]["run"].as_str().unwrap().to_owned();
-    ok(&cli, &["approve", &run]);
-    assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
 }
 
 /// A process that is killed, at whatever point, leaves whole turns: each message of the user has its answer.
