@@ -12,6 +12,9 @@ use agentos_testkit::llama::{LlamaOptions, LlamaServer};
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 
+use serde_json::json;
+
+use crate::proposing::{correcting_calls, talk_land_undo};
 use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, run_in, small_repo};
 
 const KEY: &str = "local-llama-key-0123456789";
@@ -482,5 +485,47 @@ fn a_message_is_answered_on_both_wires() {
         );
         assert_eq!(report["finish"], "stop");
         assert!(report["usage"]["output_tokens"].as_u64() > Some(0), "{report}");
+    }
+}
+
+/// The same with the real llama.cpp server and the tool template of its model, on each of the wires that it speaks. The model's weights
+/// are a script: it gives the first answer to a conversation without an answer, and so on.
+#[test]
+fn a_real_server_with_a_tool_template_has_the_same_conversation() {
+    let mut script: Vec<String> = correcting_calls()
+        .into_iter()
+        .map(|(name, arguments)| {
+            // In the order of the template: the server's grammar accepts no other.
+            format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+        })
+        .collect();
+    script.push("It waits for you.".to_owned());
+    let folder = TestRepo::new();
+    let file = folder.outside().join("script.json");
+    write_file(&file, json!(script).to_string());
+    let options = LlamaOptions {
+        model_args: &["--ctx", "32768", "--script", file.to_str().unwrap()],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    for (adapter, base, mode) in [
+        ("llamacpp", "", None),
+        ("openai", "/v1", None),
+        ("openai", "/v1", Some("openai_responses")),
+        ("anthropic", "", None),
+    ] {
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let mut profile = json!({ "provider": "mine", "name": "mine", "adapter": adapter, "model": "tiny-coder", "requires_key": false,
+            "base_url": format!("{}{base}", server.url()), "capabilities": { "context_window": 32_000 } });
+        if let Some(mode) = mode {
+            profile["mode"] = json!(mode);
+        }
+        let path = cli.home().join(".config/agentos/profiles/mine.json");
+        write_file(&path, profile.to_string());
+        let talk = talk_land_undo(&cli, &repo);
+        eprintln!("{adapter} {mode:?}: {}", talk.stderr.lines().count());
     }
 }
