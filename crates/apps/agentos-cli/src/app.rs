@@ -6,6 +6,7 @@ use agentos_api::{ErrorBody, ErrorReport, unsaid_causes};
 use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
+use anstream::{AutoStream, ColorChoice};
 
 use crate::args::Common;
 use crate::exit::Exit;
@@ -39,6 +40,12 @@ impl App {
     pub fn can_redraw(&self) -> bool {
         let terminal = self.host.environment().get("TERM");
         self.streams.stderr_is_terminal && terminal.map_or(cfg!(windows), |name| name != "dumb")
+    }
+
+    /// Returns true if standard output is a terminal that shows styles.
+    pub fn has_styles(&self) -> bool {
+        let choice = AutoStream::choice(&std::io::stdout());
+        self.streams.stdout_is_terminal && self.can_redraw() && choice != ColorChoice::Never
     }
 
     /// Reports a success: a sentence for a person, or a JSON document for a program.

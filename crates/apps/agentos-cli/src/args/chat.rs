@@ -80,11 +80,11 @@ pub struct ChatArgs {
     pub talk: ChatTalkArgs,
 }
 
-/// Arguments of `chat` without a verb.
+/// Flags of a conversation and of a single message.
 #[derive(Debug, Args)]
-pub struct ChatTalkArgs {
-    /// Provider to ask, or provider and model as `openai/gpt-4o` [default: that of the session, else the one that `agentos use`
-    /// chose]
+pub struct ChatFlags {
+    /// Provider to ask, or provider and model as `openai/gpt-4o`; `agentos tool list` shows them all [default: that of the session,
+    /// else the one that `agentos use` chose]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
     /// Settings that override the profile.
@@ -93,15 +93,29 @@ pub struct ChatTalkArgs {
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
+    /// System prompt; that of a session holds from now on
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Show the model's thinking on standard error
+    #[arg(long)]
+    pub thinking: bool,
+    /// Show answers as they are, without styles for their Markdown
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// Arguments of `chat` without a verb.
+#[derive(Debug, Args)]
+pub struct ChatTalkArgs {
+    /// Flags that a single message has too.
+    #[command(flatten)]
+    pub flags: ChatFlags,
     /// Session to begin or to go on with
     #[arg(short = 'c', long, value_name = "SESSION", default_value = "default")]
     pub session: String,
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
     #[arg(long)]
     pub tools: bool,
-    /// System prompt of this session from now on
-    #[arg(long, value_name = "TEXT")]
-    pub system: Option<String>,
 }
 
 /// Verbs of `chat`.
@@ -180,19 +194,9 @@ pub struct ChatSendArgs {
     /// Message to the model; `-` reads it from standard input
     #[arg(value_name = "MESSAGE")]
     pub text: String,
-    /// Provider to ask, or provider and model as `openai/gpt-4o`; `agentos tool list` shows them all [default: the one that
-    /// `agentos use` chose]
-    #[arg(short, long, value_name = "NAME")]
-    pub provider: Option<String>,
-    /// Settings that override the profile.
+    /// Flags that a conversation has too.
     #[command(flatten)]
-    pub over: OverrideFlags,
-    /// Maximum number of tokens in the answer
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_output_tokens: Option<u64>,
-    /// System prompt
-    #[arg(long, value_name = "TEXT")]
-    pub system: Option<String>,
+    pub flags: ChatFlags,
     /// Send this image with the message (PNG, JPEG, GIF, WebP); can be repeated
     #[arg(long = "image", value_name = "FILE")]
     pub images: Vec<PathBuf>,
@@ -202,18 +206,24 @@ pub struct ChatSendArgs {
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
     #[arg(long, requires = "session")]
     pub tools: bool,
-    /// Show the model's thinking on standard error
-    #[arg(long)]
-    pub thinking: bool,
 }
 
-impl ChatSendArgs {
-    /// Returns the provider that is named, or that the user has chosen as the default.
+impl ChatFlags {
+    /// Returns the provider of the flags, else this one, else the one that the user has chosen as the default.
     ///
     /// # Errors
-    /// Fails if there is neither.
-    pub fn complete_choice(&self, app: &App) -> Result<ProviderChoice, EffectError> {
-        complete_choice(app, self.provider.as_deref(), &self.over, self.max_output_tokens)
+    /// Fails if there is none.
+    pub fn complete_choice(
+        &self,
+        app: &App,
+        remembered: Option<&str>,
+    ) -> Result<ProviderChoice, EffectError> {
+        complete_choice(
+            app,
+            self.provider.as_deref().or(remembered),
+            &self.over,
+            self.max_output_tokens,
+        )
     }
 }
 

@@ -8,14 +8,15 @@ use agentos_model::ChatEvent;
 use agentos_tool::{RunId, format_dollars};
 
 use crate::app::{App, Done, output_failed, stopped_error};
-use crate::args::chat::{ChatArgs, ChatSendArgs, ChatVerb};
+use crate::args::chat::{ChatArgs, ChatFlags, ChatSendArgs, ChatVerb};
 use crate::commands::{chat_sessions, chat_talk, chat_turn};
 use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
-use crate::terminal::last_line;
+use crate::render::markdown::MarkdownStream;
 use crate::terminal::working::{LongWork, WorkDisplay};
+use crate::terminal::{last_line, screen};
 
 /// How reading an answer ended.
 enum ReadEnd {
@@ -48,14 +49,14 @@ pub fn run_chat(app: &App, args: &ChatArgs, run: &RunId) -> Done {
 fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
     let spec = ChatSpec {
         // First, so that a missing provider is reported before standard input is waited for.
-        provider: args.complete_choice(app)?,
+        provider: args.flags.complete_choice(app, None)?,
         text: input::read_task(Some(&args.text))?.unwrap_or_default(),
-        system: args.system.clone(),
+        system: args.flags.system.clone(),
         images: args.images.clone(),
     };
     let call = app.host.prepare_chat(&spec, run)?;
     let mut answer = call.start();
-    let mut display = ChatDisplay::new(app, args.thinking);
+    let mut display = ChatDisplay::new(app, AnswerLook::from_flags(&args.flags));
     let read = block_on(read_answer(app, &mut answer, &mut display))?;
     let shown = display.finish();
     match read? {
@@ -145,10 +146,31 @@ fn summarize_report(report: &ChatReport) -> String {
     parts.join(", ")
 }
 
+/// Parts of an answer that a person sees.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerLook {
+    /// True if the model's thinking is shown.
+    pub thinking: bool,
+    /// True if an answer is shown as it is.
+    pub plain: bool,
+}
+
+impl AnswerLook {
+    /// Reads the flags.
+    pub fn from_flags(flags: &ChatFlags) -> Self {
+        Self {
+            thinking: flags.thinking,
+            plain: flags.plain,
+        }
+    }
+}
+
 /// Display of an answer as it arrives.
 pub struct ChatDisplay {
     app: App,
     shows_thinking: bool,
+    /// Renderer of the answer's Markdown. `None` if it is shown as it is.
+    markdown: Option<MarkdownStream>,
     /// The wait for the first piece. `None` once it has come.
     work: Option<WorkDisplay>,
     /// Last character on standard output. `None` before the first.
@@ -169,10 +191,12 @@ pub struct ShownAnswer {
 
 impl ChatDisplay {
     /// Begins with the wait for the first piece.
-    pub fn new(app: &App, shows_thinking: bool) -> Self {
+    pub fn new(app: &App, look: AnswerLook) -> Self {
+        let has_styles = !look.plain && app.has_styles();
         Self {
             app: app.clone(),
-            shows_thinking: shows_thinking && !app.printer.json,
+            shows_thinking: look.thinking && !app.printer.json,
+            markdown: has_styles.then(|| MarkdownStream::new(screen::output_width(app))),
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
             thinking: String::new(),
@@ -215,6 +239,10 @@ impl ChatDisplay {
         self.work = None;
         self.end_thinking();
         self.last = text.chars().last().or(self.last);
+        if let Some(markdown) = &mut self.markdown {
+            let shown = markdown.push(text);
+            return printer.write_live(shown.as_bytes());
+        }
         // A pipe is given the bytes as they come; only the end of the last line is added.
         if self.app.streams.stdout_is_terminal {
             return printer.write_live(escape::block(text).as_bytes());
@@ -242,7 +270,13 @@ impl ChatDisplay {
     pub fn finish(mut self) -> ShownAnswer {
         self.work = None;
         self.end_thinking();
-        if self.last.is_some_and(|last| last != '\n') {
+        if let Some(markdown) = self.markdown.take() {
+            let rest = markdown.finish();
+            if !rest.is_empty() {
+                // Ignored: the answer itself was written, and a failure of that was reported.
+                let _ = self.app.printer.write_live(rest.as_bytes());
+            }
+        } else if self.last.is_some_and(|last| last != '\n') {
             // Ignored: the answer itself was written, and a failure of that was reported.
             let _ = self.app.printer.write_live(b"\n");
         }

@@ -2,13 +2,14 @@
 //!
 //! Owns: reading messages and commands, line by line. Never: decides what a turn sends, or contains a rule of a session.
 
-use agentos_host::{Conversation, EffectError, ProviderChoice, SessionState, find_turn_fault};
+use agentos_host::{Conversation, EffectError, ProviderChoice, SessionState, WindowGauge, find_turn_fault};
 use agentos_ledger::TurnEnd;
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
 use crate::args::land::{ApproveArgs, HookFlags, UndoArgs};
+use crate::commands::chat::AnswerLook;
 #[cfg(unix)]
 use crate::commands::chat_complete::ChatCompletions;
 use crate::commands::chat_turn::{list_waiting, parse_session, remembered_provider, show_summary, take_turn};
@@ -17,10 +18,11 @@ use crate::commands::{approve, undo};
 use crate::escape;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
+use crate::render::gauge::format_gauge;
 use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
-use crate::terminal::last_line;
 #[cfg(unix)]
 use crate::terminal::line_editor::{EditedText, LineEditor};
+use crate::terminal::{last_line, screen};
 
 /// Line that a person presses Ctrl-C in is cleared. These words say how to leave.
 const CLEARED: &str = "cleared; Ctrl-D or `/exit` leaves";
@@ -68,21 +70,19 @@ impl TalkInput {
 /// Runs the verb.
 pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     let mut conversation = app.host.open_conversation(&parse_session(&args.session)?)?;
-    let named = args
-        .provider
-        .clone()
-        .or_else(|| remembered_provider(&conversation));
+    let remembered = remembered_provider(&conversation);
     let mut talk = Talk {
         app,
         args,
-        choice: complete_choice(app, named.as_deref(), &args.over, args.max_output_tokens)?,
+        choice: args.flags.complete_choice(app, remembered.as_deref())?,
         proposed: None,
+        gauge: None,
         landed: None,
     };
     if args.tools {
         conversation.set_repository(true)?;
     }
-    if let Some(system) = &args.system {
+    if let Some(system) = &args.flags.system {
         conversation.set_system(Some(system))?;
     }
     talk.greet(&conversation);
@@ -110,6 +110,8 @@ struct Talk<'a> {
     choice: ProviderChoice,
     /// Run of the last proposal. `None` if nothing was proposed since the conversation was opened.
     proposed: Option<RunId>,
+    /// The window before the last call of a model. `None` before the first.
+    gauge: Option<WindowGauge>,
     /// Run of the last landing. `None` if nothing was landed since then.
     landed: Option<RunId>,
 }
@@ -196,6 +198,7 @@ impl Talk<'_> {
         match word {
             CommandWord::Exit => return Ok(None),
             CommandWord::Help => self.print_help(),
+            CommandWord::Context => self.print_context(),
             CommandWord::Status => self.print_status(conversation.state()),
             CommandWord::Model if rest.is_empty() => self.note(&self.describe_choice()),
             CommandWord::Model => self.switch_model(conversation, rest)?,
@@ -224,7 +227,13 @@ impl Talk<'_> {
 
     fn send(&mut self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
         let message = conversation.make_message(text, &[])?;
-        let shown = take_turn(self.app, conversation, self.choice.clone(), message, false)?;
+        let shown = take_turn(
+            self.app,
+            conversation,
+            self.choice.clone(),
+            message,
+            AnswerLook::from_flags(&self.args.flags),
+        )?;
         if shown.turn.record.end == TurnEnd::Cancelled {
             self.note(match shown.turn.record.messages.is_empty() {
                 true => "stopped; the session goes on without this message",
@@ -232,7 +241,8 @@ impl Talk<'_> {
             });
             return Ok(Exit::Interrupted);
         }
-        show_summary(self.app, &shown);
+        self.gauge = shown.gauge.or(self.gauge);
+        show_summary(self.app, &shown, Some(conversation.state()));
         if let Some(run) = list_waiting(conversation, &shown).pop() {
             self.note(&format!(
                 "run {} waits for you: `/land` shows the change and lands it",
@@ -255,10 +265,10 @@ impl Talk<'_> {
             let error = usage_error(format!("there is no provider `{provider}`"));
             return Err(error.hint("`agentos tool list` shows them"));
         }
-        let mut over = self.args.over.clone();
+        let mut over = self.args.flags.over.clone();
         // The flag named a model for the provider of before.
         over.model = None;
-        let choice = complete_choice(self.app, Some(&named), &over, self.args.max_output_tokens)?;
+        let choice = complete_choice(self.app, Some(&named), &over, self.args.flags.max_output_tokens)?;
         let mut settings = conversation.state().settings().clone();
         settings.provider = Some(choice.provider.name().to_owned());
         settings.model = choice.overrides.model.clone();
@@ -344,6 +354,17 @@ impl Talk<'_> {
 
     fn print_help(&self) {
         for line in format_help() {
+            self.note(&line);
+        }
+    }
+
+    fn print_context(&self) {
+        let Some(gauge) = &self.gauge else {
+            self.note("the window is measured with the first message");
+            return;
+        };
+        let width = screen::error_width(self.app);
+        for line in format_gauge(gauge, width) {
             self.note(&line);
         }
     }

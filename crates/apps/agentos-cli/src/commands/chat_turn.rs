@@ -5,21 +5,25 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, ToolChoice, TurnEvent, TurnLimits,
-    TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
+    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, ToolChoice, TurnEvent,
+    TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
 };
 use agentos_ledger::{SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
 use agentos_tool::{ExactCost, format_dollars};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::ChatSendArgs;
-use crate::commands::chat::ChatDisplay;
+use crate::commands::chat::{AnswerLook, ChatDisplay};
 use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
+use crate::render::chat::format_cost;
+use crate::render::context::format_size;
+use crate::terminal::working::WorkDisplay;
 
 /// Longest arguments of a tool's call on the screen, in characters.
 const LONGEST_ARGUMENTS: usize = 80;
@@ -48,13 +52,9 @@ pub fn parse_session(name: &str) -> Result<SessionKey, EffectError> {
 pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     let key = parse_session(session)?;
     let mut conversation = app.host.open_conversation(&key)?;
-    let provider = args
-        .provider
-        .clone()
-        .or_else(|| remembered_provider(&conversation));
-    let choice =
-        crate::args::chat::complete_choice(app, provider.as_deref(), &args.over, args.max_output_tokens)?;
-    if let Some(system) = &args.system {
+    let remembered = remembered_provider(&conversation);
+    let choice = args.flags.complete_choice(app, remembered.as_deref())?;
+    if let Some(system) = &args.flags.system {
         conversation.set_system(Some(system))?;
     }
     let text = input::read_task(Some(&args.text))?.unwrap_or_default();
@@ -62,7 +62,13 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     if args.tools {
         conversation.set_repository(true)?;
     }
-    let shown = take_turn(app, &mut conversation, choice, message, args.thinking)?;
+    let shown = take_turn(
+        app,
+        &mut conversation,
+        choice,
+        message,
+        AnswerLook::from_flags(&args.flags),
+    )?;
     let exit = show_end(app, &key, &shown);
     if !app.printer.json {
         for run in list_waiting(&conversation, &shown) {
@@ -92,7 +98,7 @@ pub fn take_turn(
     conversation: &mut Conversation,
     provider: ProviderChoice,
     message: ChatMessage,
-    shows_thinking: bool,
+    look: AnswerLook,
 ) -> Result<ShownTurn, EffectError> {
     let stop = Arc::new(Notify::new());
     let _guard = app.signals.guard_turn(&stop);
@@ -100,7 +106,7 @@ pub fn take_turn(
         Some(_) => ToolChoice::Repository,
         None => ToolChoice::Nothing,
     };
-    let mut display = TurnDisplay::new(app, shows_thinking, Arc::clone(&stop));
+    let mut display = TurnDisplay::new(app, look, Arc::clone(&stop));
     let turn = {
         let mut emit = |event: TurnEvent| display.show_event(event);
         let work = conversation.take_turn(TurnSpec {
@@ -163,16 +169,17 @@ fn show_end(app: &App, key: &SessionKey, shown: &ShownTurn) -> Done {
             false => "there is no answer",
         }));
     }
-    show_summary(app, shown);
+    show_summary(app, shown, None);
     fault.map_or(Ok(Exit::Done), Err)
 }
 
-/// Shows the models, tokens, cost and time of a turn in one line.
-pub fn show_summary(app: &App, shown: &ShownTurn) {
-    app.printer.show_note(&paint(style::DIM, &summarize_turn(shown)));
+/// Shows the models, tokens, cost and time of a turn in one line, with the cost of the session so far if its state is passed.
+pub fn show_summary(app: &App, shown: &ShownTurn, state: Option<&SessionState>) {
+    app.printer
+        .show_note(&paint(style::DIM, &summarize_turn(shown, state)));
 }
 
-fn summarize_turn(shown: &ShownTurn) -> String {
+fn summarize_turn(shown: &ShownTurn, state: Option<&SessionState>) -> String {
     let calls = &shown.turn.record.calls;
     let mut parts: Vec<String> = Vec::new();
     if let Some(call) = calls.last() {
@@ -194,6 +201,11 @@ fn summarize_turn(shown: &ShownTurn) -> String {
             .map(ExactCost::micro_dollars)
             .map(format_dollars),
     );
+    parts.extend(state.map(|state| {
+        let totals = state.totals();
+        let cost = format_cost(Some(totals.cost_usd), totals.calls_without_cost);
+        format!("session {cost} USD")
+    }));
     let tenths = calls
         .iter()
         .map(|call| call.latency_ms)
@@ -211,8 +223,12 @@ fn summarize_turn(shown: &ShownTurn) -> String {
 /// Display of a turn as it happens.
 struct TurnDisplay {
     app: App,
-    shows_thinking: bool,
+    look: AnswerLook,
     stop: Arc<Notify>,
+    /// Calls of tools that run, with their id, their words and their beginning.
+    running: Vec<(String, String, Instant)>,
+    /// The status line while tools run. `None` if none runs.
+    work: Option<WorkDisplay>,
     /// The answer of the current call of the model. `None` between calls.
     answer: Option<ChatDisplay>,
     gauge: Option<WindowGauge>,
@@ -221,11 +237,13 @@ struct TurnDisplay {
 }
 
 impl TurnDisplay {
-    fn new(app: &App, shows_thinking: bool, stop: Arc<Notify>) -> Self {
+    fn new(app: &App, look: AnswerLook, stop: Arc<Notify>) -> Self {
         Self {
             app: app.clone(),
-            shows_thinking,
+            look,
             stop,
+            running: Vec::new(),
+            work: None,
             answer: None,
             gauge: None,
             has_text: false,
@@ -238,7 +256,7 @@ impl TurnDisplay {
             TurnEvent::Gauge(gauge) => {
                 self.gauge = Some(gauge);
                 self.end_answer();
-                self.answer = Some(ChatDisplay::new(&self.app, self.shows_thinking));
+                self.answer = Some(ChatDisplay::new(&self.app, self.look));
             }
             TurnEvent::Text { text } => self.show_piece(&ChatEvent::Text { text }),
             TurnEvent::Thinking { text } => self.show_piece(&ChatEvent::Thinking(ThoughtPiece {
@@ -255,13 +273,10 @@ impl TurnDisplay {
                     ));
                 }
             }
-            TurnEvent::ToolBegun { name, arguments, .. } => {
-                let arguments: String = arguments.to_string().chars().take(LONGEST_ARGUMENTS).collect();
-                self.show_step(&format!("{} {}", escape::line(&name), escape::line(&arguments)));
-            }
-            TurnEvent::ToolEnded { name, is_error, .. } if is_error => {
-                self.show_step(&format!("{} failed", escape::line(&name)));
-            }
+            TurnEvent::ToolBegun { id, name, arguments } => self.begin_tool(id, &name, &arguments),
+            TurnEvent::ToolEnded {
+                id, is_error, bytes, ..
+            } => self.end_tool(&id, is_error, bytes),
             TurnEvent::Compressed(receipt) => {
                 let (count, before, after) = (
                     receipt.replaced.len(),
@@ -272,7 +287,7 @@ impl TurnDisplay {
                     "{count} earlier messages are sent as a summary now: {before} tokens became {after}"
                 ));
             }
-            TurnEvent::ToolEnded { .. } | TurnEvent::Usage(_) => {}
+            TurnEvent::Usage(_) => {}
         }
     }
 
@@ -280,11 +295,38 @@ impl TurnDisplay {
     fn show_piece(&mut self, event: &ChatEvent) {
         let display = self
             .answer
-            .get_or_insert_with(|| ChatDisplay::new(&self.app, self.shows_thinking));
+            .get_or_insert_with(|| ChatDisplay::new(&self.app, self.look));
         if !display.show_event(event).unwrap_or(false) {
             self.has_no_reader = true;
             self.stop.notify_one();
         }
+    }
+
+    fn begin_tool(&mut self, id: String, name: &str, arguments: &serde_json::Value) {
+        self.end_answer();
+        let arguments: String = arguments.to_string().chars().take(LONGEST_ARGUMENTS).collect();
+        let words = format!("{} {}", escape::line(name), escape::line(&arguments));
+        self.running.push((id, words, Instant::now()));
+        if self.work.is_none() && !self.app.printer.json {
+            self.work = Some(WorkDisplay::start_on(&self.app, "running tools"));
+        }
+    }
+
+    /// Shows a call that ended in one line: the call, the size of its result, and its time.
+    fn end_tool(&mut self, id: &str, is_error: bool, bytes: u64) {
+        let Some(at) = self.running.iter().position(|(running, _, _)| running == id) else {
+            return;
+        };
+        let (_, words, began) = self.running.swap_remove(at);
+        if self.running.is_empty() {
+            self.work = None;
+        }
+        let tenths = began.elapsed().as_millis().div_ceil(100);
+        let outcome = match is_error {
+            true => "failed".to_owned(),
+            false => format_size(bytes),
+        };
+        self.show_step(&format!("{words}: {outcome}, {}.{} s", tenths / 10, tenths % 10));
     }
 
     fn show_step(&mut self, words: &str) {
@@ -302,6 +344,7 @@ impl TurnDisplay {
     }
 
     fn finish(mut self, turn: FinishedTurn) -> ShownTurn {
+        self.work = None;
         self.end_answer();
         ShownTurn {
             turn,

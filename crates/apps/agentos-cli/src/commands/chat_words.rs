@@ -27,6 +27,8 @@ pub enum CommandWord {
     Undo,
     /// Shows the session.
     Status,
+    /// Shows the window by part.
+    Context,
     /// Shows the commands.
     Help,
 }
@@ -121,6 +123,12 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
                 "status",
                 "",
                 "show the session: model, messages, pins, tokens and cost",
+            ),
+            command(
+                CommandWord::Context,
+                "context",
+                "",
+                "show how the model's window is filled",
             ),
             command(CommandWord::Help, "help", "", "show these commands"),
         ],
@@ -224,6 +232,7 @@ mod tests {
           /undo          undo the change that `/land` landed last
         Numbers
           /status        show the session: model, messages, pins, tokens and cost
+          /context       show how the model's window is filled
           /help          show these commands
         "#);
     }

@@ -52,7 +52,7 @@ pub fn format_sessions(list: &SessionList, layout: &LogLayout) -> String {
 }
 
 /// Formats a sum of costs, with the number of calls that are not in it.
-fn format_cost(known: Option<ExactCost>, unknown: u64) -> String {
+pub fn format_cost(known: Option<ExactCost>, unknown: u64) -> String {
     match (known, unknown) {
         (None, _) => "too large".to_owned(),
         (Some(known), 0) => known.to_string(),

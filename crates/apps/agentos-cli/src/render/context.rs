@@ -232,7 +232,8 @@ fn selection_reason(file: &ContextFileReport) -> String {
     }
 }
 
-fn format_size(bytes: u64) -> String {
+/// Formats a number of bytes.
+pub fn format_size(bytes: u64) -> String {
     if bytes < 1024 {
         format!("{bytes} B")
     } else {

@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use agentos_testkit::cli::{Cli, send_signal};
-use agentos_testkit::server::{FakeServer, Recorded};
+use agentos_testkit::server::{FakeServer, Recorded, Reply, head};
+use serde_json::json;
 
-use crate::sessions::{counting_server, ok};
+use crate::sessions::{add_provider, counting_server, ok};
 use crate::support::{agentos, call_on_terminal};
 
 /// Sign of a line editor that waits for keys: the terminal is asked to mark pastes.
@@ -214,4 +215,56 @@ fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
     assert_eq!(code, Some(0), "{screen}");
     assert!(!screen.contains(READY), "{screen}");
     assert_eq!(list_sent(&server), [r#""Hello \nagain""#]);
+}
+
+/// A server that answers with this text, in pieces of seven characters.
+fn writing_server(cli: &Cli, text: &'static str) -> FakeServer {
+    let server = FakeServer::start(move |_| {
+        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        let letters: Vec<char> = text.chars().collect();
+        for piece in letters.chunks(7) {
+            let content: String = piece.iter().collect();
+            let event =
+                json!({ "model": "tiny", "choices": [{ "index": 0, "delta": { "content": content } }] });
+            bytes.extend_from_slice(format!("data: {event}\n\n").as_bytes());
+        }
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2}});
+        bytes.extend_from_slice(format!("data: {end}\n\n").as_bytes());
+        Reply::Bytes(bytes)
+    })
+    .unwrap();
+    add_provider(cli, "mine", &server);
+    server
+}
+
+#[test]
+fn markdown_is_styled_on_a_terminal_and_nowhere_else() {
+    const ANSWER: &str = "# Title\nA **bold** word and `code`.";
+    let cli = agentos();
+    let _server = writing_server(&cli, ANSWER);
+    let call = |variables: &str, more: &str| {
+        let program = env!("CARGO_BIN_EXE_agentos");
+        let line = format!("unset NO_COLOR; {variables} {program} chat send -p mine Hello {more}");
+        let typist = Typist::start(&cli, 80, &line)?;
+        Some(typist.finish().1.replace('\r', ""))
+    };
+    let Some(styled) = call("", "") else { return };
+    assert!(
+        styled.contains(
+            "\u{1b}[1m\u{1b}[4mTitle\u{1b}[0m\nA \u{1b}[1mbold\u{1b}[0m word and \u{1b}[36mcode\u{1b}[0m."
+        ),
+        "{styled:?}"
+    );
+    for (variables, more) in [
+        ("", "--plain"),
+        ("NO_COLOR=1", ""),
+        ("TERM=dumb", ""),
+        ("", "| cat"),
+    ] {
+        let plain = call(variables, more).unwrap();
+        assert!(plain.contains(ANSWER), "{variables} {more}: {plain:?}");
+    }
+    let piped = ok(&cli, &["chat", "send", "-p", "mine", "Hello"]);
+    assert_eq!(piped.stdout, format!("{ANSWER}\n"));
 }

@@ -1,0 +1,232 @@
+//! Rendered texts, and the same texts in pieces.
+
+use proptest::prelude::*;
+
+use super::MarkdownStream;
+
+fn render(text: &str, width: usize) -> String {
+    let mut stream = MarkdownStream::new(width);
+    let mut out = stream.push(text);
+    out.push_str(&stream.finish());
+    out
+}
+
+/// Shows styles as words in brackets.
+fn show_styles(text: &str) -> String {
+    let names = [
+        ("[1m", "<b>"),
+        ("[2m", "<d>"),
+        ("[3m", "<i>"),
+        ("[4m", "<u>"),
+        ("[36m", "<c>"),
+        ("[0m", "</>"),
+    ];
+    names.iter().fold(text.to_owned(), |text, (code, name)| {
+        text.replace(&format!("\u{1b}{code}"), name)
+    })
+}
+
+/// Removes an end of code that its beginning follows at once: code is shown as it arrives.
+fn join_code(text: &str) -> String {
+    text.replace("\u{1b}[0m\u{1b}[36m", "")
+}
+
+const TEXT: &str = include_str!("sample.md");
+
+#[test]
+fn a_text_at_60_columns() {
+    insta::assert_snapshot!(show_styles(&render(TEXT, 60)), @r#"
+    <b><u>A</> <b><u>rebase</> <b><u>in</> <b><u>one</> <b><u>minute</>
+
+    A <b>rebase</> moves your commits onto <i>another</> base, one by one.
+    Use <c>git</> <c>rebase</> <c>main</> when your branch is private; see <u>the</>
+    <u>manual</> <d>(https://git-scm.com/docs/git-rebase)</> for the rest.
+
+    1. Fetch the newest commits, so that nothing that somebody
+       else pushed is missing from the base that you name.
+    2. Run the rebase:
+
+    <d>── sh ──────────────────────────────────</>
+    <c>git fetch origin</>
+    <c>git rebase origin/main   # stops at each conflict</>
+    <d>────────────────────────────────────────</>
+
+    • resolve a conflict, then <c>git</> <c>add</>
+      • nested: <c>git</> <c>rebase</> <c>--continue</>
+    • or give up with <c>git</> <c>rebase</> <c>--abort</>
+
+    <d>│ </>A rebase rewrites history: do not do it to a branch that
+    <d>│ </>others have.
+
+    <b>command</><d> │ </><b>effect</>
+    <d>────────┼──────────────</>
+    rebase <d> │ </>moves commits
+    merge  <d> │ </>joins 日本語
+
+    2 * 3 * 4 is 24, snake_case_name stays, and <b><i>both</> works.
+    "#);
+}
+
+#[test]
+fn a_text_at_120_columns() {
+    insta::assert_snapshot!(show_styles(&render(TEXT, 120)), @r#"
+    <b><u>A</> <b><u>rebase</> <b><u>in</> <b><u>one</> <b><u>minute</>
+
+    A <b>rebase</> moves your commits onto <i>another</> base, one by one. Use <c>git</> <c>rebase</> <c>main</> when your branch is private; see <u>the</>
+    <u>manual</> <d>(https://git-scm.com/docs/git-rebase)</> for the rest.
+
+    1. Fetch the newest commits, so that nothing that somebody else pushed is missing from the base that you name.
+    2. Run the rebase:
+
+    <d>── sh ──────────────────────────────────</>
+    <c>git fetch origin</>
+    <c>git rebase origin/main   # stops at each conflict</>
+    <d>────────────────────────────────────────</>
+
+    • resolve a conflict, then <c>git</> <c>add</>
+      • nested: <c>git</> <c>rebase</> <c>--continue</>
+    • or give up with <c>git</> <c>rebase</> <c>--abort</>
+
+    <d>│ </>A rebase rewrites history: do not do it to a branch that others have.
+
+    <b>command</><d> │ </><b>effect</>
+    <d>────────┼──────────────</>
+    rebase <d> │ </>moves commits
+    merge  <d> │ </>joins 日本語
+
+    2 * 3 * 4 is 24, snake_case_name stays, and <b><i>both</> works.
+    "#);
+}
+
+#[test]
+fn marks_without_a_partner_are_text() {
+    for (text, expected) in [
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("snake_case_name and __init__", "snake_case_name and <b>init</>"),
+        ("*args and **kwargs", "*args and **kwargs"),
+        ("an `open code", "an `open code"),
+        ("[a] and [b](", "[a] and [b]("),
+        ("[a](https://b.c/d_(e))", "<u>a</> <d>(https://b.c/d_(e))</>"),
+        ("[https://b.c](https://b.c)", "<u>https://b.c</>"),
+        ("![a cat](cat.png)", "<u>a</> <u>cat</> <d>(cat.png)</>"),
+        ("\\*not slanted\\* C:\\dir", "*not slanted* C:\\dir"),
+        (
+            "***both*** **a `b*` c**",
+            "<b><i>both</> <b>a</> <b><c>b*</> <b>c</>",
+        ),
+        ("``a ` b``", "<c>a</> <c>`</> <c>b</>"),
+        ("#hashtag", "#hashtag"),
+        ("1.5 is no item", "1.5 is no item"),
+        ("--flag", "--flag"),
+        ("\u{1b}[31mred\u{202e}", "\\u{1b}[31mred\\u{202e}"),
+        ("", ""),
+    ] {
+        let expected = match expected {
+            "" => String::new(),
+            line => format!("{line}\n"),
+        };
+        assert_eq!(show_styles(&render(text, 80)), expected, "{text}");
+    }
+}
+
+#[test]
+fn text_appears_as_it_arrives() {
+    let mut stream = MarkdownStream::new(80);
+    for (piece, shown) in [
+        ("A **re", "A"),
+        ("base** mo", " <b>rebase</>"),
+        ("ves\n``", " moves\n"),
+        (
+            "`sh\ngit",
+            "<d>── sh ──────────────────────────────────</>\n<c>git</>",
+        ),
+        (" add", "<c> add</>"),
+    ] {
+        assert_eq!(show_styles(&stream.push(piece)), shown, "{piece}");
+    }
+    assert_eq!(stream.finish(), "\n");
+}
+
+#[test]
+fn the_memory_is_bounded() {
+    for open in ["**", "`", "[", "_", "| ", "```", "1", "a"] {
+        let mut stream = MarkdownStream::new(80);
+        stream.push(open);
+        for _ in 0..2_000 {
+            stream.push("aaaaaaaa");
+            assert!(
+                stream.held.len() <= super::WINDOW,
+                "{open}: {}",
+                stream.held.len()
+            );
+        }
+    }
+}
+
+/// Pieces of Markdown and of everything else.
+fn any_text() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        prop::sample::select(vec![
+            "**",
+            "*",
+            "_",
+            "__",
+            "`",
+            "``",
+            "```",
+            "```rust\n",
+            "~~~",
+            "# ",
+            "- ",
+            "1. ",
+            "> ",
+            "|",
+            "| a |",
+            "|---|",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "\r",
+            " ",
+            "  ",
+            "\t",
+            "[",
+            "](",
+            ")",
+            "!",
+            "\\",
+            "---",
+            "日本",
+            "é",
+            "\u{1b}[1m",
+            "word ",
+            "long".repeat(40).leak(),
+        ])
+        .prop_map(str::to_owned),
+        ".{0,8}",
+    ];
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_pieces_do_not_matter(text in any_text(), width in 20_usize..90, size in 1_usize..9) {
+        let whole = join_code(&render(&text, width));
+        let mut stream = MarkdownStream::new(width);
+        let mut out = String::new();
+        let letters: Vec<char> = text.chars().collect();
+        for piece in letters.chunks(size) {
+            out.push_str(&stream.push(&piece.iter().collect::<String>()));
+        }
+        out.push_str(&stream.finish());
+        prop_assert_eq!(join_code(&out), whole);
+    }
+
+    #[test]
+    fn no_control_character_passes(text in any_text()) {
+        let shown = show_styles(&render(&text, 60));
+        prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{shown:?}");
+    }
+}
