@@ -55,12 +55,6 @@ impl HostedModel {
             next: AtomicU64::new(0),
         }
     }
-
-    /// Returns how the model is confined while it answers.
-    #[must_use]
-    pub fn confinement(&self) -> Confinement {
-        describe_confinement(self.held.get(), self.inner.last_run())
-    }
 }
 
 impl Model for HostedModel {
@@ -85,6 +79,10 @@ impl Model for HostedModel {
             stop: StopHandle::default(),
             worker: None,
         })
+    }
+
+    fn confinement(&self) -> Confinement {
+        describe_confinement(self.held.get(), self.inner.last_run())
     }
 }
 

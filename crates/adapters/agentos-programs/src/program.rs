@@ -331,6 +331,7 @@ mod tests {
             feedback: None,
             history: Vec::new(),
             remark: None,
+            has_tools: false,
         };
         let program = Program::new("x", "x", &args);
         assert_eq!(

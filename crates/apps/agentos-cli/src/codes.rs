@@ -138,6 +138,8 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("evidence-invalid-record", "nothing was landed; see the message for the cause"),
     ("evidence-not-durable", "free disk space, or make the named folder writable"),
     ("evidence-not-writable", "make the folder writable for your user"),
+    ("explore-limit", "raise `--explore-rounds` or `--explore-time`, or name files with `--file`"),
+    ("no-tools", "leave `--explore` out, or name another provider"),
     ("turn-limit", "ask it to go on; `agentos chat show` shows what is kept"),
     ("session-busy", "end the other program, or name another session with `-c NAME`"),
     ("no-session", "`agentos chat list` shows the sessions"),

@@ -416,6 +416,7 @@ pub fn task(limit: Duration) -> ToolTask {
         feedback: None,
         history: Vec::new(),
         remark: None,
+        has_tools: false,
     }
 }
 

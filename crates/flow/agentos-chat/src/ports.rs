@@ -124,6 +124,9 @@ pub struct ToolAnswer {
     pub is_error: bool,
     /// Runs on the repository's tape that the call made.
     pub runs: Vec<RunId>,
+    /// True if the turn ends with this answer. The model has the results of its last calls with the next turn's message; see
+    /// [`FinishedTurn::open_results`](crate::FinishedTurn::open_results).
+    pub ends_turn: bool,
 }
 
 impl ToolAnswer {

@@ -9,8 +9,8 @@ mod record;
 mod stop;
 
 use agentos_ledger::{TurnRecord, TurnSource};
-use agentos_model::{ChatMessage, Model};
-use agentos_tool::{BoxFuture, RunId, TokenPrices, ToolAdvice};
+use agentos_model::{ChatMessage, Model, ToolResult};
+use agentos_tool::{BoxFuture, ErrorCategory, RunId, TokenPrices, ToolAdvice};
 use agentos_window::{WindowExcess, WindowRules, WindowSize};
 
 use crate::limits::TurnLimits;
@@ -85,6 +85,9 @@ pub struct FinishedTurn {
     pub answer: Option<String>,
     /// Reason why there is no answer. `None` if there is one, or a limit or the user ended the turn.
     pub failure: Option<TurnFailure>,
+    /// Results of the last calls, if a tool ended the turn. They are not part of the session yet: the next turn's message must have
+    /// them, because vendors refuse a call without a result.
+    pub open_results: Vec<ToolResult>,
 }
 
 /// Reason why a turn failed.
@@ -92,6 +95,8 @@ pub struct FinishedTurn {
 pub struct TurnFailure {
     /// Stable code, such as `context-length`.
     pub code: String,
+    /// Category of the tool's failure. `None` if the turn failed for another reason.
+    pub category: Option<ErrorCategory>,
     /// True if a limit of time or tokens was reached.
     pub is_limit: bool,
     /// Description, in one sentence.
@@ -108,6 +113,7 @@ impl TurnFailure {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
         Self {
             code: code.to_owned(),
+            category: None,
             is_limit: false,
             message: message.into(),
             causes: Vec::new(),

@@ -30,6 +30,7 @@ pub(crate) fn count_prompt(query: &ContextQuery<'_>) -> u64 {
         feedback: None,
         history: query.history.to_vec(),
         remark: query.remark.map(str::to_owned),
+        has_tools: false,
     };
     estimate_tokens(&prompt::system(&task)) + estimate_tokens(&prompt::user(&task)) + TEMPLATE
 }

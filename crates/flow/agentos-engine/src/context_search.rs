@@ -452,6 +452,8 @@ impl ContextSearch<'_> {
             ranges: lines.to_vec(),
             lines: file.lines as u64,
             tokens: file.tokens,
+            read_by: Vec::new(),
+            commit: None,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::context::seen_files;
 use crate::ports::{EffectError, RecordReader, ReplayObjects, TargetInfo, Writes};
 use crate::recorded::{read_body, unknown_run};
 use crate::recorded_answer::{AnswerSource, load_task};
+use crate::records::count_read_bytes;
 use crate::settle::decide_change;
 
 mod comparing;
@@ -74,6 +75,10 @@ struct KnownFacts {
     tool: Option<ToolFacts>,
     target: Option<TargetInfo>,
     shown: Vec<ContextFile>,
+    /// Bytes of the last prompt's files.
+    prompt_bytes: u64,
+    /// Bytes of texts that the tool called for, in all attempts so far.
+    read_bytes: u64,
     answer: Option<Vec<u8>>,
     reported_model: Option<String>,
     base_commit: String,
@@ -90,7 +95,20 @@ impl KnownFacts {
             tool.attempt = task.attempt;
             // A check belongs to one attempt.
             tool.checked = false;
-            tool.context_bytes = task.count_context_bytes();
+        }
+        self.prompt_bytes = task.count_context_bytes();
+        self.count_bytes();
+    }
+
+    /// Adds what the tool called for while it worked.
+    fn add_reads(&mut self, bytes: u64) {
+        self.read_bytes = self.read_bytes.saturating_add(bytes);
+        self.count_bytes();
+    }
+
+    fn count_bytes(&mut self) {
+        if let Some(tool) = &mut self.tool {
+            tool.context_bytes = self.prompt_bytes.saturating_add(self.read_bytes);
         }
     }
 }
@@ -199,6 +217,7 @@ impl RunReplayer<'_> {
                 let body = self.body_of(record)?;
                 let model = body.pointer("/result/model_id").and_then(Value::as_str);
                 known.reported_model = model.map(str::to_owned);
+                known.add_reads(count_read_bytes(&body));
                 let enforcement = body.pointer("/result/boundary/enforcement").cloned();
                 let enforcement = enforcement.and_then(|found| serde_json::from_value(found).ok());
                 if let (Some(tool), Some(enforcement)) = (&mut known.tool, enforcement) {
@@ -241,6 +260,7 @@ impl RunReplayer<'_> {
         if let Some(id) = &source.prompt_sha256 {
             known.add_prompt(&self.load_task(id)?);
         }
+        known.add_reads(source.read_bytes);
         known.reported_model = source.reported_model;
         if let Some(tool) = &mut known.tool {
             tool.attempt = source.attempt;

@@ -28,6 +28,7 @@ use serde_json::Value;
 use crate::context::seen_files;
 use crate::ports::{CancelSignal, CommitAuthor, EffectError, RecordReader, TargetInfo};
 use crate::recorded::{read_body, unknown_run, usage_error};
+use crate::records::count_read_bytes;
 use crate::settle::{self, Proposal, RunEffects, assisted_by};
 use crate::{Cause, Outcome};
 
@@ -46,6 +47,14 @@ pub struct AnswerSource {
     /// Prompt that the tool was shown, as a blob. `None` if a person brought the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sha256: Option<String>,
+    /// Bytes of texts of the repository that the tool called for until it gave the answer. Absent if it called for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The answer of an earlier run.
@@ -147,7 +156,8 @@ pub fn read_answer(tape: &dyn RecordReader, run: &str) -> Result<RecordedAnswer,
         .as_ref()
         .map(|id| load_task(tape, id))
         .transpose()?;
-    let context_bytes = task.as_ref().map_or(0, ToolTask::count_context_bytes);
+    let prompt_bytes = task.as_ref().map_or(0, ToolTask::count_context_bytes);
+    let context_bytes = prompt_bytes.saturating_add(source.read_bytes);
     let context = task.map(|task| task.context).unwrap_or_default();
     Ok(RecordedAnswer {
         unpassed_check: records
@@ -314,7 +324,19 @@ impl RunBodies {
             enforcement: enforcement.unwrap_or(Enforcement::Observed),
             reported_model: result.and_then(|body| text_at(body, "/result/model_id")),
             prompt_sha256,
+            read_bytes: self.count_reads(attempt),
         })
+    }
+
+    /// Counts the bytes of the texts that the tool called for until the end of an attempt.
+    fn count_reads(&self, attempt: u32) -> u64 {
+        let calls = self
+            .0
+            .iter()
+            .filter(|(record, body)| record.kind == RecordKind::ToolResult && attempt_at(body) <= attempt);
+        calls
+            .map(|(_, body)| count_read_bytes(body))
+            .fold(0, u64::saturating_add)
     }
 
     /// Returns true if the verdict on a call shows that its answer is complete.

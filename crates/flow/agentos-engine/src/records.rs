@@ -7,7 +7,7 @@ use agentos_api::{ContextReport, NextStep};
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
-use agentos_tool::{ContextFile, ExecutionMode, FinishReason, Timestamp, ToolResult};
+use agentos_tool::{ContextFile, ExecutionMode, FileRead, FinishReason, Timestamp, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,6 +145,19 @@ pub struct Called<'a> {
     /// The tool's output besides its answer, as a blob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript_sha256: Option<&'a str>,
+    /// Texts of the repository that the tool called for. Absent if it called for none, and on tapes of earlier versions.
+    #[serde(default, skip_serializing_if = "<[FileRead]>::is_empty")]
+    pub reads: &'a [FileRead],
+}
+
+/// Counts the bytes of the texts that a tool called for, by the record of its call.
+pub(crate) fn count_read_bytes(called: &serde_json::Value) -> u64 {
+    let reads = called.get("reads").and_then(serde_json::Value::as_array);
+    let bytes = reads
+        .into_iter()
+        .flatten()
+        .filter_map(|read| read.get("bytes")?.as_u64());
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// How an answer was placed.

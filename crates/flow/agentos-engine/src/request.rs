@@ -58,6 +58,8 @@ pub struct TaskRequest<'a> {
     pub mock: Option<String>,
     /// The tool gives the same answer to every call, so it is called once.
     pub answers_once: bool,
+    /// The tool reads the repository itself, with tools of its own.
+    pub has_tools: bool,
     /// The check that a candidate must pass before consent is requested. `None` if there is no check.
     pub check: Option<&'a dyn Check>,
     /// The check must pass on the base before the tool is called.

@@ -25,7 +25,8 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ExactCost, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult, ToolTask,
+    Boundary, ExactCost, FileRead, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult,
+    ToolTask,
 };
 
 use crate::checking;
@@ -58,6 +59,8 @@ pub struct JudgedCall {
     pub candidate: Option<(TargetInfo, Change)>,
     /// Last lines of the tool's output besides its answer; untrusted.
     pub output: Vec<String>,
+    /// Bytes of texts of the repository that the tool called for, in this attempt and in those before it.
+    pub read_bytes: u64,
 }
 
 /// Asks the tool once and judges the answer; lands nothing.
@@ -105,10 +108,16 @@ async fn propose_change(
         answer,
         boundary,
         transcript,
+        reads,
     } = heard;
     let (result, change) = judge_answer(effects, &target, &call, &answer, &options, boundary)?;
     let finish = answer.as_ref().ok().map(|output| output.finish);
-    record_result(effects, attempt, (&result, finish), transcript.as_deref())?;
+    record_result(
+        effects,
+        attempt,
+        (&result, finish),
+        (transcript.as_deref(), &reads),
+    )?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
         Err(error) => (None, Some(error)),
@@ -120,6 +129,7 @@ async fn propose_change(
         error,
         candidate: change.map(|change| (target, change)),
         output: transcript.as_deref().map_or(Ok(Vec::new()), last_lines)?,
+        read_bytes: reads.iter().map(|read| read.bytes).fold(0, u64::saturating_add),
     })
 }
 
@@ -129,6 +139,8 @@ struct ToolReply {
     boundary: Boundary,
     /// The tool's other output. `None` if there was none.
     transcript: Option<String>,
+    /// Texts of the repository that the tool called for.
+    reads: Vec<FileRead>,
 }
 
 /// Calls the tool, and measures the repository before and after.
@@ -147,6 +159,7 @@ async fn call_tool(
         answer: outcome.unwrap_or_else(|| Err(interrupted_error())),
         boundary: measure_boundary(effects, &request.adapter.confinement(), before.as_ref())?,
         transcript: recorder.transcript(),
+        reads: recorder.take_reads(),
     })
 }
 
@@ -155,7 +168,7 @@ fn record_result(
     effects: &mut RunEffects<'_>,
     attempt: u32,
     (result, finish): (&ToolResult, Option<FinishReason>),
-    transcript: Option<&str>,
+    (transcript, reads): (Option<&str>, &[FileRead]),
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
         .map(|text| effects.evidence.store_blob(text.as_bytes()))
@@ -169,6 +182,7 @@ fn record_result(
         result: &slim,
         finish,
         transcript_sha256: transcript_sha256.as_deref(),
+        reads,
     };
     records::record_now(effects.evidence, RecordKind::ToolResult, &called)?;
     Ok(())
@@ -255,12 +269,16 @@ pub async fn run(
     let mut attempt = 1;
     let mut cost = Some(ExactCost::default());
     let mut earlier: Vec<FailedAttempt> = Vec::new();
+    let mut read_before = 0_u64;
     loop {
-        let proposed =
+        let mut proposed =
             match propose_change(effects, request, attempt, feedback.take(), progress, cancel).await {
                 Ok(proposed) => proposed,
                 Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
             };
+        // A tool that goes on with its conversation still has what it called for in earlier attempts.
+        proposed.read_bytes = proposed.read_bytes.saturating_add(read_before);
+        read_before = proposed.read_bytes;
         let concluded = conclude_answer(
             effects,
             request,

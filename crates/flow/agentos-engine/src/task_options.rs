@@ -81,6 +81,9 @@ pub struct TaskOptions {
     /// Policy files that restricted the run, those of the user relative to `~`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
+    /// Answers of the model whose calls of tools were run, at most. `None` if the model did not read the repository itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explore_rounds: Option<u32>,
 }
 
 /// The earlier run that a run follows.

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agentos_tool::{Progress, ProgressSink};
+use agentos_tool::{FileRead, Progress, ProgressSink};
 
 use crate::ports::EffectError;
 use crate::records;
@@ -12,10 +12,11 @@ use crate::records;
 /// Most bytes that are kept. They are the first ones: a tool states its plan first, and its errors are in the verdict.
 const LONGEST: usize = 1 << 20;
 
-/// Passes progress on and keeps the transcript.
+/// Passes progress on, and keeps the transcript and the list of texts that the tool called for.
 pub(crate) struct TranscriptRecorder<'a> {
     onward: &'a dyn ProgressSink,
     kept: Mutex<KeptText>,
+    reads: Mutex<Vec<FileRead>>,
 }
 
 #[derive(Default)]
@@ -29,7 +30,13 @@ impl<'a> TranscriptRecorder<'a> {
         Self {
             onward,
             kept: Mutex::default(),
+            reads: Mutex::default(),
         }
+    }
+
+    /// Returns the texts of the repository that the tool called for, in their order.
+    pub(crate) fn take_reads(&self) -> Vec<FileRead> {
+        std::mem::take(&mut *self.reads.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the transcript. `None` if the tool wrote nothing besides its answer.
@@ -74,6 +81,10 @@ impl ProgressSink for TranscriptRecorder<'_> {
             } else {
                 kept.left_out += text.len();
             }
+        }
+        if let Progress::Read(read) = &progress {
+            let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+            reads.push(read.clone());
         }
         self.onward.progress(progress);
     }

@@ -9,24 +9,25 @@
 //! | `read_file` | lines of a file | by name before it is read, and by its text before it is shown |
 //! | `search` | the texts of all files that match a pattern | as `read_file` |
 //! | `git_log` | subjects of commits | – |
-//! | `git_show` | the difference of a commit | each file by its name and both of its texts |
+//! | `git_show` | the difference of a commit, as far as its files are still in the base | each file by its name and both of its texts, and by the [names of now](moved_files) |
 //! | `time` | the clock | – |
 //! | `propose_change` | – | as `agentos apply`; the change then waits for a person |
 
 mod base_reader;
 mod history;
+mod moved_files;
 mod propose;
 mod reading;
 mod search;
 mod specs;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use agentos_chat::{ToolAnswer, TurnTool, TurnTools};
-use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_chat::{ToolAccess, ToolAnswer, TurnTool, TurnTools};
+use agentos_engine::ports::{Clock as _, EffectError, TargetInfo};
 use agentos_model::ToolCall;
-use agentos_tool::BoxFuture;
+use agentos_policy::ToolFacts;
+use agentos_tool::{BoxFuture, FileRead};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
@@ -58,8 +59,29 @@ pub struct RepositoryTools(Arc<ToolContext>);
 struct ToolContext {
     host: Host,
     spec: RepositoryToolsSpec,
-    /// Bytes of files that the provider was sent in this conversation. Rules can limit them.
-    sent: AtomicU64,
+    /// Attempt of a task that the calls belong to. `None` in a conversation.
+    attempt: Option<AttemptView>,
+    shown: Mutex<ShownTexts>,
+    /// Texts of old commits that are shown in no file. `None` before they are needed.
+    hidden: Mutex<moved_files::HiddenTexts>,
+}
+
+/// Attempt of a task, as the tools of its model see the repository.
+#[derive(Debug, Clone)]
+pub(crate) struct AttemptView {
+    /// Facts about the model, for policy.
+    pub(crate) facts: ToolFacts,
+    /// The base that is read, wherever the branch is by now.
+    pub(crate) target: TargetInfo,
+}
+
+/// Texts of files that the provider was sent.
+#[derive(Debug, Default)]
+struct ShownTexts {
+    /// Their bytes, in all turns. Rules can limit them.
+    bytes: u64,
+    /// Texts that nobody has taken yet.
+    reads: Vec<FileRead>,
 }
 
 impl RepositoryTools {
@@ -69,8 +91,46 @@ impl RepositoryTools {
         Self(Arc::new(ToolContext {
             host,
             spec,
-            sent: AtomicU64::new(0),
+            attempt: None,
+            shown: Mutex::default(),
+            hidden: Mutex::default(),
         }))
+    }
+
+    /// Makes the tools of a model that reads for one attempt of a task. `sent` is how many bytes of files it has been sent already.
+    pub(crate) fn for_attempt(
+        host: Host,
+        spec: RepositoryToolsSpec,
+        attempt: AttemptView,
+        sent: u64,
+    ) -> Self {
+        Self(Arc::new(ToolContext {
+            host,
+            spec,
+            attempt: Some(attempt),
+            shown: Mutex::new(ShownTexts {
+                bytes: sent,
+                reads: Vec::new(),
+            }),
+            hidden: Mutex::default(),
+        }))
+    }
+
+    /// Finds the base that the tools of a session read now.
+    pub(crate) fn find_target(host: &Host, session: &SessionOptions) -> Result<TargetInfo, EffectError> {
+        base_reader::find_target(host, session)
+    }
+
+    /// Takes the texts that the model was shown since the last call of this function.
+    pub(crate) fn take_reads(&self) -> Vec<FileRead> {
+        std::mem::take(&mut self.0.lock_shown().reads)
+    }
+
+    /// Lists the tools that read, and no other.
+    pub(crate) fn list_reading() -> Vec<TurnTool> {
+        let mut tools = specs::list_tools();
+        tools.retain(|tool| tool.access == ToolAccess::Read);
+        tools
     }
 }
 
@@ -95,6 +155,11 @@ impl TurnTools for RepositoryTools {
 }
 
 impl ToolContext {
+    fn lock_shown(&self) -> std::sync::MutexGuard<'_, ShownTexts> {
+        // A panic elsewhere cannot leave the list half changed, so a poisoned lock is used all the same.
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn answer_call(&self, name: &str, arguments: &Value, stop: &StopSlot) -> ToolAnswer {
         let arguments = CallArguments(arguments);
         let answer = match name {

@@ -62,6 +62,7 @@ fn make_tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
         feedback: None,
         history: Vec::new(),
         remark: None,
+        has_tools: false,
     };
     // Quotes and letters outside of ASCII find a program that does not read its input as JSON in UTF-8.
     let line = "a line of text, with “quotes” and ünusual letters\n";

@@ -126,6 +126,8 @@ pub(crate) fn wants_search(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectE
         Some(ContextMode::Named) => Ok(false),
         // A program needs no context, so a setting about it is no fault, other than a word of this call.
         None if !has_window(spec, tool) => Ok(false),
+        // A model that reads for itself finds the rest, unless the user wants more.
+        None if spec.explore.limits().is_some() && spec.usual_context.is_none() => Ok(false),
         None => Ok(match spec.usual_context {
             Some(ContextMode::Auto) => true,
             Some(ContextMode::Named) => false,

@@ -9,7 +9,7 @@
 //! | [`Conversation::take_turn`] | the texts, then a `turn` record, whatever the end is |
 //! | [`Conversation::clear`] | a `session` record |
 
-mod model;
+pub(crate) mod model;
 mod transcript;
 
 use std::path::PathBuf;

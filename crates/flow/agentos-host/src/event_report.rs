@@ -33,6 +33,10 @@ impl RunEvent {
             Self::Progress(Progress::Text(text)) => EventBody::AnswerText { text: text.clone() },
             Self::Progress(Progress::Note(text)) => EventBody::ToolNote { text: text.clone() },
             Self::Progress(Progress::Transcript(text)) => EventBody::ToolTranscript { text: text.clone() },
+            Self::Progress(Progress::Read(read)) => EventBody::FileRead {
+                path: read.path.clone(),
+                bytes: read.bytes,
+            },
             Self::Record(record) => EventBody::Record {
                 record: record.kind.as_str().to_owned(),
                 at: record.at.to_string(),

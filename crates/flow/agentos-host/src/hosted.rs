@@ -262,6 +262,8 @@ impl ProgressSink for LineSink {
             Progress::Note(note) => write_line(&HostedLine::Note { note }),
             // Only programs have output streams besides their answer.
             Progress::Transcript(_) => {}
+            // The parent alone reads the repository, so a child has nothing to report about that.
+            Progress::Read(_) => {}
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use agentos_api::{Activity, Notice};
 use agentos_evidence::RecordKind;
 use agentos_executor::{Recovered, RecoveryOutcome};
+use agentos_ledger::CallRecord;
 use agentos_tool::Timestamp;
 
 /// Makes the notice about an interrupted landing that was finished or rolled back.
@@ -52,6 +53,9 @@ pub(crate) fn uncommitted_notice(paths: &[String]) -> Notice {
 pub trait HostObserver: Send + Sync {
     /// Receives a notice.
     fn on_notice(&self, notice: Notice);
+
+    /// Receives a call of a model that is only a part of what a tool did.
+    fn on_call(&self, _call: &CallRecord) {}
 
     /// Receives the beginning of a longer activity.
     fn on_activity(&self, _activity: Activity) {}

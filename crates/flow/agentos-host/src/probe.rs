@@ -146,6 +146,7 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
         feedback: None,
         history: Vec::new(),
         remark: None,
+        has_tools: false,
     };
     let output = tool.adapter.run(&task, &NoProgress).await?;
     let mut found = judge_output(edit_format, &output);

@@ -427,6 +427,7 @@ fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
         notices: Vec::new(),
         key: None,
         in_copy,
+        has_tools: false,
         hosting: None,
     }
 }

@@ -9,6 +9,7 @@ use agentos_engine::task_options::TaskOptions;
 use agentos_profile::TimeoutsFile;
 use agentos_tool::BaseUrl;
 
+use crate::explore::{ExploreLimits, ExploreMode};
 use crate::host::Host;
 use crate::options::{
     BaseRule, CheckOptions, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions,
@@ -33,6 +34,7 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
         Some(_) => (None, vec!["base-url".to_owned()]),
         None => (None, Vec::new()),
     };
+    let explore = spec.explore.limits();
     TaskOptions {
         files: paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)
             .unwrap_or_else(|_| spec.files.clone()),
@@ -44,7 +46,7 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
         model: over.model.clone(),
         base_url,
         left_out,
-        seconds: list_seconds(over, spec.check.as_ref()),
+        seconds: list_seconds(over, spec.check.as_ref(), explore),
         max_output_tokens: spec.provider.max_output_tokens,
         edit_format: spec.provider.edit_format,
         command: spec.program.command.clone(),
@@ -64,6 +66,7 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
         no_commit: target.no_commit,
         dry_run: target.dry_run,
         policies: target.policies.iter().map(name_path).collect(),
+        explore_rounds: explore.map(|limits| limits.rounds),
     }
 }
 
@@ -73,7 +76,11 @@ fn is_on_machine(url: &str) -> bool {
     BaseUrl::parse(url).is_ok_and(|url| url.is_loopback())
 }
 
-fn list_seconds(over: &ProviderOverrides, check: Option<&CheckOptions>) -> BTreeMap<String, u64> {
+fn list_seconds(
+    over: &ProviderOverrides,
+    check: Option<&CheckOptions>,
+    explore: Option<ExploreLimits>,
+) -> BTreeMap<String, u64> {
     let limits = [
         ("timeout", over.timeout_seconds),
         ("connect", over.timeouts.connect_seconds),
@@ -81,6 +88,7 @@ fn list_seconds(over: &ProviderOverrides, check: Option<&CheckOptions>) -> BTree
         ("idle", over.timeouts.idle_seconds),
         ("total", over.timeouts.total_seconds),
         ("check", check.map(|check| check.timeout_seconds)),
+        ("explore", explore.map(|limits| limits.seconds)),
     ];
     let set = limits
         .into_iter()
@@ -152,6 +160,13 @@ pub(crate) fn restore_task(
         message: None,
         partial: options.partial,
         follows: None,
+        explore: match options.explore_rounds {
+            Some(rounds) => ExploreMode::IfModel(ExploreLimits {
+                rounds,
+                seconds: seconds("explore").unwrap_or(ExploreLimits::default().seconds),
+            }),
+            None => ExploreMode::Never,
+        },
     }
 }
 

@@ -22,6 +22,7 @@ use crate::context_choice::{
 };
 use crate::error::usage_error;
 use crate::events::{EventSender, RunEvent};
+use crate::explore::ExploreMode;
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
 use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice};
@@ -31,7 +32,7 @@ use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
 use crate::tools::{self, Tool, Tools};
-use crate::{hosted, keys, programs};
+use crate::{explore, hosted, keys, programs};
 
 /// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +62,8 @@ pub struct TaskSpec {
     pub partial: bool,
     /// The earlier run whose task and answer the tool is shown. `None` if the task stands alone.
     pub follows: Option<FollowSpec>,
+    /// Choice whether the model reads the repository itself.
+    pub explore: ExploreMode,
 }
 
 /// An earlier run that a task follows.
@@ -283,6 +286,7 @@ fn make_tool(
         for_check: spec.check.is_some(),
         ..spec.program.clone()
     };
+    spec.explore.require_profile(&choice.provider)?;
     match &choice.provider {
         ProviderKind::AnyProgram => programs::make_any_program(host, &flags, timeout_seconds, session),
         ProviderKind::ToolProgram => programs::make_tool_program(host, &flags, timeout_seconds, session),
@@ -295,6 +299,9 @@ fn make_tool(
             programs::refuse_command(&flags)?;
             let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
             if resolved.profile.adapter.is_program() {
+                if matches!(spec.explore, ExploreMode::Always(_)) {
+                    return Err(explore::without_tools(name));
+                }
                 return programs::make_profiled(host, &resolved, &flags, session);
             }
             programs::refuse_sharing(&flags)?;
@@ -306,6 +313,9 @@ fn make_tool(
                         },
                     ]),
                 );
+            }
+            if let Some(limits) = spec.explore.choose_limits(&resolved.profile) {
+                return explore::make_explorer(host, session, &resolved, limits);
             }
             // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
             hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session, tool_use)
@@ -346,6 +356,7 @@ pub(crate) fn make_request<'a>(
         price: tool.price.clone(),
         mock: spec.provider.describe_mock(),
         answers_once: false,
+        has_tools: tool.has_tools,
         check: None,
         base_must_pass: false,
     })

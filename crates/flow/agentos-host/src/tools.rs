@@ -61,6 +61,8 @@ pub struct Tool {
     pub key: Option<KeySent>,
     /// True if the tool works on a copy of all files, and needs none of them in its task.
     pub in_copy: bool,
+    /// True if it reads the repository itself, with tools.
+    pub has_tools: bool,
     /// The ingredients of its adapter. `None` if the tool is not a server.
     pub hosting: Option<Hosting>,
 }
@@ -330,6 +332,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         notices,
         key,
         in_copy: false,
+        has_tools: false,
         hosting: Some(hosting),
     })
 }
@@ -370,6 +373,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         notices: Vec::new(),
         key: None,
         in_copy: false,
+        has_tools: false,
         hosting: None,
     })
 }

@@ -118,6 +118,12 @@ pub struct ContextFileReport {
     /// Estimated tokens of what would be sent.
     #[serde(default)]
     pub tokens: u64,
+    /// Tools with which the model read it, such as `read_file`. Empty if it was sent with the task alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_by: Vec<String>,
+    /// Commit whose difference was read. `None` for a file of the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 impl ContextReport {

@@ -174,6 +174,8 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("evidence-invalid-record", &[7], "a record cannot be expressed in the format of the tape"),
     code("evidence-not-durable", &[7], "evidence could not be written durably, so nothing was landed"),
     code("evidence-not-writable", &[8], "the evidence folder is not writable"),
+    code("explore-limit", &[9], "a model that reads the repository itself reached a limit before its answer"),
+    code("no-tools", &[5], "the provider takes no tools, so its model cannot read the repository itself"),
     code("turn-limit", &[9], "a turn of a conversation reached a limit before its answer"),
     code("session-busy", &[2], "another process uses the session"),
     code("no-session", &[2], "there is no session of this name"),

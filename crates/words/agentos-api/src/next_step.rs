@@ -241,6 +241,10 @@ pub enum RunLimit {
     OutputTokens,
     /// Maximum number of attempts.
     Attempts,
+    /// Answers of a model whose calls of tools are run.
+    ExploreRounds,
+    /// Time limit of a model that reads the repository itself.
+    ExploreTime,
 }
 
 /// Part of a task that can be made smaller.
@@ -271,6 +275,8 @@ pub enum RunOption {
     Context,
     /// The repository's hooks before a commit.
     Hooks,
+    /// Tools with which the model reads the repository itself.
+    Explore,
 }
 
 /// Kind of branch that a person should name.

@@ -54,6 +54,13 @@ pub enum EventBody {
         /// Text as the tool wrote it. Untrusted.
         text: String,
     },
+    /// The tool was shown a text of the repository that it called for.
+    FileRead {
+        /// Path in the repository.
+        path: String,
+        /// Bytes of the text.
+        bytes: u64,
+    },
     /// A record is appended to the tape. Sent only to callers that subscribed to records.
     Record {
         /// Kind of the record, as in `decision`. The definition of this name in the schema `evidence-body` describes its body.

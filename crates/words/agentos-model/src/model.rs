@@ -3,7 +3,7 @@
 //! Owns: the [`Model`] trait, the events of an answer, and the reply that they become. Never: takes an answer without its end for
 //! a reply.
 
-use agentos_tool::{BoxFuture, Endpoint, FinishReason, ToolError, Usage};
+use agentos_tool::{BoxFuture, Confinement, Endpoint, FinishReason, ToolError, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,12 @@ pub trait Model: Send + Sync {
 
     /// Prepares an answer. Nothing is sent before the first event is requested; the time limits begin now.
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a>;
+
+    /// Returns how the model's adapter is confined while it answers.
+    fn confinement(&self) -> Confinement {
+        // The weakest claim, as for a tool: one that does not say how it is confined is treated as one that is not.
+        Confinement::observed()
+    }
 }
 
 /// Answer that arrives in pieces.

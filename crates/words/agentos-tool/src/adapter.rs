@@ -5,7 +5,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::{Confinement, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask};
+use crate::{
+    Confinement, FileRead, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+};
 
 /// Boxed future that may borrow. A plain type, so that an adapter trait object depends on no async runtime.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -19,6 +21,9 @@ pub enum Progress {
     Note(String),
     /// Output of the tool that is not part of its answer, unchanged. Untrusted. Recorded as evidence, truncated at a limit.
     Transcript(String),
+    /// Text of the repository that the tool was shown because it called for it. Reported by AgentOS and never by a program; recorded as
+    /// evidence.
+    Read(FileRead),
 }
 
 /// Receiver of a tool's progress. Must not block.

@@ -148,6 +148,14 @@ pub struct ToolTask {
     /// Remark of the user on the last of these answers. `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
+    /// True if the tool reads the repository itself, with tools besides this text.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub has_tools: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl ToolTask {

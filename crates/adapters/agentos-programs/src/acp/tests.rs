@@ -31,6 +31,7 @@ impl Talk {
         let told = &mut self.told;
         let mut take = |progress| match progress {
             Progress::Transcript(text) | Progress::Text(text) | Progress::Note(text) => told.push_str(&text),
+            Progress::Read(read) => told.push_str(&read.path),
         };
         self.client
             .read_output(format!("{message}\n").as_bytes(), &mut take);

@@ -195,6 +195,27 @@ pub struct CheckFlags {
     pub check_timeout: Option<u64>,
 }
 
+/// Tools with which a model reads the repository itself.
+#[derive(Debug, Clone, Args)]
+pub struct ExploreFlags {
+    /// Let the model read the repository itself, with tools, before it proposes a change
+    ///
+    /// It sees the commit that the change is made on, as far as policy shows it to the provider: `list_files`, `read_file`, `search`,
+    /// `git_log`, `git_show`, `time`. A change that does not land, or fails its check, goes back into the same conversation. Files are
+    /// sent beforehand only if they are named
+    #[arg(long, conflicts_with = "no_explore")]
+    pub explore: bool,
+    /// Give the model no tools, not even if your settings say so
+    #[arg(long)]
+    pub no_explore: bool,
+    /// Limit on the answers of the model in which it calls tools, in each attempt [usual: 10]
+    #[arg(long, value_name = "N", conflicts_with = "no_explore", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub explore_rounds: Option<u32>,
+    /// Time limit of each attempt of a model with tools, in seconds [usual: 300]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_explore", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub explore_time: Option<u64>,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -229,6 +250,9 @@ pub struct RunArgs {
     /// The check of the change.
     #[command(flatten)]
     pub check: CheckFlags,
+    /// Tools of the model.
+    #[command(flatten)]
+    pub explore: ExploreFlags,
     /// Maximum number of attempts; the tool is shown why its last answer did not land [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: Option<u32>,

@@ -2,11 +2,14 @@
 //!
 //! Owns: the translation of the flags into a task. Never: selects a model or a provider; `agentos-host` does.
 
-use agentos_host::{ContextMode, EffectError, FollowKind, FollowSpec, RunSpec, RunText, RunWork, TaskSpec};
+use agentos_host::{
+    ContextMode, EffectError, ExploreLimits, ExploreMode, FollowKind, FollowSpec, RunSpec, RunText, RunWork,
+    Settings, TaskSpec, usage_error,
+};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, allow_empty, output_failed};
-use crate::args::land::{ContextArg, RunArgs};
+use crate::args::land::{ContextArg, ExploreFlags, RunArgs};
 use crate::commands::check::{choose_check, usual_check};
 use crate::commands::show::{print_text, refuse_json};
 use crate::exit::Exit;
@@ -65,7 +68,33 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             how: FollowKind::Continue,
             remark: None,
         }),
+        explore: choose_explore(&args.explore, &settings)?,
     })
+}
+
+/// Returns whether the model reads the repository itself.
+///
+/// # Errors
+/// If a flag limits its tools, and it has none.
+fn choose_explore(flags: &ExploreFlags, settings: &Settings) -> Result<ExploreMode, EffectError> {
+    let rounds = flags.explore_rounds.map(u64::from);
+    let rounds = rounds.unwrap_or_else(|| settings.number_or_usual("explore_rounds"));
+    let limits = ExploreLimits {
+        rounds: rounds.try_into().unwrap_or(u32::MAX),
+        seconds: flags
+            .explore_time
+            .unwrap_or_else(|| settings.number_or_usual("explore_time")),
+    };
+    let is_usual = settings.text("explore") == Some("yes") && !flags.no_explore;
+    match (flags.explore, is_usual) {
+        (true, _) => Ok(ExploreMode::Always(limits)),
+        (false, true) => Ok(ExploreMode::IfModel(limits)),
+        (false, false) if flags.explore_rounds.is_some() || flags.explore_time.is_some() => {
+            let message = "`--explore-rounds` and `--explore-time` limit a model with tools, and it has none";
+            Err(usage_error(message).hint("add `--explore`"))
+        }
+        (false, false) => Ok(ExploreMode::Never),
+    }
 }
 
 /// Prints the prompt that the tool would get, and runs nothing (`--context text`).

@@ -151,6 +151,10 @@ fn word_omitted(omitted: &OmittedMatches) -> String {
 
 /// Returns which lines of a file are shown.
 fn shown_lines(file: &ContextFileReport) -> String {
+    if let Some(commit) = &file.commit {
+        let short: String = commit.chars().take(12).collect();
+        return format!("difference of {short}");
+    }
     if file.ranges.is_empty() {
         return "whole".to_owned();
     }
@@ -160,7 +164,12 @@ fn shown_lines(file: &ContextFileReport) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}{more} of {}", ranges.join(","), file.lines)
+    // Nobody counted the lines of a file that the model called for.
+    let of = match file.lines {
+        0 => String::new(),
+        lines => format!(" of {lines}"),
+    };
+    format!("{}{more}{of}", ranges.join(","))
 }
 
 /// Most parts of a file that are listed in a row.
@@ -223,7 +232,9 @@ pub fn summarize_context(report: &ContextReport) -> String {
 const MOST_PATHS: usize = 8;
 
 fn selection_reason(file: &ContextFileReport) -> String {
-    if file.named {
+    if !file.read_by.is_empty() {
+        format!("read by {}", escape::line(&file.read_by.join(", ")))
+    } else if file.named {
         "named".to_owned()
     } else if file.words.is_empty() {
         "changed often or lately".to_owned()

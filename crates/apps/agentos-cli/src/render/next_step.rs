@@ -247,6 +247,8 @@ fn word_limit(limit: RunLimit) -> &'static str {
         }
         RunLimit::OutputTokens => "raise the limit with `--max-output-tokens N`",
         RunLimit::Attempts => "allow more attempts with `--attempts N`",
+        RunLimit::ExploreRounds => "allow more with `--explore-rounds N`",
+        RunLimit::ExploreTime => "allow more time with `--explore-time SECONDS`",
     }
 }
 
@@ -266,6 +268,7 @@ fn word_option(option: RunOption) -> &'static str {
         RunOption::Recording => "leave `--replay` out",
         RunOption::Reading => "leave `--read` and `--share` out",
         RunOption::Context => "leave `--context` out",
+        RunOption::Explore => "leave `--explore` out, and name files with `--file`",
         RunOption::Hooks => "run no hook with `--no-hooks`",
         RunOption::Sandbox => {
             "leave `--require-sandbox` out to have the boundary observed instead; the evidence records which it was"

@@ -87,7 +87,10 @@ impl RunDisplay {
                 last_line::print(&format!("note: {}", escape::line(&text)));
                 return;
             }
-            (DisplayKind::Notes | DisplayKind::WorkOnly, _) => return,
+            // The transcript has the call.
+            (DisplayKind::Answer, Progress::Read(_)) | (DisplayKind::Notes | DisplayKind::WorkOnly, _) => {
+                return;
+            }
         };
         if let Some(work) = &self.work {
             work.set_tail(self.lines.unfinished_tail());

@@ -44,6 +44,7 @@ mod evidence_outside;
 mod evidence_publish;
 mod example_workflow;
 mod exit_codes;
+mod explore;
 mod git_reach;
 mod hangs;
 mod health_table;

@@ -113,6 +113,9 @@ fn settings_are_listed_got_set_and_removed_with_their_origin() {
     hooks               (skip)      -                                whether the repository's hooks run before a commit, in the sandbox
     check_base          (require)   -                                whether the check must pass without a change before a tool is called
     context             -           -                                search for files to show in addition to the named ones
+    explore             (no)        -                                whether the model of a task reads the repository itself, with tools
+    explore_rounds      (10)        -                                answers of that model in which it may call tools
+    explore_time        (300)       -                                seconds for each attempt of that model
     timeout             -           -                                seconds of silence of a server, or of the whole run of a program
     connect_timeout     -           -                                seconds for connecting to a server
     first_byte_timeout  -           -                                seconds for the first byte of a server's answer

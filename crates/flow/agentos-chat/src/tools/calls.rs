@@ -36,6 +36,8 @@ pub(crate) struct CallResults {
     pub(crate) runs: Vec<RunId>,
     /// Reason why not all calls ended. `None` if they did.
     pub(crate) stopped: Option<StopCause>,
+    /// True if a tool ends the turn.
+    pub(crate) ends_turn: bool,
 }
 
 /// Call that was admitted, with its time limit.
@@ -159,6 +161,7 @@ impl<'a> CallBatch<'a> {
             bytes: self.limits.result_bytes,
             tokens: self.result_tokens / share,
         };
+        let ends_turn = answers.iter().flatten().any(|answer| answer.ends_turn);
         let mut runs = Vec::new();
         let results = self.calls.iter().zip(answers).map(|(call, answer)| {
             let mut answer =
@@ -171,6 +174,7 @@ impl<'a> CallBatch<'a> {
             results,
             runs,
             stopped,
+            ends_turn,
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct TurnFlow<'a> {
     pub(super) calls: Vec<CallRecord>,
     pub(super) receipts: Vec<HeldReceipt>,
     pub(super) runs: Vec<RunId>,
+    /// Results of the last calls, if a tool ended the turn.
+    pub(super) open_results: Vec<ToolResult>,
     /// True after a summary failed although the request fits: it is not tried again in this turn.
     is_summary_given_up: bool,
     excess: Option<WindowExcess>,
@@ -71,6 +73,7 @@ impl<'a> TurnFlow<'a> {
             calls: Vec::new(),
             receipts: Vec::new(),
             runs: Vec::new(),
+            open_results: Vec::new(),
             is_summary_given_up: false,
             excess: None,
             ports,
@@ -112,7 +115,9 @@ impl<'a> TurnFlow<'a> {
                 self.refuse_calls(&calls)?;
                 return Err(FlowEnd::Limited("rounds"));
             }
-            self.run_tools(&calls).await?;
+            if self.run_tools(&calls).await? {
+                return Ok(reply.text);
+            }
             rounds += 1;
         }
     }
@@ -138,8 +143,8 @@ impl<'a> TurnFlow<'a> {
         })
     }
 
-    /// Runs the calls of an answer and adds their results.
-    async fn run_tools(&mut self, calls: &[ToolCall]) -> Result<(), FlowEnd> {
+    /// Runs the calls of an answer and adds their results. True if a tool ends the turn.
+    async fn run_tools(&mut self, calls: &[ToolCall]) -> Result<bool, FlowEnd> {
         let room = self
             .ports
             .model
@@ -158,10 +163,14 @@ impl<'a> TurnFlow<'a> {
             .run_calls(self.ports.tool_session, &mut self.stop, &mut *self.ports.emit)
             .await;
         self.runs.extend(ended.runs);
+        if ended.ends_turn && ended.stopped.is_none() {
+            self.open_results = ended.results;
+            return Ok(true);
+        }
         self.add_results(ended.results)?;
         match ended.stopped {
             Some(cause) => Err(cause.into()),
-            None => Ok(()),
+            None => Ok(false),
         }
     }
 

@@ -181,6 +181,7 @@ fn describe_error(error: ToolError) -> TurnFailure {
             ToolFailure::Timeout => true,
             ToolFailure::Failed => false,
         },
+        category: Some(error.category),
         causes: error.causes,
         advice: error.advice,
         ..TurnFailure::new(&error.detail, error.message)

@@ -117,6 +117,7 @@ impl TurnFlow<'_> {
             record,
             answer,
             failure,
+            open_results: self.open_results,
         })
     }
 }

@@ -83,6 +83,7 @@ fn run_task(
             price: TokenPrices::default(),
             mock: mock.map(str::to_owned),
             answers_once: false,
+            has_tools: false,
             check: None,
             base_must_pass: false,
         };

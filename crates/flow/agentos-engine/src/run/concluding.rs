@@ -71,7 +71,7 @@ pub(super) async fn conclude_answer(
         }
         let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
         let tool = ToolFacts {
-            context_bytes: proposed.context.count_bytes(),
+            context_bytes: proposed.context.count_bytes().saturating_add(proposed.read_bytes),
             checked: tried.is_some(),
             ..attempt_facts(request, attempt, effects.clock.now())
         };

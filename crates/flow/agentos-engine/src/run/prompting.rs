@@ -75,6 +75,7 @@ pub(super) fn make_task(
         feedback,
         remark: request.remark.map(str::to_owned),
         history: context.history.clone(),
+        has_tools: request.has_tools,
     }
 }
 

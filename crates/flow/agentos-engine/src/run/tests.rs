@@ -185,6 +185,7 @@ fn run_with_check(
             price: TokenPrices::default(),
             mock: None,
             answers_once: false,
+            has_tools: false,
             check: Some(check),
             base_must_pass: check.demands_base,
         };

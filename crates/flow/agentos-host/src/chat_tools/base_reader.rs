@@ -2,8 +2,10 @@
 //!
 //! Owns: opening the base, and the question whether a file may be shown. Never: opens a file before its name is allowed.
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
 
+use agentos_chain::hash_bytes;
 use agentos_context::PathPattern;
 use agentos_engine::base_files::{read_ignore, walk_files};
 use agentos_engine::context::unreadable_base;
@@ -11,8 +13,10 @@ use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::Repository;
 use agentos_landing::Base;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_tool::FileRead;
 
 use super::ToolContext;
+use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::repository::{self, RepositoryPort};
@@ -26,23 +30,28 @@ pub(super) struct BaseReader<'a> {
     context: &'a ToolContext,
 }
 
+/// Text of a file that the model is about to be shown.
+pub(super) struct ShownText<'a> {
+    pub(super) by: &'static str,
+    pub(super) path: &'a str,
+    /// First and last lines. Empty for the difference of a commit.
+    pub(super) lines: Vec<(u64, u64)>,
+    /// Commit whose difference it is. `None` for a file of the base.
+    pub(super) commit: Option<&'a str>,
+    pub(super) text: &'a [u8],
+}
+
 /// Opens the base for one call. Each call sees the branch as it is then.
 pub(super) fn with_base<T>(
     context: &ToolContext,
     read: impl FnOnce(&BaseReader<'_>) -> Result<T, EffectError>,
 ) -> Result<T, EffectError> {
-    let host = &context.host;
-    let options = &context.spec.session;
-    // HEAD can be read in states in which nothing can land, such as in the middle of a merge.
-    let look_only = options.branch.is_none();
-    let options = SessionOptions {
-        look_only,
-        ..options.clone()
+    let port = open_port(&context.host, &context.spec.session)?;
+    let target = match &context.attempt {
+        // A run is judged against one base, so nothing else is shown to its tool.
+        Some(attempt) => attempt.target.clone(),
+        None => port.target()?,
     };
-    let layers = policy::outer_layers(host, &options.policies)?;
-    let repo = repository::open(host)?;
-    let port = RepositoryPort::new(host, repo, options.target_spec(), layers);
-    let target = port.target()?;
     let base = port.base(&target)?;
     let active = port.policy(&target)?;
     read(&BaseReader {
@@ -54,35 +63,96 @@ pub(super) fn with_base<T>(
     })
 }
 
+/// Opens the repository for reading the base of a session.
+fn open_port(host: &Host, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
+    // HEAD can be read in states in which nothing can land, such as in the middle of a merge.
+    let look_only = options.branch.is_none();
+    let options = SessionOptions {
+        look_only,
+        ..options.clone()
+    };
+    let layers = policy::outer_layers(host, &options.policies)?;
+    let repo = repository::open(host)?;
+    Ok(RepositoryPort::new(host, repo, options.target_spec(), layers))
+}
+
+/// Finds the base that the tools of a session read now.
+pub(super) fn find_target(host: &Host, options: &SessionOptions) -> Result<TargetInfo, EffectError> {
+    open_port(host, options)?.target()
+}
+
 impl BaseReader<'_> {
     /// Returns the facts for policy, with the bytes that were sent before.
     pub(super) fn tool_facts(&self) -> ToolFacts {
+        let context_bytes = self.context.lock_shown().bytes;
+        self.facts_with(context_bytes)
+    }
+
+    fn facts_with(&self, context_bytes: u64) -> ToolFacts {
+        let facts = match &self.context.attempt {
+            Some(attempt) => attempt.facts.clone(),
+            None => self.context.spec.author.tool_facts(),
+        };
         ToolFacts {
             target_ref: Some(self.target.refname.clone()),
-            context_bytes: self.context.sent.load(Ordering::SeqCst),
-            ..self.context.spec.author.tool_facts()
+            context_bytes,
+            ..facts
         }
     }
 
     /// Returns true if policy lets the provider see a file of this name, as far as the name decides.
     pub(super) fn allows_name(&self, path: &str) -> bool {
-        self.allows_text(path, b"", 0)
+        self.allows_text(path, b"")
     }
 
-    /// Returns true if policy lets the provider see a file with this text, of which so many bytes are shown.
-    pub(super) fn allows_text(&self, path: &str, text: &[u8], shown: usize) -> bool {
-        let mut facts = self.tool_facts();
-        facts.context_bytes = facts
-            .context_bytes
-            .saturating_add(u64::try_from(shown).unwrap_or(u64::MAX));
+    /// Returns true if policy lets the provider see a file with this text.
+    pub(super) fn allows_text(&self, path: &str, text: &[u8]) -> bool {
+        self.decides_allow(path, text, self.context.lock_shown().bytes)
+    }
+
+    fn decides_allow(&self, path: &str, text: &[u8], context_bytes: u64) -> bool {
         // A question cannot be asked in the middle of a call, so a file about which policy asks is withheld, as in a task.
-        self.policy.decide_read(path, text, &facts).effect() == Effect::Allow
+        let decision = self
+            .policy
+            .decide_read(path, text, &self.facts_with(context_bytes));
+        decision.effect() == Effect::Allow
     }
 
-    /// Counts bytes of files that the model is sent.
-    pub(super) fn count_sent(&self, bytes: usize) {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.context.sent.fetch_add(bytes, Ordering::SeqCst);
+    /// Records that the model is shown a text of a file, if policy allows that many bytes. Returns false if it does not.
+    pub(super) fn admit_text(&self, shown: ShownText<'_>) -> bool {
+        let bytes = u64::try_from(shown.text.len()).unwrap_or(u64::MAX);
+        // Held while policy decides: several calls of one answer run at once, and must not each take the last bytes.
+        let mut texts = self.context.lock_shown();
+        let total = texts.bytes.saturating_add(bytes);
+        if !self.decides_allow(shown.path, shown.text, total) {
+            return false;
+        }
+        texts.bytes = total;
+        texts.reads.push(FileRead {
+            by: shown.by.to_owned(),
+            path: shown.path.to_owned(),
+            lines: shown.lines,
+            commit: shown.commit.map(str::to_owned),
+            text_hash: hash_bytes(shown.text),
+            bytes,
+        });
+        true
+    }
+
+    /// Returns the ids of texts that withheld files have or had. They are searched once for each base.
+    pub(super) fn hidden_texts(
+        &self,
+        find: impl FnOnce(&Self) -> Result<BTreeSet<String>, EffectError>,
+    ) -> Result<Arc<BTreeSet<String>>, EffectError> {
+        let mut kept = self.context.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((base, hidden)) = &*kept
+            && *base == self.target.base_commit
+        {
+            return Ok(Arc::clone(hidden));
+        }
+        let hidden = Arc::new(find(self)?);
+        *kept = Some((self.target.base_commit.clone(), Arc::clone(&hidden)));
+        Ok(hidden)
     }
 
     /// Lists the paths and object ids of all files that match a pattern, sorted by path.

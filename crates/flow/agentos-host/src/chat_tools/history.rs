@@ -9,16 +9,17 @@ use agentos_executor::{CommitChange, CommitInfo, Repository};
 use agentos_landing::{Change, split_diff};
 use agentos_tool::Timestamp;
 
-use super::base_reader::{BaseReader, with_base};
+use super::base_reader::{BaseReader, ShownText, with_base};
+use super::moved_files::MovedFiles;
 use super::{CallArguments, ToolContext};
 use crate::error::usage_error;
 
 /// Commits of a result, if the model names no number, and at most.
 const COMMITS: (u64, u64) = (20, 100);
 /// Most commits that are looked at.
-const MOST_STEPS: usize = 2_000;
+pub(super) const MOST_STEPS: usize = 2_000;
 /// Most files of a commit.
-const MOST_FILES: usize = 300;
+pub(super) const MOST_FILES: usize = 300;
 
 /// Lists the commits that led to the base.
 pub(super) fn list_commits(
@@ -65,7 +66,10 @@ pub(super) fn show_commit(
         };
         let mut shown = format!("{} {} {}\n", commit.id, commit_day(&commit), commit.subject);
         match reader.repo.committed(id) {
-            Ok((_, change)) => show_files(reader, &change, &mut shown),
+            Ok((_, change)) => {
+                let moved = MovedFiles::find(reader, id)?;
+                show_files(reader, (id, &change, &moved), &mut shown);
+            }
             // The first commit has nothing to be compared with, and a changed submodule has no text.
             Err(_) => show_names(reader, id, &mut shown),
         }
@@ -74,7 +78,10 @@ pub(super) fn show_commit(
 }
 
 /// Walks the commits from one back to the first, along first parents.
-fn walk_first_parents<'a>(repo: &'a Repository, from: &str) -> impl Iterator<Item = CommitInfo> + 'a {
+pub(super) fn walk_first_parents<'a>(
+    repo: &'a Repository,
+    from: &str,
+) -> impl Iterator<Item = CommitInfo> + 'a {
     std::iter::successors(repo.commit(from), |commit| repo.commit(commit.parents.first()?))
 }
 
@@ -102,27 +109,41 @@ fn commit_day(commit: &CommitInfo) -> String {
 }
 
 /// Shows the difference of each file, if policy allows its name and both of its texts.
-fn show_files(reader: &BaseReader<'_>, change: &Change, shown: &mut String) {
+fn show_files(
+    reader: &BaseReader<'_>,
+    (id, change, moved): (&str, &Change, &MovedFiles),
+    shown: &mut String,
+) {
     let parts = split_diff(change.canonical_diff());
     for (file, part) in change.files().iter().zip(parts) {
         let path = file.path.as_str();
         let text = part.part_text(0..part.hunks.len());
         let sides = [&file.old, &file.new].into_iter().flatten();
-        let allows = |content: &[u8]| reader.allows_text(path, content, text.len());
-        if !reader.allows_name(path) || !sides.into_iter().all(|side| allows(&side.content)) {
+        let is_allowed = reader.allows_name(path)
+            && !moved.withheld.contains(path)
+            && sides
+                .into_iter()
+                .all(|side| reader.allows_text(path, &side.content));
+        let Ok(text) = String::from_utf8(text) else {
             // Writing to a string cannot fail.
-            let _ = writeln!(shown, "\n{path} (withheld by policy)");
+            let _ = writeln!(shown, "\n{path} (not a text)");
             continue;
-        }
-        match String::from_utf8(text) {
-            Ok(text) => {
-                reader.count_sent(text.len());
-                let _ = write!(shown, "\n{text}");
-            }
-            Err(_) => {
-                let _ = writeln!(shown, "\n{path} (not a text)");
-            }
-        }
+        };
+        let part = ShownText {
+            by: "git_show",
+            path,
+            lines: Vec::new(),
+            commit: Some(id),
+            text: text.as_bytes(),
+        };
+        let _ = match (is_allowed, moved.gone.contains(path)) {
+            (true, true) => writeln!(
+                shown,
+                "\n{path} (not in the last commit, so its text is not shown)"
+            ),
+            (true, false) if reader.admit_text(part) => write!(shown, "\n{text}"),
+            (true, false) | (false, _) => writeln!(shown, "\n{path} (withheld by policy)"),
+        };
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use agentos_engine::context::{RequestedFile, gather_files};
 use agentos_engine::ports::EffectError;
 
-use super::base_reader::with_base;
+use super::base_reader::{ShownText, with_base};
 use super::{CallArguments, ToolContext};
 use crate::error::usage_error;
 
@@ -84,7 +84,18 @@ pub(super) fn read_file(context: &ToolContext, arguments: &CallArguments<'_>) ->
                 _ => Err(usage_error(format!("`{path}` has {lines} lines"))),
             };
         };
-        reader.count_sent(file.content.len());
+        let text = ShownText {
+            by: "read_file",
+            path,
+            lines: vec![(part.first_line, part.last_line)],
+            commit: None,
+            text: file.content.as_bytes(),
+        };
+        if !reader.admit_text(text) {
+            return Err(usage_error(format!(
+                "policy withholds these lines of `{path}` from this provider"
+            )));
+        }
         let mut shown = String::new();
         for (number, line) in (part.first_line..).zip(file.content.lines()) {
             let _ = writeln!(shown, "{number:>6}\t{line}");

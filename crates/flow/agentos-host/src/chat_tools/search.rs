@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use agentos_engine::ports::EffectError;
 use regex::{Regex, RegexBuilder};
 
-use super::base_reader::{BaseReader, with_base};
+use super::base_reader::{BaseReader, ShownText, with_base};
 use super::{CallArguments, ToolContext};
 use crate::error::usage_error;
 
@@ -88,6 +88,7 @@ fn search_text(
     result: &mut SearchResult,
 ) {
     let mut found = String::new();
+    let mut numbers: Vec<(u64, u64)> = Vec::new();
     let mut lines = 0;
     for (number, line) in (1_u64..).zip(text.lines()) {
         if !expression.is_match(line) {
@@ -100,14 +101,22 @@ fn search_text(
         let shown: String = line.trim_end().chars().take(LONGEST_LINE).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(found, "{path}:{number}: {shown}");
+        numbers.push((number, number));
         lines += 1;
     }
-    if lines == 0 {
+    // The whole text is judged although only lines are shown: a line alone may not look like a secret. A file that is withheld for
+    // its text is not counted either: a model could otherwise find the text by searching for one guess after the other.
+    if lines == 0 || !reader.allows_text(path, text.as_bytes()) {
         return;
     }
-    // The whole text is judged although only lines are shown: a line alone may not look like a secret.
-    if reader.allows_text(path, text.as_bytes(), found.len()) {
-        reader.count_sent(found.len());
+    let shown = ShownText {
+        by: "search",
+        path,
+        lines: numbers,
+        commit: None,
+        text: found.as_bytes(),
+    };
+    if reader.admit_text(shown) {
         result.shown.push_str(&found);
         result.lines += lines;
     } else {

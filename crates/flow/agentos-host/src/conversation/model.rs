@@ -4,6 +4,7 @@
 
 use agentos_api::WindowSource as Stated;
 use agentos_chat::TurnModel;
+use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_model::Model;
 use agentos_tool::{Ability, RunId, TokenPrices};
@@ -43,17 +44,35 @@ impl ModelParts {
 
     /// Returns the model as a turn needs it.
     pub fn turn_model(&self) -> TurnModel<'_> {
-        let usual = (self.window.tokens / ANSWER_SHARE).min(LARGEST_RESERVE);
         TurnModel {
             model: self.model.as_ref(),
             requested: self.requested.as_deref(),
             price: &self.price,
             window: self.window,
-            output_reserve: self.max_output_tokens.unwrap_or(usual),
+            output_reserve: reserve_answer(self.window, self.max_output_tokens),
             max_output_tokens: self.max_output_tokens,
             takes_tools: self.takes_tools,
         }
     }
+}
+
+/// Returns the tokens of a window that are kept free for an answer. `most` is the limit on an answer.
+pub fn reserve_answer(window: WindowSize, most: Option<u64>) -> u64 {
+    most.unwrap_or_else(|| (window.tokens / ANSWER_SHARE).min(LARGEST_RESERVE))
+}
+
+/// Returns the size of a window as a turn needs it. An unknown one is assumed to be the smallest.
+pub fn measure_window(window: Option<ModelWindow>) -> WindowSize {
+    window.map_or_else(WindowSize::assume_smallest, |window| WindowSize {
+        tokens: window.tokens,
+        source: match window.source {
+            Stated::Server => WindowSource::Server,
+            Stated::Catalogue => WindowSource::Catalog,
+            // Both are files of the user; a turn's record does not tell them apart.
+            Stated::Profile | Stated::UserModel => WindowSource::Profile,
+            Stated::Assumed => WindowSource::Assumed,
+        },
+    })
 }
 
 /// Prepares the model of a provider for a turn. Notices are reported now.
@@ -70,18 +89,7 @@ pub async fn prepare_model(
     let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
     require_server(name, &resolved.profile)?;
     let mut tool = make_server_tool(host, &resolved)?;
-    let window = find_model_window(&tool)
-        .await
-        .map_or_else(WindowSize::assume_smallest, |window| WindowSize {
-            tokens: window.tokens,
-            source: match window.source {
-                Stated::Server => WindowSource::Server,
-                Stated::Catalogue => WindowSource::Catalog,
-                // Both are files of the user; a turn's record does not tell them apart.
-                Stated::Profile | Stated::UserModel => WindowSource::Profile,
-                Stated::Assumed => WindowSource::Assumed,
-            },
-        });
+    let window = measure_window(find_model_window(&tool).await);
     let hosting = tool.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error(format!("`{name}` is not a model behind a server")))?;
     let folder = host.environment().cache_dir();

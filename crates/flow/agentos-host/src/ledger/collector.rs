@@ -26,6 +26,8 @@ pub struct CallCollector {
 struct SeenCalls {
     model: Option<String>,
     calls: Vec<CallRecord>,
+    /// True if the calls of the tool that works now were reported one by one.
+    is_detailed: bool,
 }
 
 impl CallCollector {
@@ -74,6 +76,10 @@ impl CallCollector {
             return;
         };
         let mut seen = self.lock();
+        // The result has the sum of these calls, which must not be counted again.
+        if std::mem::take(&mut seen.is_detailed) {
+            return;
+        }
         let call = CallRecord {
             provider: result.tool,
             model: seen.model.clone(),
@@ -95,6 +101,14 @@ impl CallCollector {
 impl HostObserver for CallCollector {
     fn on_notice(&self, notice: Notice) {
         self.inner.0.on_notice(notice);
+    }
+
+    fn on_call(&self, call: &CallRecord) {
+        let mut seen = self.lock();
+        seen.calls.push(call.clone());
+        seen.is_detailed = true;
+        drop(seen);
+        self.inner.0.on_call(call);
     }
 
     fn on_activity(&self, activity: Activity) {

@@ -63,6 +63,12 @@ impl StoryReader {
             .map(|(_, body)| body)
     }
 
+    /// Returns the bodies of the records of a kind, the oldest first.
+    pub(super) fn bodies(&self, kind: RecordKind) -> impl Iterator<Item = &Value> {
+        let found = self.records.iter().filter(move |(record, _)| record.kind == kind);
+        found.map(|(_, body)| body)
+    }
+
     pub(super) fn tell_story(&self) -> Result<RunStory, EffectError> {
         let task = self.last_body(RecordKind::Task);
         let ended = self.records.last().map(|(record, _)| record.ts.clone());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use agentos_api::{ContextFileReport, ContextReport, WithheldFile};
 use agentos_engine::ports::{EffectError, RecordReader as _};
 use agentos_evidence::RecordKind;
-use agentos_tool::{FilePart, ToolTask};
+use agentos_tool::{FilePart, FileRead, ToolTask};
 use serde::Deserialize;
 
 use super::reader::StoryReader;
@@ -68,6 +68,9 @@ impl StoryReader {
             .iter()
             .map(|path| shown.report_file(path, sizes.get(path).copied().unwrap_or_default()))
             .collect();
+        for read in self.list_reads() {
+            report_read(&mut report.files, &read);
+        }
         report.bytes = report.files.iter().map(|file| file.bytes).sum();
         report.outlined = shown.outlined;
         for file in shown.withheld {
@@ -77,6 +80,58 @@ impl StoryReader {
         }
         Ok(report)
     }
+}
+
+impl StoryReader {
+    /// Lists the texts that the tool called for, in all attempts.
+    fn list_reads(&self) -> Vec<FileRead> {
+        let calls = self.bodies(RecordKind::ToolResult);
+        let reads = calls.filter_map(|body| Vec::<FileRead>::deserialize(body.get("reads")?).ok());
+        reads.flatten().collect()
+    }
+}
+
+/// Adds a text that the tool called for to the file that it belongs to.
+fn report_read(files: &mut Vec<ContextFileReport>, read: &FileRead) {
+    let known = files
+        .iter_mut()
+        .find(|file| file.path == read.path && file.commit == read.commit);
+    let Some(known) = known else {
+        files.push(ContextFileReport {
+            path: read.path.clone(),
+            bytes: read.bytes,
+            named: false,
+            words: Vec::new(),
+            ranges: merge_ranges(read.lines.clone()),
+            lines: 0,
+            tokens: 0,
+            read_by: vec![read.by.clone()],
+            commit: read.commit.clone(),
+        });
+        return;
+    };
+    known.bytes = known.bytes.saturating_add(read.bytes);
+    // A file without ranges was shown whole.
+    if !known.ranges.is_empty() {
+        known.ranges.extend(&read.lines);
+        known.ranges = merge_ranges(std::mem::take(&mut known.ranges));
+    }
+    if !known.read_by.contains(&read.by) {
+        known.read_by.push(read.by.clone());
+    }
+}
+
+/// Joins ranges that touch or overlap.
+fn merge_ranges(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (first, last) in ranges {
+        match merged.last_mut() {
+            Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+            Some(_) | None => merged.push((first, last)),
+        }
+    }
+    merged
 }
 
 impl ShownTask {
@@ -97,6 +152,8 @@ impl ShownTask {
                 .collect(),
             lines: parts.first().map_or(size.lines, |part| part.total_lines),
             tokens: chosen.map_or(0, |file| file.tokens),
+            read_by: Vec::new(),
+            commit: None,
         }
     }
 }

@@ -185,6 +185,8 @@ fn reports_of_evidence_and_context_are_read_back() {
             ranges: vec![(3, 9)],
             lines: 40,
             tokens: 30,
+            read_by: Vec::new(),
+            commit: None,
         }],
         bytes: 120,
         budget_bytes: 9000,

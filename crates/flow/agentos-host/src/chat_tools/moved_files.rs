@@ -1,0 +1,119 @@
+//! Files of old commits whose texts have another name by now, or none.
+//!
+//! Owns: which of them are withheld. Never: looks at a text.
+//!
+//! Rules are about the names of now. A file that is private today may have had a public name in an old commit, where the rules would
+//! show it. So its names are followed back, and a name that the base does not have any more is not shown at all:
+//!
+//! | file of a commit | shown |
+//! |---|---|
+//! | its name is not in the base | by name |
+//! | its text was, at any time, the text of a file that is withheld | by name |
+//! | it had a name that a withheld file took over | by name |
+//! | any other | as policy decides |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentos_context::IgnorePatterns;
+use agentos_engine::base_files::walk_files;
+use agentos_engine::context::unreadable_base;
+use agentos_engine::ports::EffectError;
+use agentos_executor::CommitChange;
+
+use super::base_reader::BaseReader;
+use super::history::{MOST_FILES, MOST_STEPS, walk_first_parents};
+use crate::error::usage_error;
+
+/// Files of one commit that are shown by name alone.
+pub(super) struct MovedFiles {
+    /// Files whose name the base does not have any more.
+    pub(super) gone: BTreeSet<String>,
+    /// Files with a text that a withheld file has or had.
+    pub(super) withheld: BTreeSet<String>,
+}
+
+/// Ids of the texts that withheld files have or had, and the base that they were found for.
+pub(super) type HiddenTexts = Option<(String, Arc<BTreeSet<String>>)>;
+
+impl MovedFiles {
+    /// Finds them in a commit.
+    ///
+    /// # Errors
+    /// If the commit changes too many files, or the base cannot be read.
+    pub(super) fn find(reader: &BaseReader<'_>, id: &str) -> Result<Self, EffectError> {
+        let Some(changes) = reader.repo.commit_changes(id, MOST_FILES) else {
+            return Err(usage_error(format!(
+                "the commit changes more than {MOST_FILES} files"
+            )));
+        };
+        let hidden = reader.hidden_texts(find_hidden)?;
+        let mut gone = BTreeSet::new();
+        for change in &changes {
+            let entry = reader.base.entry(&change.path);
+            if entry.map_err(|error| unreadable_base(&error))?.is_none() {
+                gone.insert(change.path.clone());
+            }
+        }
+        let withheld = changes
+            .iter()
+            .filter(|change| list_ids(change).any(|id| hidden.contains(id)));
+        Ok(Self {
+            gone,
+            withheld: withheld.map(|change| change.path.clone()).collect(),
+        })
+    }
+}
+
+/// Lists the ids of both texts of a file.
+fn list_ids(change: &CommitChange) -> impl Iterator<Item = &str> {
+    let sides = [&change.old, &change.new].into_iter().flatten();
+    sides.map(|file| file.oid.as_str())
+}
+
+/// Finds the ids of all texts that withheld files have in the base, or had in the commits before it.
+fn find_hidden(reader: &BaseReader<'_>) -> Result<BTreeSet<String>, EffectError> {
+    let mut hidden = BTreeSet::new();
+    walk_files(reader.base, &IgnorePatterns::default(), |path, id| {
+        if !reader.allows_name(&path) {
+            hidden.insert(id);
+        }
+    })?;
+    // From the newest to the oldest: a name that a withheld file took over counts in the commits before that.
+    let mut decided: BTreeMap<String, bool> = BTreeMap::new();
+    let mut is_hidden = |path: &str, taken: &BTreeSet<String>| {
+        if taken.contains(path) {
+            return true;
+        }
+        match decided.get(path) {
+            Some(known) => *known,
+            None => {
+                let withheld = !reader.allows_name(path);
+                decided.insert(path.to_owned(), withheld);
+                withheld
+            }
+        }
+    };
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for commit in walk_first_parents(reader.repo, &reader.target.base_commit).take(MOST_STEPS) {
+        let Some(changes) = reader.repo.commit_changes(&commit.id, MOST_FILES) else {
+            continue;
+        };
+        let (meant, others): (Vec<_>, Vec<_>) =
+            changes.iter().partition(|change| is_hidden(&change.path, &taken));
+        hidden.extend(
+            meant
+                .iter()
+                .flat_map(|change| list_ids(change))
+                .map(str::to_owned),
+        );
+        // Whatever went away with the commit that made a withheld file may have become that file.
+        if meant.iter().any(|change| change.old.is_none()) {
+            for change in others.iter().filter(|change| change.new.is_none()) {
+                hidden.extend(list_ids(change).map(str::to_owned));
+                taken.insert(change.path.clone());
+            }
+        }
+    }
+    Ok(hidden)
+}
