@@ -84,6 +84,8 @@ pub fn talk_land_undo(cli: &Cli, repo: &TestRepo) -> CliOutput {
     );
     ok(cli, &["evidence", "verify", "--ledger"]);
     ok(cli, &["evidence", "verify"]);
+    // What a conversation proposed is computed again from its record, as any run.
+    ok(cli, &["evidence", "replay"]);
     talk
 }
 

@@ -1,0 +1,254 @@
+//! Selectors: which of the models that fit is chosen.
+//!
+//! Owns: the built-in ones, and the trait for one's own. Never: sees a model that does not fit.
+
+use agentos_tool::{ExactCost, Usage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ModelRecord, PoolModel, SelectionInput};
+
+/// Fewest calls from which a measured latency counts.
+const FEWEST_CALLS: u64 = 3;
+/// Memory must be free by this factor: a model grows with its context.
+const MEMORY_MARGIN: (u64, u64) = (3, 2);
+
+/// Built-in rule of a pool.
+///
+/// Where several models are equal by a rule, the first of the pool's order is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelectorKind {
+    /// The pool's default model if it fits, else the first one that does.
+    #[default]
+    Default,
+    /// The default model if it fits, else the one with the smallest window that fits, the cheaper one of two: large models stay free
+    /// for what needs them.
+    Capability,
+    /// The lowest expected cost of the turn. Unknown prices come last.
+    Cheapest,
+    /// The lowest measured latency (at least three calls), else the stated one. Unknown latencies come last.
+    Fastest,
+    /// The largest model that is loaded or fits into free memory; without such a model, the smallest one.
+    Resources,
+    /// The highest chance that its change lands, passes its check and stays, with a bonus for those that were tried seldom.
+    Best,
+}
+
+/// Time of day where the user is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LocalTime {
+    /// Hour, 0 to 23.
+    pub hour: u8,
+    /// Minute, 0 to 59.
+    pub minute: u8,
+    /// Day of the week, 1 (Monday) to 7.
+    pub weekday: u8,
+}
+
+/// State of the machine, as far as a choice needs it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineFacts {
+    /// Free memory in bytes.
+    pub free_memory_bytes: u64,
+    /// Aliases of models that are loaded.
+    #[serde(default)]
+    pub loaded: Vec<String>,
+}
+
+/// View of a selector on a choice.
+#[derive(Debug)]
+pub struct SelectionView<'a> {
+    /// Models that fit, in the pool's order. There is at least one.
+    pub fitting: &'a [&'a PoolModel],
+    /// The whole input, for its facts.
+    pub input: &'a SelectionInput,
+}
+
+/// Choice of a selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenModel {
+    /// Alias of one of the models that fit.
+    pub alias: String,
+    /// Reason, in words.
+    pub reason: String,
+}
+
+/// Selector of a model.
+///
+/// It must depend on the view alone, so that the choice can be replayed. The time, for instance, is [`SelectionInput::time`].
+pub trait ModelSelector {
+    /// Chooses one of the models that fit. `None` if it has no choice, which is an error for the turn.
+    fn select_model(&self, view: &SelectionView<'_>) -> Option<ChosenModel>;
+}
+
+/// The selector that the pool names.
+pub(crate) struct BuiltInSelector;
+
+impl ModelSelector for BuiltInSelector {
+    fn select_model(&self, view: &SelectionView<'_>) -> Option<ChosenModel> {
+        match view.input.selector {
+            SelectorKind::Default => view.choose_default(),
+            SelectorKind::Capability => view.choose_smallest(),
+            SelectorKind::Cheapest => view.choose_cheapest(),
+            SelectorKind::Fastest => view.choose_fastest(),
+            SelectorKind::Resources => view.choose_by_memory(),
+            SelectorKind::Best => view.choose_best(),
+        }
+    }
+}
+
+impl<'a> SelectionView<'a> {
+    /// Returns the expected cost of this turn with a model. `None` if a price is unknown.
+    #[must_use]
+    pub fn expected_cost(&self, model: &PoolModel) -> Option<ExactCost> {
+        model.prices.cost(&Usage {
+            input_tokens: Some(self.input.input_tokens),
+            output_tokens: Some(self.input.output_tokens),
+            ..Usage::default()
+        })
+    }
+
+    /// Returns the latency of a model: the measured one, else the stated one. `None` if it is unknown.
+    #[must_use]
+    pub fn expected_latency(&self, model: &PoolModel) -> Option<u64> {
+        let measured = self.record(model).filter(|record| record.calls >= FEWEST_CALLS);
+        measured.and_then(|record| record.median_ms).or(model.latency_ms)
+    }
+
+    /// Returns the record of a model's earlier turns. `None` if it has none.
+    #[must_use]
+    pub fn record(&self, model: &PoolModel) -> Option<&'a ModelRecord> {
+        self.input.records.get(&model.alias)
+    }
+
+    fn choose_default(&self) -> Option<ChosenModel> {
+        self.find_default().or_else(|| {
+            let first = self.fitting.first()?;
+            Some(choose(first, "the first model of the pool that fits".to_owned()))
+        })
+    }
+
+    fn find_default(&self) -> Option<ChosenModel> {
+        let default = self.input.default_model()?;
+        let fits = self.fitting.iter().any(|model| model.alias == default.alias);
+        fits.then(|| choose(default, "the pool's default model".to_owned()))
+    }
+
+    fn choose_smallest(&self) -> Option<ChosenModel> {
+        if let Some(default) = self.find_default() {
+            return Some(default);
+        }
+        // A window that nobody stated may be small; but a model with a known one that fits is the safer choice.
+        let window = |model: &PoolModel| model.number("context_window").unwrap_or(f64::INFINITY);
+        let model = first_by(self.fitting, |one, other| {
+            window(one)
+                .total_cmp(&window(other))
+                .then_with(|| self.compare_cost(one, other))
+        })?;
+        Some(choose(model, "the smallest window that fits".to_owned()))
+    }
+
+    fn choose_cheapest(&self) -> Option<ChosenModel> {
+        let model = first_by(self.fitting, |one, other| self.compare_cost(one, other))?;
+        let reason = match self.expected_cost(model) {
+            Some(cost) => format!("the lowest expected cost, ${cost}"),
+            None => "no model that fits has a known price; the first one".to_owned(),
+        };
+        Some(choose(model, reason))
+    }
+
+    fn compare_cost(&self, one: &PoolModel, other: &PoolModel) -> std::cmp::Ordering {
+        // An unknown price may be any price, so it is never taken for the lower one.
+        let cost = |model| {
+            self.expected_cost(model)
+                .map_or(u64::MAX, ExactCost::pico_dollars)
+        };
+        cost(one).cmp(&cost(other))
+    }
+
+    fn choose_fastest(&self) -> Option<ChosenModel> {
+        let latency = |model: &PoolModel| self.expected_latency(model).unwrap_or(u64::MAX);
+        let model = first_by(self.fitting, |one, other| latency(one).cmp(&latency(other)))?;
+        let reason = match self.expected_latency(model) {
+            Some(ms) => format!("the lowest latency, {ms} ms"),
+            None => "no model that fits has a known latency; the first one".to_owned(),
+        };
+        Some(choose(model, reason))
+    }
+
+    fn choose_by_memory(&self) -> Option<ChosenModel> {
+        // Nobody looked at the machine, so nothing is known against the default model.
+        let Some(machine) = &self.input.machine else {
+            return self.choose_default();
+        };
+        let is_loaded = |model: &PoolModel| machine.loaded.contains(&model.alias);
+        let has_room = |model: &PoolModel| {
+            // A model without a size runs elsewhere.
+            model.memory_bytes.is_none_or(|bytes| {
+                let (times, parts) = MEMORY_MARGIN;
+                bytes.saturating_mul(times) / parts <= machine.free_memory_bytes
+            })
+        };
+        let possible: Vec<&PoolModel> = self
+            .fitting
+            .iter()
+            .copied()
+            .filter(|model| is_loaded(model) || has_room(model))
+            .collect();
+        let size = |model: &PoolModel| model.memory_bytes.unwrap_or(0);
+        if let Some(model) = first_by(&possible, |one, other| size(other).cmp(&size(one))) {
+            let place = match is_loaded(model) {
+                true => "loaded already",
+                false => "free memory is enough",
+            };
+            return Some(choose(model, format!("the largest model that can run: {place}")));
+        }
+        let model = first_by(self.fitting, |one, other| size(one).cmp(&size(other)))?;
+        Some(choose(model, "memory is short; the smallest model".to_owned()))
+    }
+
+    fn choose_best(&self) -> Option<ChosenModel> {
+        let total: u64 = self
+            .fitting
+            .iter()
+            .filter_map(|model| self.record(model))
+            .map(ModelRecord::judged)
+            .sum();
+        // A model without a record goes first: it would never get one otherwise.
+        let score = |model: &PoolModel| {
+            self.record(model)
+                .map_or(f64::INFINITY, |record| record.score(total))
+        };
+        let model = first_by(self.fitting, |one, other| {
+            score(other)
+                .total_cmp(&score(one))
+                .then_with(|| self.compare_cost(one, other))
+        })?;
+        let reason = match self.record(model).filter(|record| record.judged() > 0) {
+            Some(record) => format!(
+                "{} of {} changes landed and stayed",
+                record.stayed,
+                record.judged()
+            ),
+            None => "not tried yet".to_owned(),
+        };
+        Some(choose(model, reason))
+    }
+}
+
+fn choose(model: &PoolModel, reason: String) -> ChosenModel {
+    ChosenModel {
+        alias: model.alias.clone(),
+        reason,
+    }
+}
+
+/// Returns the first model that no other one goes before. `None` if there is no model.
+fn first_by<'a>(
+    models: &[&'a PoolModel],
+    order: impl Fn(&PoolModel, &PoolModel) -> std::cmp::Ordering,
+) -> Option<&'a PoolModel> {
+    // `min_by` returns the first of several that are equal.
+    models.iter().copied().min_by(|one, other| order(one, other))
+}
