@@ -186,8 +186,10 @@ impl RequestAnswers {
             return None;
         }
         // The change no longer lands, whoever would agree to it.
-        if record.body.get("void").is_some() {
-            return Some((earlier_run, "void"));
+        match record.body.get("void").and_then(Value::as_str) {
+            Some("expired") => return Some((earlier_run, "expired")),
+            Some(_) => return Some((earlier_run, "void")),
+            None => {}
         }
         has_person.then_some((earlier_run, "denied"))
     }

@@ -14,10 +14,14 @@
 //! | approved | a run lands the same recorded answer | `task` with `source`, then `receipt` in the same run |
 //! | denied | a person denies it | `consent` with `answers` and a no that names the person |
 //! | void | a run that answers it finds that its change no longer lands | `consent` with `answers` and `void` |
-//! | expired | a week is over | none |
+//! | expired | its time is over: a week, unless the user's settings say otherwise | none, or `consent` with `answers` and `void` by a run that came too late |
 //!
 //! Any other record of a run that answers it (a no to the question, a denied or failed landing, a yes that did not land)
 //! leaves it open. An answer of any kind is accepted in the state open only.
+//!
+//! Time is the later one of the clock and of the last record on the tape, so a clock that is set back opens nothing again. An answer
+//! counts by the time at which it was given: a yes in time lands however long the landing takes, and then the request is approved,
+//! whatever a run that came too late has recorded in between.
 //!
 //! # What a consent is bound to
 //!
@@ -170,6 +174,7 @@ fn propose_request<'a>(
             hashes: request.hashes.clone(),
             diff: diff.to_owned(),
             reasons: (!open.reasons.is_empty()).then(|| open.reasons.clone()),
+            expires: request.expires.clone(),
             revision,
         }),
         source: None,
@@ -212,6 +217,25 @@ pub fn deny_request(
     let no = answer_by(who, "deny", effects, &asked);
     settle::record_denial(effects, &asked, id, &no)?;
     Ok(no)
+}
+
+/// Closes a request whose time is over for good. Does nothing to a request in another state, or if that is on the tape already.
+///
+/// # Errors
+/// If the tape cannot be read, or the record cannot be made.
+pub fn close_expired(
+    effects: &mut RunEffects<'_>,
+    tape: &dyn RecordReader,
+    id: &str,
+) -> Result<(), EffectError> {
+    let found = list_requests(tape, &effects.clock.now())?;
+    let expired = found.into_iter().find(|request| {
+        request.run == id && request.state == RequestState::Expired && request.void.is_none()
+    });
+    match expired {
+        Some(expired) => settle::record_expiry(effects, &expired.request, id),
+        None => Ok(()),
+    }
 }
 
 /// Lists the changes that wait for a person, the oldest first.
@@ -257,11 +281,12 @@ fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<Open
     if request.open {
         return Ok(request);
     }
-    let is_expired = request.request.expires.unix_seconds() <= now.unix_seconds();
+    let is_expired = request.state == RequestState::Expired
+        || request.request.expires.unix_seconds() <= now.unix_seconds();
     let (code, why) = match &request.void {
-        Some(why) => ("consent-void", format!("is void: {why}")),
-        None if is_expired => ("consent-expired", "has expired".to_owned()),
-        None => ("consent-answered", "was answered already".to_owned()),
+        Some(why) if request.state == RequestState::Void => ("consent-void", format!("is void: {why}")),
+        Some(_) | None if is_expired => return Err(settle::expired_request(run)),
+        Some(_) | None => ("consent-answered", "was answered already".to_owned()),
     };
     Err(
         EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
@@ -328,5 +353,7 @@ fn place_of(request: &ConsentRequest) -> LandingPlace {
     }
 }
 
+#[cfg(test)]
+mod expiry_tests;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 
 use agentos_landing::{Change, DiffDifference, compare_diffs};
 use agentos_policy::{ApprovalHashes, Decision, Reason};
+use agentos_tool::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub struct AnsweredRequest {
     pub diff: Vec<u8>,
     /// The reasons that decided then. `None` if their record is not on the tape.
     pub reasons: Option<Vec<Reason>>,
+    /// Time after which the request cannot be answered.
+    pub expires: Timestamp,
     /// How a person changed the diff before answering. `None` if it is the requested one.
     pub revision: Option<DiffRevision>,
 }

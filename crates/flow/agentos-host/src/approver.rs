@@ -1,15 +1,24 @@
 //! The approver: answers when policy asks for a person's consent.
 //!
-//! Owns: answers that were given before the question. Never: takes silence for a yes.
+//! Owns: answers that were given before the question, and how long a question stays open. Never: takes silence for a yes.
 
 use std::future::ready;
 
 use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
 
 use crate::consent::{PersonAsker, consent_of};
+use crate::host::Host;
+use crate::settings::Settings;
 
 /// A source of consent for one session.
-pub enum Approver {
+pub struct Approver {
+    source: ConsentSource,
+    /// Host with the settings of the user. `None` if the session leaves no request.
+    host: Option<Host>,
+}
+
+/// A source of consent.
+pub enum ConsentSource {
     /// The caller consented beforehand to every question.
     Consenting {
         /// Name of the person, for the record.
@@ -25,17 +34,52 @@ pub enum Approver {
     Later,
 }
 
+impl Approver {
+    /// Makes the approver of a run. Its requests stay open as long as the user's settings say.
+    pub fn new(host: &Host, source: ConsentSource) -> Self {
+        Self {
+            source,
+            host: Some(host.clone()),
+        }
+    }
+
+    /// Makes the approver of a session that asks nothing.
+    pub fn nobody() -> Self {
+        Self {
+            source: ConsentSource::Nobody,
+            host: None,
+        }
+    }
+}
+
 impl ConsentPort for Approver {
     fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
-        let answer = match self {
-            Self::Nobody | Self::Later => Answer::Nobody,
-            Self::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
-            Self::Person(person) => return person.ask(question),
+        let answer = match &mut self.source {
+            ConsentSource::Nobody | ConsentSource::Later => Answer::Nobody,
+            ConsentSource::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
+            ConsentSource::Person(person) => return person.ask(question),
         };
         Box::pin(ready(answer))
     }
 
     fn asks_always(&self) -> bool {
-        matches!(self, Self::Later)
+        matches!(self.source, ConsentSource::Later)
+    }
+
+    fn open_seconds(&self) -> Option<u64> {
+        let settings = self.host.as_ref().map(Host::read_settings);
+        // A mistake in the settings is reported by the verbs that need them. A request is never open for longer because of one.
+        let settings = settings.and_then(Result::ok).unwrap_or_else(Settings::default);
+        let key = match self.source {
+            // In a conversation a person sits there. A change that was proposed an hour ago is not the one they think of.
+            ConsentSource::Later => "proposal_time",
+            ConsentSource::Consenting { .. } | ConsentSource::Person(_) | ConsentSource::Nobody => {
+                "request_time"
+            }
+        };
+        match settings.number_or_usual(key) {
+            0 => None,
+            seconds => Some(seconds),
+        }
     }
 }

@@ -89,7 +89,35 @@ pub(crate) async fn approve_request(
     };
     let mut ports = session.revisit_ports();
     let landed = open_requests::approve_request(&mut ports.effects, ports.tape, run, &order, cancel);
-    Ok(landed.await?.into())
+    Ok(landed
+        .await
+        .map_err(|error| note_expiry(host, &request, error))?
+        .into())
+}
+
+/// Code of a request whose time is over.
+const EXPIRED: &str = "consent-expired";
+
+/// Records that a request was answered too late, if that is the error. A record that cannot be made is a cause of it.
+fn note_expiry(host: &Host, request: &str, error: EffectError) -> EffectError {
+    if error.code != EXPIRED {
+        return error;
+    }
+    match close_expired(host, request) {
+        Ok(()) => error,
+        Err(fault) => error.caused_by([format!("this could not be recorded: {}", fault.message)]),
+    }
+}
+
+/// Closes a request whose time is over, in a run of its own.
+fn close_expired(host: &Host, request: &str) -> Result<(), EffectError> {
+    let run = clock::new_run();
+    let options = SessionOptions::writing_nothing();
+    let mut session = Session::open(host, &options, Approver::nobody(), StopFlag::default(), &run)?;
+    let mut ports = session.revisit_ports();
+    open_requests::close_expired(&mut ports.effects, ports.tape, request)?;
+    session.seal_run(host);
+    Ok(())
 }
 
 impl Host {
@@ -117,6 +145,7 @@ impl Host {
         let store = open_store(self)?;
         let run = find_run(&store, run, None)?;
         open_requests::read_open(&TapeReader(&store), &run, &clock::now())
+            .map_err(|error| note_expiry(self, &run, error))
     }
 
     /// Places and decides the change of an open request, or what a person made of it, without a run. A consent to the result
@@ -135,12 +164,13 @@ impl Host {
             policies: policies.to_vec(),
             ..SessionOptions::default()
         };
-        let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let ports = session.revisit_ports();
         let named = (&run, request.as_str());
         let preview =
-            open_requests::preview_request(ports.effects.repo, ports.tape, named, revision, &clock::now())?;
+            open_requests::preview_request(ports.effects.repo, ports.tape, named, revision, &clock::now())
+                .map_err(|error| note_expiry(self, &request, error))?;
         Ok(match preview.change {
             PreviewedChange::Refused(why) => PreviewedRequest::Refused(why),
             PreviewedChange::Placed(placed) => PreviewedRequest::Placed(Box::new(ConsentRequested {
@@ -160,10 +190,11 @@ impl Host {
         let run = clock::new_run();
         let options = SessionOptions::writing_nothing();
         // The no is a run of its own, with records and a signed end. There is nothing more to ask.
-        let mut session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
-        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who)?;
+        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who)
+            .map_err(|error| note_expiry(self, &request, error))?;
         session.seal_run(self);
         Ok(DeniedRequest {
             version: 1,

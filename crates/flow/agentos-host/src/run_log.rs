@@ -209,6 +209,7 @@ fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> ResultKind {
     match (answer, &run.asked_until, run.outcome.as_deref()) {
         (Some("approved"), _, _) => ResultKind::Approved,
         (Some("void"), _, _) => ResultKind::Void,
+        (Some("expired"), _, _) => ResultKind::Expired,
         (Some(_), _, _) => ResultKind::Declined,
         // Records write UTC times with a fixed width, so comparing the texts compares the times.
         (None, Some(until), _) if until.as_str() > now.as_str() => ResultKind::Waiting,

@@ -67,7 +67,7 @@ impl Host {
     ) -> Result<T, EffectError> {
         let options = SessionOptions::writing_nothing();
         let run = clock::new_run();
-        let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let (tool, task) = prepare_tool(self, &session, spec, ToolUse::Preview)?;
         refuse_program(&tool)?;
         let followed = follow_run(&session, &run, spec)?;

@@ -28,7 +28,10 @@ pub fn format_request(open: &OpenRequest, layout: &LogLayout) -> String {
         when(&open.asked),
         escape::line(&describe_tool(open)),
         escape::line(&describe_target(open)),
-        when(open.request.expires.as_str()),
+        match has_no_end(open) {
+            true => "it is answered".to_owned(),
+            false => when(open.request.expires.as_str()),
+        },
     );
     out.push_str(&paint(style::DIM, &about));
     out.push('\n');
@@ -108,4 +111,9 @@ fn describe_state(open: &OpenRequest) -> Option<String> {
         RequestState::Expired => Some("expired".to_owned()),
         RequestState::Void => Some(format!("void: {}", open.void.as_deref().unwrap_or_default())),
     }
+}
+
+/// Returns whether a request waits until somebody answers: its end is the last time that a record can state.
+fn has_no_end(open: &OpenRequest) -> bool {
+    open.request.expires.as_str().starts_with("9999-")
 }

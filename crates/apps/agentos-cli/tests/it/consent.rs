@@ -106,6 +106,14 @@ fn an_expired_request_is_answered_by_nobody() {
         assert_eq!(code, 4, "{refused}");
         assert!(refused.to_string().contains("\"consent-expired\""), "{refused}");
     }
+    // Both came too late, and one record says so.
+    let store = Store::open(&repo.path().join(".git/agentos")).unwrap();
+    let records = store.records().unwrap().map(Result::unwrap);
+    let over = records
+        .filter(|record| record.body["void"] == "expired" && record.body["answers"] == "run-of-last-year");
+    assert_eq!(over.count(), 1);
+    drop(store);
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
     let open = json(&repo, &["approve"]).1;
     assert_eq!(open["requests"].as_array().unwrap().len(), 1, "{open}");
     assert!(!repo.has(".github/workflows/ci.yml"));

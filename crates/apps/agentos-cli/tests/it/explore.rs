@@ -368,6 +368,42 @@ fn bytes_that_a_model_calls_for_count_against_the_limit_of_policy() {
     ok(&cli, &["evidence", "replay", "--all"]);
 }
 
+/// A change of a conversation waits for minutes, and that of a run for a week, unless the user's settings say otherwise.
+#[test]
+fn a_proposal_waits_as_long_as_the_settings_say() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let asked = json!({ "answer": diff("a - b", "a + b"), "message": "Add" });
+    let answers = vec![call("propose_change", asked), Said::Text("Done.".to_owned())];
+    for (set, seconds) in [(None, Some(300)), (Some("60"), Some(60)), (Some("0"), None)] {
+        if let Some(set) = set {
+            ok(&cli, &["config", "set", "proposal_time", set]);
+        }
+        let _server = script(&cli, answers.clone());
+        ok(
+            &cli,
+            &["chat", "send", "-p", "mine", "-c", "a", "--tools", "Fix add."],
+        );
+        let open = ok(&cli, &["approve", "--list", "--json"]).json().unwrap();
+        let last = open["requests"].as_array().unwrap().last().unwrap().clone();
+        let at = |value: &Value| {
+            agentos_tool::Timestamp::parse(value.as_str().unwrap())
+                .unwrap()
+                .unix_seconds()
+        };
+        let waits = at(&last["request"]["expires"]) - at(&last["asked"]);
+        match seconds {
+            Some(seconds) => assert!((seconds - 1..=seconds).contains(&waits), "{last}"),
+            None => assert!(
+                last["request"]["expires"].as_str().unwrap().starts_with("9999-"),
+                "{last}"
+            ),
+        }
+        let run = last["run"].as_str().unwrap().to_owned();
+        ok(&cli, &["deny", &run]);
+    }
+}
+
 /// A model that obeys what a file tells it gains nothing by that: there is no authority that a tool could use.
 #[test]
 fn a_file_that_gives_orders_changes_nothing() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ports::{EffectError, RecordReader};
 use crate::recorded::parse_record;
-use crate::settle::ConsentRequest;
+use crate::settle::{ConsentRequest, EXPIRED};
 
 /// Most characters of a task in a list.
 const LONGEST_TITLE: usize = 200;
@@ -28,7 +28,7 @@ pub struct OpenRequest {
     pub open: bool,
     /// State of the request.
     pub state: RequestState,
-    /// Why the request is void. `None` in every other state.
+    /// Why the request is void, or `expired` if that is on the tape. `None` in every other state.
     pub void: Option<String>,
     /// First line of the task. `None` if the run's beginning is not on the tape.
     pub task: Option<String>,
@@ -112,8 +112,14 @@ pub(super) fn list_requests(
     let mut steps = Vec::new();
     // Only of runs that have not ended: a long tape need not fit into memory.
     let mut recorded: BTreeMap<String, BTreeMap<&'static str, Record>> = BTreeMap::new();
+    let mut latest = now.clone();
     for record in tape.records()? {
         let record = record?;
+        if let Ok(at) = Timestamp::parse(&record.ts)
+            && at.unix_seconds() > latest.unix_seconds()
+        {
+            latest = at;
+        }
         let kind = match record.kind {
             RecordKind::Task | RecordKind::Landing | RecordKind::Decision => {
                 let source = record
@@ -169,7 +175,8 @@ pub(super) fn list_requests(
             kind,
         });
     }
-    Ok(follow_steps(steps, now))
+    // A clock that was set back must not open a request again.
+    Ok(follow_steps(steps, &latest))
 }
 
 /// Reads what a run recorded before it asked.
@@ -235,6 +242,10 @@ pub(super) fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<Open
                     None
                 }
                 (Some(of), _) => match (said.void, said.consent) {
+                    (Some(why), _) if why == EXPIRED => {
+                        expire_request(&mut found, &of, why);
+                        None
+                    }
                     (Some(why), _) => Some((of, RequestState::Void, Some(why))),
                     (None, Some(_)) => Some((of, RequestState::Denied, None)),
                     // Without a consent in the record, nobody was asked: a run only looked at the request.
@@ -260,6 +271,21 @@ fn close_request(found: &mut [OpenRequest], run: &str, state: RequestState, void
         request.open = false;
         request.state = state;
         request.void.clone_from(&void);
+    }
+}
+
+/// Closes a request because its time is over. One that was answered in time stays answered.
+fn expire_request(found: &mut [OpenRequest], run: &str, why: String) {
+    let is_unanswered =
+        |request: &&mut OpenRequest| matches!(request.state, RequestState::Open | RequestState::Expired);
+    for request in found
+        .iter_mut()
+        .filter(|request| request.run == run)
+        .filter(is_unanswered)
+    {
+        request.open = false;
+        request.state = RequestState::Expired;
+        request.void = Some(why.clone());
     }
 }
 

@@ -69,6 +69,15 @@ fn voids() -> RequestStep {
     found
 }
 
+/// A run that came too late for `r1`.
+fn expires() -> RequestStep {
+    let mut found = step("r4", None, Some("r1"), false, false);
+    if let StepKind::Consent(entry, _) = &mut found.kind {
+        entry.void = Some("expired".to_owned());
+    }
+    found
+}
+
 #[test]
 fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
     use RequestState::{Approved, Denied, Expired, Open, Void};
@@ -96,6 +105,21 @@ fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
         ("another landed", vec![asked("r1", 100), landed()], Open),
         ("void", vec![asked("r1", 100), voids()], Void),
         (
+            "too late, on the tape",
+            vec![asked("r1", 100), expires()],
+            Expired,
+        ),
+        (
+            "too late, after a yes in time",
+            vec![asked("r1", 100), answer(true, true), expires(), landed()],
+            Approved,
+        ),
+        (
+            "a yes in time, and then too late",
+            vec![asked("r1", 100), answer(true, true), landed(), expires()],
+            Approved,
+        ),
+        (
             "yes, did not land, and is void",
             vec![asked("r1", 100), answer(true, true), voids()],
             Void,
@@ -107,7 +131,8 @@ fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
             .iter()
             .map(|request| (request.state, request.open, request.void.is_some()))
             .collect();
-        assert_eq!(states, [(state, state == Open, state == Void)], "{what}");
+        let has_reason = state == Void || what == "too late, on the tape";
+        assert_eq!(states, [(state, state == Open, has_reason)], "{what}");
     }
 }
 

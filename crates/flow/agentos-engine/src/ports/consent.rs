@@ -9,6 +9,9 @@ use agentos_policy::{ApprovalHashes, Consent, Decision};
 
 use crate::request_drift::RequestDrift;
 
+/// Seconds of a week.
+const WEEK: u64 = 7 * 24 * 3600;
+
 /// Asks a person, or speaks for one who said yes beforehand.
 pub trait ConsentPort {
     /// Asks the question and waits for the answer. Dropping the future withdraws the question.
@@ -18,6 +21,11 @@ pub trait ConsentPort {
     /// when a change lands.
     fn asks_always(&self) -> bool {
         false
+    }
+
+    /// Returns the seconds for which a request that nobody answers stays open. `None` if it stays open until somebody answers.
+    fn open_seconds(&self) -> Option<u64> {
+        Some(WEEK)
     }
 }
 

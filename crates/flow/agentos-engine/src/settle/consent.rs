@@ -17,8 +17,8 @@ use crate::request::await_or_cancel;
 use crate::request_drift::{AnsweredRequest, RequestDrift};
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// Seconds for which a request stays open. One week.
-const OPEN_SECONDS: i64 = 7 * 24 * 3600;
+/// Reason of a record that closes a request because its time is over.
+pub(crate) const EXPIRED: &str = "expired";
 
 /// The result of asking for consent.
 pub(super) enum ConsentResult {
@@ -72,6 +72,18 @@ pub(super) async fn request_consent(
     // `None`: the run was stopped while the person was asked. That is not an answer, so the request stays open.
     let is_stopped = asked.is_none();
     let answer = asked.unwrap_or(Answer::Nobody);
+    // A person may think about a question for longer than the request is open. Decided here and not at the landing, so that a yes in time
+    // counts however long the landing takes.
+    if let (Some(request), Answer::Yes(_)) = (answered, &answer)
+        && request.expires.unix_seconds() <= effects.clock.now().unix_seconds()
+    {
+        records::record_with_next(
+            effects.evidence,
+            RecordKind::Consent,
+            &expiry_record(&request.hashes, &request.run),
+        )?;
+        return Err(expired_request(&request.run));
+    }
     let (given, consent) = match &answer {
         Answer::Yes(consent) => (true, Some(consent)),
         Answer::No | Answer::Nobody => (false, None),
@@ -229,8 +241,15 @@ fn make_request(
     hashes: &ApprovalHashes,
 ) -> Result<ConsentRequest, EffectError> {
     let now = effects.clock.now().unix_seconds();
-    // With a clock before 1970 the time is negative. The expiry becomes 0, so the request counts as expired.
-    let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();
+    let expires = match effects.consent.open_seconds() {
+        Some(seconds) => {
+            let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+            // With a clock before 1970 the time is negative. The expiry becomes 0, so the request counts as expired.
+            u64::try_from(now.saturating_add(seconds)).unwrap_or_default()
+        }
+        // Becomes the last second that a record can state.
+        None => u64::MAX,
+    };
     Ok(ConsentRequest {
         hashes: hashes.clone(),
         target: target.clone(),
@@ -243,6 +262,44 @@ fn make_request(
         author: proposal.author.clone(),
         expires: Timestamp::from_unix_seconds(expires),
     })
+}
+
+/// Makes the error of a request whose time is over.
+pub(crate) fn expired_request(run: &str) -> EffectError {
+    let message = format!("the request of run `{run}` has expired");
+    EffectError::new(Cause::Consent, "consent-expired", message)
+        .hint("nothing was landed; run the task again for a new request")
+        .suggest_steps([NextStep::LandRecorded { run: run.to_owned() }])
+}
+
+fn expiry_record<'a>(hashes: &'a ApprovalHashes, run: &'a str) -> ConsentBody<'a> {
+    ConsentBody {
+        given: false,
+        hashes,
+        consent: None,
+        request: None,
+        answers: Some(run),
+        drift: None,
+        void: Some(EXPIRED),
+    }
+}
+
+/// Records that the time of the request of an earlier run is over. `run` is that earlier run.
+///
+/// # Errors
+/// If the record cannot be made durable.
+pub(crate) fn record_expiry(
+    effects: &mut RunEffects<'_>,
+    request: &ConsentRequest,
+    run: &str,
+) -> Result<(), EffectError> {
+    // Synced here, because no other record of this run follows.
+    records::record_now(
+        effects.evidence,
+        RecordKind::Consent,
+        &expiry_record(&request.hashes, run),
+    )?;
+    Ok(())
 }
 
 /// Records that a person declined the request of an earlier run. `run` is that earlier run.

@@ -9,7 +9,7 @@ use agentos_tool::RunId;
 use tokio::sync::mpsc;
 
 use super::{ConsentMode, RunSpec, RunWork};
-use crate::approver::Approver;
+use crate::approver::{Approver, ConsentSource};
 use crate::consent::{ConsentAnswer, PersonAsker};
 use crate::control::Stopping;
 use crate::events::EventSender;
@@ -79,12 +79,13 @@ fn do_work(
     stopping: Stopping,
     answers: mpsc::UnboundedReceiver<ConsentAnswer>,
 ) -> Result<RunEnd, EffectError> {
-    let approver = match spec.consent {
-        ConsentMode::Beforehand { who, how } => Approver::Consenting { who, how },
-        ConsentMode::Person => Approver::Person(PersonAsker::new(events.clone(), answers)),
-        ConsentMode::Nobody => Approver::Nobody,
-        ConsentMode::Later => Approver::Later,
+    let source = match spec.consent {
+        ConsentMode::Beforehand { who, how } => ConsentSource::Consenting { who, how },
+        ConsentMode::Person => ConsentSource::Person(PersonAsker::new(events.clone(), answers)),
+        ConsentMode::Nobody => ConsentSource::Nobody,
+        ConsentMode::Later => ConsentSource::Later,
     };
+    let approver = Approver::new(host, source);
     let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;
     // One wish to stop ends every wait of the run, so the same future is handed through all of them.
     let mut cancel = stopping.cancel();

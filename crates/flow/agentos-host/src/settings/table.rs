@@ -7,6 +7,9 @@ use super::{KnownSetting, SettingKind};
 /// Longest time limit in seconds: a day, as for the options of a call.
 const DAY: u64 = 86_400;
 
+/// Longest time for which a request can wait, in seconds, other than any time.
+const YEAR: u64 = 366 * DAY;
+
 const fn setting(key: &'static str, kind: SettingKind, meaning: &'static str) -> KnownSetting {
     KnownSetting {
         key,
@@ -95,6 +98,22 @@ pub const SETTINGS: &[KnownSetting] = &[
             "explore_time",
             SettingKind::Number(1, DAY),
             "seconds for each attempt of that model",
+        )
+    },
+    KnownSetting {
+        usual: Some("300"),
+        ..setting(
+            "proposal_time",
+            SettingKind::Number(0, YEAR),
+            "seconds for which a change of a conversation waits for you; 0 for any time",
+        )
+    },
+    KnownSetting {
+        usual: Some("604800"),
+        ..setting(
+            "request_time",
+            SettingKind::Number(0, YEAR),
+            "seconds for which the request of any other run waits for you; 0 for any time",
         )
     },
     setting(
