@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    FinishedRun, IdentityLease, LaunchSpec, OutputStream, RunCaps, RunFolders, Sandbox, SandboxError,
-    SandboxLayer, SandboxProbe, SandboxReport, StopHandle, ToolInput,
+    FinishedRun, IdentityLease, InputSource, LaunchSpec, OutputStream, RunCaps, RunFolders, Sandbox,
+    SandboxError, SandboxLayer, SandboxProbe, SandboxReport, StopHandle, ToolInput,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -334,7 +334,7 @@ impl AgentCore {
             }
             OutputStream::Err => reporter.report_stream(stream, bytes),
         };
-        let input = ToolInput::Talk(hear);
+        let input = ToolInput::Talk(InputSource::new(hear));
         let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
         let tail = reporter.finish_report();
         Ok(FinishedProgram {

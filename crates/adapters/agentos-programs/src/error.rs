@@ -44,6 +44,16 @@ pub enum AgentError {
         /// Thing that it probably lacked. `None` if its output does not say.
         lack: Option<ProgramLack>,
     },
+    /// The process of a built-in adapter ended while requests were running. None of them was sent again.
+    #[error("the confined process of `{program}` {how}{}", quote_suffix(.said))]
+    ProcessEnded {
+        /// Name of the provider.
+        program: String,
+        /// End of the process, in our words.
+        how: String,
+        /// Last lines of its standard error, untrusted. Empty if there were none.
+        said: String,
+    },
     /// The program reported that it has no answer.
     #[error("`{program}` gave no answer: {why}")]
     Said {
@@ -169,7 +179,7 @@ impl AgentError {
                 | SandboxError::Stopped
                 | SandboxError::NotEnded,
             ) => "sandbox",
-            Self::Failed { .. } => "exit-code",
+            Self::Failed { .. } | Self::ProcessEnded { .. } => "exit-code",
             Self::Said { .. } => "no-answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
             Self::NotIgnored(_) | Self::OfGit(_) => "not-ignored",
@@ -194,6 +204,7 @@ impl AgentError {
             | Self::TooDeep(_)
             | Self::Secret(_)
             | Self::Failed { .. }
+            | Self::ProcessEnded { .. }
             | Self::Said { .. }
             | Self::Sandbox(
                 SandboxError::OutOfTime(_)
@@ -240,6 +251,11 @@ impl AgentError {
                     remedy.into_iter().chain([NextStep::ShowTranscript]).collect(),
                 )
             }
+            // Whether the server has worked on the request is not known, and a repetition may cost twice, so a person decides.
+            Self::ProcessEnded { .. } => (
+                Some("send the request again: nothing was repeated, and the next one gets a new process"),
+                Vec::new(),
+            ),
             Self::Protocol { .. } => (None, vec![NextStep::CheckProtocol]),
             Self::Said { .. }
             | Self::Acp { .. }

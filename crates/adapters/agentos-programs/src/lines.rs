@@ -5,7 +5,7 @@
 
 use agentos_tool::{FinishReason, Progress, ToolMessage, Usage};
 
-/// Splits bytes into lines. The sandbox's limit on output bounds the length of a line.
+/// Splits bytes into lines. The sandbox's limit on output bounds the length of a line, or the caller does.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter(Vec<u8>);
 
@@ -20,6 +20,11 @@ impl LineSplitter {
             bytes = after;
         }
         self.0.extend_from_slice(bytes);
+    }
+
+    /// Returns the number of bytes of the line that is not complete yet.
+    pub(crate) fn count_pending(&self) -> usize {
+        self.0.len()
     }
 
     /// Calls `line` for a last line without a line break.

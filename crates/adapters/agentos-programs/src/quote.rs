@@ -14,6 +14,15 @@ pub(crate) fn last_line(bytes: &[u8]) -> String {
     kept.take(LONGEST_QUOTE).collect()
 }
 
+/// Returns the last lines that are not blank, each shortened, in one line. Empty if there are none.
+pub(crate) fn last_lines(bytes: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let kept = lines.get(lines.len().saturating_sub(most)..).unwrap_or_default();
+    let kept: Vec<String> = kept.iter().map(|line| last_line(line.as_bytes())).collect();
+    kept.join(" / ")
+}
+
 /// Thing of this machine that a failed program was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramLack {

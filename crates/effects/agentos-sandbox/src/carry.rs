@@ -38,11 +38,33 @@ where
     for<'x> &'x A: Read + Write,
     for<'x> &'x B: Read + Write,
 {
+    // Only one direction has ended then; the other one may still carry an answer.
+    copy_with_end(one, other, Shutdown::Write);
+}
+
+/// Copies bytes in both directions until `other` has ended its own, or `client` has closed either.
+pub(crate) fn copy_until_hang_up<A, B>(client: &A, other: &B)
+where
+    A: AsRawFd + Sync,
+    B: AsRawFd + Sync,
+    for<'x> &'x A: Read + Write,
+    for<'x> &'x B: Read + Write,
+{
+    copy_with_end(client, other, Shutdown::Both);
+}
+
+/// Copies bytes in both directions, and shuts `other` down in this way when `one` has ended.
+fn copy_with_end<A, B>(one: &A, other: &B, end: Shutdown)
+where
+    A: AsRawFd + Sync,
+    B: AsRawFd + Sync,
+    for<'x> &'x A: Read + Write,
+    for<'x> &'x B: Read + Write,
+{
     thread::scope(|scope| {
         let there = || {
             copy_bytes(one, other);
-            // Only this direction has ended; the other one may still carry an answer.
-            let _ = shutdown(other.as_raw_fd(), Shutdown::Write);
+            let _ = shutdown(other.as_raw_fd(), end);
         };
         if thread::Builder::new().spawn_scoped(scope, there).is_ok() {
             copy_bytes(other, one);

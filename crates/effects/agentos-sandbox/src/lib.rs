@@ -35,6 +35,7 @@ mod launch_spec;
 #[cfg(target_os = "linux")]
 mod outlet;
 mod probe;
+mod ready;
 mod refusals;
 mod report;
 mod run;
@@ -51,9 +52,10 @@ pub use launch_spec::{LaunchSpec, OutletRoute, OverlayMount, PortForward, Resour
 #[cfg(target_os = "linux")]
 pub use outlet::{ConnectFailure, NetworkOutlet, connect_host};
 pub use probe::SandboxProbe;
+pub use ready::ReadyConnections;
 pub use refusals::RefusedCall;
 pub use report::{RunLimit, SandboxLayer, SandboxReport};
-pub use run::{FinishedRun, OutputStream, RunCaps, Sandbox, StopHandle, ToolInput};
+pub use run::{FinishedRun, InputSource, OutputStream, RunCaps, Sandbox, StopHandle, ToolInput};
 pub use run_folders::{
     LeftoverRun, RunFolders, find_leftovers, hide_file, put_file, remove_file, replace_file,
 };

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-use crate::carry::{accept_each, copy_both_ways};
+use crate::carry::{accept_each, copy_both_ways, copy_until_hang_up};
+use crate::ready::ReadyConnections;
 use crate::tunnel::WatchedTunnel;
 use crate::{OutletRoute, SandboxError};
 
@@ -89,24 +90,26 @@ impl NetworkOutlet {
         Self::serve_socket(socket, keeper, way, None, Box::new(report))
     }
 
-    /// Opens the socket. The first connection is joined to `first`, later ones follow `way`.
+    /// Opens a socket that leads to one host for a client that never closes only one direction of a connection. Each connection is
+    /// joined to one of `ready`, or to a new one if there is none.
     ///
     /// # Errors
     /// If the socket cannot be created.
-    pub fn with_first_connection(
+    pub fn open_with_ready(
         socket: &Path,
         keeper: Option<u32>,
-        way: OutletRoute,
-        first: TcpStream,
+        (host, port): (&str, u16),
+        ready: &ReadyConnections,
     ) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, way, Some(first), Box::new(|_| ()))
+        let way = OutletRoute::Address(host.to_owned(), port);
+        Self::serve_socket(socket, keeper, way, Some(ready.clone()), Box::new(|_| ()))
     }
 
     fn serve_socket(
         socket: &Path,
         keeper: Option<u32>,
         way: OutletRoute,
-        mut first: Option<TcpStream>,
+        ready: Option<ReadyConnections>,
         report: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
@@ -128,9 +131,10 @@ impl NetworkOutlet {
         let (closed, refused) = (Arc::clone(&outlet.closed), Arc::clone(&outlet.refused));
         let serve = move || {
             let take = |connection| {
-                let (way, refused, first) = (way.clone(), Arc::clone(&refused), first.take());
+                let (way, refused, ready) = (way.clone(), Arc::clone(&refused), ready.clone());
                 // If there are too many connections, this one is closed, and the tool sees that.
-                let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, first, &refused));
+                let _ = thread::Builder::new()
+                    .spawn(move || serve_one(connection, &way, ready.as_ref(), &refused));
             };
             accept_each(listener.incoming(), || closed.load(Ordering::Acquire), take);
         };
@@ -189,11 +193,23 @@ impl SocketPlace {
     }
 }
 
-fn serve_one(mut tool: UnixStream, way: &OutletRoute, first: Option<TcpStream>, refused: &RefusedHosts) {
+fn serve_one(
+    mut tool: UnixStream,
+    way: &OutletRoute,
+    ready: Option<&ReadyConnections>,
+    refused: &RefusedHosts,
+) {
     let allowed = match way {
         OutletRoute::Address(host, port) => {
-            if let Some(server) = first.or_else(|| connect_host(host, *port, PATIENCE).ok()) {
-                copy_both_ways(&tool, &server);
+            let made = ready.and_then(ReadyConnections::take_open);
+            let Some(server) = made.or_else(|| connect_host(host, *port, PATIENCE).ok()) else {
+                return;
+            };
+            match ready {
+                // The client is ours, and closes both directions at once. A server that computes an answer notices only then
+                // that nobody waits for it; one that is closed in one direction would go on, and keep two threads here.
+                Some(_) => copy_until_hang_up(&tool, &server),
+                None => copy_both_ways(&tool, &server),
             }
             return;
         }

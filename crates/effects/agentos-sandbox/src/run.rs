@@ -3,9 +3,9 @@
 //! Owns: the three streams, the limits on time and output, the end. Never: waits longer than was allowed, or leaves a
 //! process behind.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use crate::{IdentityLease, LaunchSpec, SandboxError, SandboxProbe, SandboxReport};
@@ -38,8 +38,36 @@ pub struct RunCaps {
 pub enum ToolInput {
     /// These bytes, and then the end.
     Bytes(Vec<u8>),
-    /// Bytes that are sent while the process runs; the end comes when every sender is dropped.
-    Talk(Receiver<Vec<u8>>),
+    /// Bytes that are sent while the process runs; the end comes when there are no more.
+    Talk(InputSource),
+}
+
+/// Pieces of an input that is written while a process runs.
+///
+/// The next piece is taken only when the pipe has accepted the piece before, so a caller knows which pieces were certainly never
+/// written. A source that blocks must end with the run: its thread is not joined.
+pub struct InputSource(Box<dyn Iterator<Item = Vec<u8>> + Send>);
+
+impl InputSource {
+    /// Makes a source of pieces, such as a channel's receiver.
+    #[must_use]
+    pub fn new(pieces: impl IntoIterator<Item = Vec<u8>, IntoIter: Send + 'static>) -> Self {
+        Self(Box::new(pieces.into_iter()))
+    }
+}
+
+impl Iterator for InputSource {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        self.0.next()
+    }
+}
+
+impl fmt::Debug for InputSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InputSource")
+    }
 }
 
 /// Output stream of a process.
@@ -203,6 +231,12 @@ impl StopHandle {
 
     /// Does nothing, as [`StopHandle::stop`].
     pub fn finish(&self) {}
+
+    /// Returns `None`: no process runs on this system.
+    #[must_use]
+    pub fn report(&self) -> Option<SandboxReport> {
+        None
+    }
 
     /// Returns false: no process runs on this system.
     pub(crate) fn is_finished(&self) -> bool {

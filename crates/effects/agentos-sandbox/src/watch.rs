@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::DiskLimit;
+use crate::{DiskLimit, SandboxReport};
 
 #[cfg(unix)]
 use nix::{
@@ -53,6 +53,7 @@ struct StopState {
     process: Option<RunningProcess>,
     why: Option<EndReason>,
     asking: Option<EndRequest>,
+    report: Option<SandboxReport>,
 }
 
 /// Way of asking a process to end.
@@ -78,6 +79,17 @@ impl StopHandle {
     /// Ends a process that has reported that its work is done. This counts as its own end and not as a failure.
     pub fn finish(&self) {
         self.end_with(EndReason::Finished);
+    }
+
+    /// Returns the layers that confine the process. `None` before it has reported them, which it does before its first output.
+    #[must_use]
+    pub fn report(&self) -> Option<SandboxReport> {
+        self.state().report.clone()
+    }
+
+    /// Stores the layers that confine the process.
+    pub(crate) fn set_report(&self, report: SandboxReport) {
+        self.state().report = Some(report);
     }
 
     /// Until the process has ended, a stop or a time limit first asks it to end and kills it `grace` later. `ask`

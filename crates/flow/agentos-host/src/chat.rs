@@ -23,7 +23,7 @@ use crate::error::usage_error;
 use crate::files;
 use crate::health::read_tools;
 use crate::host::Host;
-use crate::hosted::confine_model;
+use crate::hosted::{ModelProcesses, confine_model};
 use crate::ledger::Ledger;
 use crate::options::ProviderChoice;
 use crate::provider_kind::ProviderKind;
@@ -53,6 +53,14 @@ pub struct ChatCall {
     model: Box<dyn Model>,
     model_name: Option<String>,
     request: ChatRequest,
+    price: TokenPrices,
+}
+
+/// A model that messages can be sent to.
+struct OpenedModel {
+    model: Box<dyn Model>,
+    /// Model that is requested. `None` if the profile names none.
+    model_name: Option<String>,
     price: TokenPrices,
 }
 
@@ -129,32 +137,54 @@ impl Host {
     /// If the provider is not a server, its profile is invalid, or an image cannot be read.
     pub fn prepare_chat(&self, spec: &ChatSpec, run: &RunId) -> Result<ChatCall, EffectError> {
         let message = self.make_message(&spec.text, &spec.images)?;
-        let tools = read_tools(self)?;
-        let name = server_name(&tools, &spec.provider.provider)?;
-        let resolved = tools.resolve_profile(self, name, &spec.provider.overrides)?;
-        require_server(name, &resolved.profile)?;
-        let mut tool = make_server_tool(self, &resolved)?;
+        let opened = self.open_provider(&spec.provider, &ModelProcesses::new())?;
         let request = ChatRequest {
             system: spec.system.clone(),
             messages: vec![message],
             max_output_tokens: spec.provider.max_output_tokens,
             ..ChatRequest::default()
         };
-        let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
-        let folder = self
-            .environment()
-            .cache_dir()
-            .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
-        let model = confine_model(self, hosting, folder.join("models"), run, &mut tool.notices)?;
-        tool.notices.into_iter().for_each(|notice| self.notify(notice));
         Ok(ChatCall {
             host: self.clone(),
             // Opened now: a message whose cost cannot be recorded is not sent.
             ledger: Ledger::open(self)?,
             turn: run.clone(),
+            model: opened.model,
+            model_name: opened.model_name,
+            request,
+            price: opened.price,
+        })
+    }
+
+    /// Opens the model of a provider, in a confined process that is one of `processes`. Nothing is sent; notices are reported now.
+    ///
+    /// # Errors
+    /// If the provider is not a server, or its profile is invalid.
+    pub fn open_model(
+        &self,
+        provider: &ProviderChoice,
+        processes: &ModelProcesses,
+    ) -> Result<Box<dyn Model>, EffectError> {
+        Ok(self.open_provider(provider, processes)?.model)
+    }
+
+    fn open_provider(
+        &self,
+        provider: &ProviderChoice,
+        processes: &ModelProcesses,
+    ) -> Result<OpenedModel, EffectError> {
+        let tools = read_tools(self)?;
+        let name = server_name(&tools, &provider.provider)?;
+        let resolved = tools.resolve_profile(self, name, &provider.overrides)?;
+        require_server(name, &resolved.profile)?;
+        let mut tool = make_server_tool(self, &resolved)?;
+        let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
+        let folder = models_folder(self)?;
+        let model = confine_model(self, hosting, folder, processes, &mut tool.notices)?;
+        tool.notices.into_iter().for_each(|notice| self.notify(notice));
+        Ok(OpenedModel {
             model,
             model_name: resolved.profile.model.clone(),
-            request,
             price: tool.price,
         })
     }
@@ -337,6 +367,17 @@ pub(crate) fn require_server(name: &str, profile: &Profile) -> Result<(), Effect
         true => Err(not_a_server(name)),
         false => Ok(()),
     }
+}
+
+/// Returns the folder in which the processes of models may have folders of their own.
+///
+/// # Errors
+/// If there is no home folder.
+pub(crate) fn models_folder(host: &Host) -> Result<PathBuf, EffectError> {
+    let folder = host.environment().cache_dir();
+    let folder = folder
+        .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
+    Ok(folder.join("models"))
 }
 
 fn not_a_server(provider: &str) -> EffectError {

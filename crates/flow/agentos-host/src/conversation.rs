@@ -36,6 +36,7 @@ use serde::Serialize;
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::clock;
 use crate::host::Host;
+use crate::hosted::ModelProcesses;
 use crate::ledger::{Ledger, ledger_error, store_error};
 use crate::options::{ProviderChoice, SessionOptions};
 use crate::proposals::ModelFacts;
@@ -52,6 +53,8 @@ pub struct Conversation {
     tools: Option<ToolSession>,
     /// The tools of the repository, with the model that they are for. `None` before a turn with tools.
     repository_tools: Option<(ModelFacts, RepositoryTools)>,
+    /// Processes of the models that it has asked.
+    processes: ModelProcesses,
     _lock: LedgerLock,
 }
 
@@ -165,6 +168,7 @@ impl Host {
             ledger,
             tools: None,
             repository_tools: None,
+            processes: ModelProcesses::new(),
             _lock: lock,
         })
     }
@@ -215,6 +219,11 @@ fn read_entry(record: Record) -> Option<LedgerEntry> {
 }
 
 impl Conversation {
+    /// Uses processes that other conversations use too. Without this call, it has its own.
+    pub fn share_processes(&mut self, processes: &ModelProcesses) {
+        self.processes = processes.clone();
+    }
+
     /// Returns the state of the session.
     #[must_use]
     pub fn state(&self) -> &SessionState {
@@ -378,7 +387,7 @@ impl Conversation {
     /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
     pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
         let turn = clock::new_run();
-        let parts = model::prepare_model(&self.host, &spec.provider, &turn).await?;
+        let parts = model::prepare_model(&self.host, &spec.provider, &self.processes).await?;
         if self.state.settings().provider.is_none() {
             // The session remembers whom it asked first, so that it can be continued without naming anybody.
             let settings = SessionSettings {

@@ -37,11 +37,11 @@ use agentos_window::WindowRules;
 use tokio::sync::Mutex;
 
 use crate::chat_tools::{AttemptView, RepositoryTools, RepositoryToolsSpec};
-use crate::clock::{self, SystemClock};
+use crate::clock::SystemClock;
 use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
 use crate::host::Host;
-use crate::hosted::confine_model;
+use crate::hosted::{ModelProcesses, confine_model};
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
 use crate::provider_kind::ProviderKind;
@@ -123,6 +123,8 @@ struct Explorer {
     session: SessionOptions,
     facts: ModelFacts,
     model: Box<dyn Model>,
+    /// The process of the model.
+    processes: ModelProcesses,
     /// Adapter of the same server, for its health and abilities. It is never given a task.
     server: Box<dyn Adapter>,
     price: TokenPrices,
@@ -151,8 +153,8 @@ pub(crate) fn make_explorer(
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
     let folder = session.open_copies()?.path().to_owned();
-    // A name of its own: the folders of its calls have it, and a check's copy has that of the run.
-    let model = confine_model(host, hosting, folder, &clock::new_run(), &mut made.notices)?;
+    let processes = ModelProcesses::new();
+    let model = confine_model(host, hosting, folder, &processes, &mut made.notices)?;
     let explorer = Explorer {
         host: host.clone(),
         session: session.options().clone(),
@@ -162,6 +164,7 @@ pub(crate) fn make_explorer(
             execution_mode: profile.execution_mode(),
         },
         model,
+        processes,
         server: made.adapter,
         price: made.price.clone(),
         max_tokens: made.max_tokens,
@@ -231,6 +234,8 @@ impl Explorer {
         task: &ToolTask,
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
+        // What the process was refused is known at its end, and its folders must not be used after the call.
+        let _end = self.processes.end_on_drop();
         let mut conversation = self.conversation.lock().await;
         let conversation = &mut *conversation;
         let message = conversation.write_message(task).map_err(fail_store)?;

@@ -1,26 +1,23 @@
-//! Built-in adapters in the sandbox: this program as their parent, and as the confined child.
+//! Built-in adapters in the sandbox: this program as their parent; `child` is the confined process.
 //!
-//! Owns: the hidden verb, its input and its output. Never: puts a key on a command line or into a variable, where other
-//! processes could read it; the key goes over the pipe, with the task.
+//! Owns: the hidden verb, its greeting, and the processes that conversations share. Never: puts a key on a command line or into a
+//! variable, where other processes could read it; the key goes over the pipe, once.
 
-use std::ffi::OsString;
-use std::io::{Read, Write};
+pub(crate) mod child;
+mod processes;
+
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_generic_http::ToolCaller;
-use agentos_model::{ChatEvent, ChatRequest, Model};
+use agentos_model::Model;
 use agentos_net::{HttpUrl, Names};
 use agentos_profile::Profile;
-use agentos_programs::{
-    ChatLimits, Host as HostProgram, Hosted, HostedLine, HostedModel, HostedWork, NameLookup,
-};
+use agentos_programs::{Host as HostProgram, Hosted, HostedModel, ModelProcess, NameLookup, ProcessLimits};
 use agentos_sandbox::{Sandbox, SandboxProbe};
-use agentos_tool::{KeyObstacle, Progress, ProgressSink, RunId, Secret, ToolTask};
+use agentos_tool::KeyObstacle;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -29,29 +26,25 @@ use crate::servers::Hosting;
 use crate::session::Session;
 use crate::tool_notices::tool_notice;
 use crate::tools::Tool;
-use crate::{programs, runtime};
+use crate::{clock, programs};
+pub use processes::ModelProcesses;
+use processes::ProcessKey;
 
 /// The hidden verb, which reads a job from standard input. It is not for people.
 const VERB: &str = "__tool";
 /// Variables that name a user's own certificate authorities, for servers with a certificate of their own.
 const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// The input of a hosted adapter. It has no `Debug`, because it contains the key.
+/// Time after which the process of a conversation ends if nobody asks it anything.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// The first line of a hosted adapter's input. It has no `Debug`, because it contains the key.
 #[derive(Serialize, Deserialize)]
-struct HostedJob {
+struct HostedGreeting {
     profile: Profile,
     key: Option<String>,
     key_obstacle: Option<KeyObstacle>,
     found: NameLookup,
-    work: JobWork,
-}
-
-/// Work of a hosted adapter, as its input has it.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum JobWork {
-    Task(ToolTask),
-    Chat(ChatRequest),
 }
 
 /// Parts of a hosted adapter besides the adapter itself.
@@ -76,7 +69,7 @@ pub fn confine_adapter(
     };
     // The folder is made only if there is an address: without one, nothing is started.
     let folder = || Ok(session.open_copies()?.path().to_owned());
-    let Some(confined) = confine_server(caller, (hosting, tool_use), folder, &mut tool.notices)? else {
+    let Some(confined) = confine_server(caller, (hosting, tool_use, true), folder, &mut tool.notices)? else {
         return Ok(tool);
     };
     let ConfinedHost {
@@ -88,8 +81,8 @@ pub fn confine_adapter(
     Ok(tool)
 }
 
-/// Makes the model of a server, in the sandbox if the kernel can confine it. `folder` is where its runs may have folders of their own,
-/// and `run` names them. Adds notices for a person.
+/// Makes the model of a server, in the sandbox if the kernel can confine it. Its process is one of `processes`. `folder` is where they
+/// may have folders of their own. Adds notices for a person.
 ///
 /// # Errors
 /// If the wire of the profile is invalid, or this program's own file cannot be found.
@@ -97,31 +90,34 @@ pub fn confine_model(
     caller: &Host,
     hosting: Hosting,
     folder: PathBuf,
-    run: &RunId,
+    processes: &ModelProcesses,
     notices: &mut Vec<Notice>,
 ) -> Result<Box<dyn Model>, EffectError> {
     let here: Box<dyn Model> = hosting.make_adapter(Names::System)?;
-    let limits = ChatLimits {
-        name: run.to_string(),
-        total_seconds: hosting.profile.timeouts.total_seconds,
+    let key = ProcessKey::of_hosting(&hosting);
+    if let Some((process, held)) = processes.find_process(&key) {
+        return Ok(Box::new(HostedModel::new(here, process, held)));
+    }
+    let limits = ProcessLimits {
+        total: Duration::from_secs(hosting.profile.timeouts.total_seconds),
+        idle: IDLE,
     };
-    Ok(
-        match confine_server(caller, (hosting, ToolUse::Run), || Ok(folder), notices)? {
-            Some(ConfinedHost {
-                program,
-                sandbox,
-                held,
-            }) => Box::new(HostedModel::new(here, program, sandbox, held, limits)),
-            None => here,
-        },
-    )
+    let confined = confine_server(caller, (hosting, ToolUse::Run, false), || Ok(folder), notices)?;
+    let Some(confined) = confined else {
+        return Ok(here);
+    };
+    let process = ModelProcess::new(here.provider_name(), confined.program, confined.sandbox, limits);
+    let (process, held) = processes.keep_process(key, process, confined.held);
+    // Started while the caller reads the ledger: the first answer then waits for the server alone.
+    process.prepare();
+    Ok(Box::new(HostedModel::new(here, process, held)))
 }
 
 /// Prepares the sandbox of a server's adapter. `None` if the profile has no valid address: nothing can be sent then, and the adapter
-/// reports that itself.
+/// reports that itself. With `is_helped`, a helper waits for the process: it ends with the thread that called this function.
 fn confine_server(
     caller: &Host,
-    (hosting, tool_use): (Hosting, ToolUse),
+    (hosting, tool_use, is_helped): (Hosting, ToolUse, bool),
     folder: impl FnOnce() -> Result<PathBuf, EffectError>,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<ConfinedHost>, EffectError> {
@@ -129,7 +125,10 @@ fn confine_server(
     let Some(url) = url.and_then(|url| HttpUrl::parse(&url).ok()) else {
         return Ok(None);
     };
-    let (sandbox, held) = programs::start_sandbox(caller, tool_use)?;
+    let (sandbox, held) = match is_helped {
+        true => programs::start_sandbox(caller, tool_use)?,
+        false => programs::probe_sandbox(caller)?,
+    };
     // Only a notice: a run can require confinement, and policy can test the enforcement.
     if tool_use == ToolUse::Run
         && let Err(why) = held.get()
@@ -139,7 +138,7 @@ fn confine_server(
         );
         notices.push(tool_notice(message));
     }
-    let program = std::env::current_exe().map_err(|error| {
+    let program = caller.environment().helper_program().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
         EffectError::from_source(Cause::Internal, "helper", message, &error)
     })?;
@@ -149,6 +148,8 @@ fn confine_server(
     });
     let named: Vec<_> = named.collect();
     let program = HostProgram {
+        // A name of its own: a process may serve several runs, and a run may have several processes.
+        name: clock::new_run().to_string(),
         program,
         args: vec![VERB.to_owned()],
         env: named
@@ -160,7 +161,8 @@ fn confine_server(
         host: url.host().to_owned(),
         port: url.port(),
         patience: Duration::from_secs(hosting.profile.timeouts.connect_seconds),
-        job: Box::new(move |work, found| write_job(&hosting, work, found)),
+        key: hosting.key.clone(),
+        greeting: Box::new(move |found| write_greeting(&hosting, found)),
     };
     Ok(Some(ConfinedHost {
         program,
@@ -169,108 +171,13 @@ fn confine_server(
     }))
 }
 
-/// Writes the job for the child.
-fn write_job(hosting: &Hosting, work: HostedWork<'_>, found: NameLookup) -> Result<Vec<u8>, String> {
-    let job = HostedJob {
+/// Writes the greeting for the child.
+fn write_greeting(hosting: &Hosting, found: NameLookup) -> Result<Vec<u8>, String> {
+    let greeting = HostedGreeting {
         profile: hosting.profile.clone(),
         key: hosting.key.as_ref().map(|key| key.expose().to_owned()),
         key_obstacle: hosting.key_obstacle.clone(),
         found,
-        work: match work {
-            HostedWork::Task(task) => JobWork::Task(task.clone()),
-            HostedWork::Chat(request) => JobWork::Chat(request.clone()),
-        },
     };
-    serde_json::to_vec(&job).map_err(|error| format!("its task cannot be written down: {error}"))
-}
-
-/// Runs as a hosted adapter if these arguments (without the program's name) say so, and returns the exit code. `None` if they
-/// do not.
-pub fn run_as_child(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    // Exactly one argument: with more, this is no call of ours, and the ordinary program reports an unknown verb.
-    if args.next()? != VERB || args.next().is_some() {
-        return None;
-    }
-    Some(match run_job() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            let _ = writeln!(std::io::stderr(), "{why}");
-            ExitCode::FAILURE
-        }
-    })
-}
-
-/// Reads the job, runs its adapter and writes the lines of its answer, in the child.
-fn run_job() -> Result<(), String> {
-    let mut text = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut text)
-        .map_err(|error| format!("the job cannot be read: {error}"))?;
-    let job: HostedJob =
-        serde_json::from_slice(&text).map_err(|error| format!("the job cannot be read: {error}"))?;
-    let hosting = Hosting {
-        profile: job.profile,
-        key: job.key.as_deref().map(Secret::new),
-        key_obstacle: job.key_obstacle,
-    };
-    // The sandbox has no network to look names up in. The adapter fails as its parent did, with the same message.
-    let names = match job.found {
-        NameLookup::Host => Names::Loopback,
-        NameLookup::Nothing => Names::Unknown,
-        NameLookup::Silence => Names::Silent,
-    };
-    let adapter = hosting.make_adapter(names).map_err(|error| error.message)?;
-    let last = runtime::block_on(async {
-        match &job.work {
-            JobWork::Task(task) => Some(match adapter.run(task, &LineSink).await {
-                Ok(output) => HostedLine::Output { output },
-                Err(error) => HostedLine::Error { error },
-            }),
-            JobWork::Chat(request) => write_events(adapter.as_ref(), request).await,
-        }
-    });
-    last.map_err(|error| error.message)?.iter().for_each(write_line);
-    Ok(())
-}
-
-/// Writes the events of a conversation, each when it arrives. Returns the line of its failure, or `None` if it was answered.
-async fn write_events(model: &dyn ToolCaller, request: &ChatRequest) -> Option<HostedLine> {
-    let mut stream = model.chat(request);
-    loop {
-        match stream.next_event().await {
-            Ok(Some(event)) => {
-                let is_end = matches!(event, ChatEvent::Finish(_));
-                // A write waits while the pipe is full. The server then waits too, because nobody reads its connection.
-                write_line(&HostedLine::Event { event });
-                if is_end {
-                    return None;
-                }
-            }
-            Ok(None) => return None,
-            Err(error) => return Some(HostedLine::Error { error }),
-        }
-    }
-}
-
-/// A progress sink that writes the adapter's progress as lines.
-struct LineSink;
-
-impl ProgressSink for LineSink {
-    fn progress(&self, progress: Progress) {
-        match progress {
-            Progress::Text(text) => write_line(&HostedLine::Text { text }),
-            Progress::Note(note) => write_line(&HostedLine::Note { note }),
-            // Only programs have output streams besides their answer.
-            Progress::Transcript(_) => {}
-            // The parent alone reads the repository, so a child has nothing to report about that.
-            Progress::Read(_) => {}
-        }
-    }
-}
-
-/// Writes one line. An error is ignored: if nobody reads it, the parent is about to end this process.
-fn write_line(line: &HostedLine) {
-    let text = serde_json::to_string(line).unwrap_or_default();
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    serde_json::to_vec(&greeting).map_err(|error| format!("its settings cannot be written down: {error}"))
 }

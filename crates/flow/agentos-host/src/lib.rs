@@ -144,6 +144,7 @@ pub use export::{CopyCheck, ExportFacts, ExportLayout, ExportedChange, ExportedR
 pub use files::{LARGEST_ANSWER, describe_cause, read_bounded, read_file, read_text_file, unreadable_file};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
+pub use hosted::ModelProcesses;
 pub use init::{InitReport, InitSpec, init_run};
 pub use mails::{continue_series, split_answer};
 pub use model_name::ModelName;

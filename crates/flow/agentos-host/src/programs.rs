@@ -388,6 +388,17 @@ pub fn start_sandbox(host: &Host, tool_use: ToolUse) -> Result<(Sandbox, Sandbox
     Ok((sandbox, held))
 }
 
+/// Makes a sandbox as [`start_sandbox`] does, but with no helper that waits: it would end with the thread of the caller, and a process
+/// of a model may live longer.
+///
+/// # Errors
+/// If this program's own file cannot be found.
+pub fn probe_sandbox(host: &Host) -> Result<(Sandbox, SandboxProbe), EffectError> {
+    let sandbox = make_sandbox(host)?;
+    let held = sandbox.start_probe();
+    Ok((sandbox, held))
+}
+
 /// Makes a sandbox whose helper is this program.
 fn make_sandbox(host: &Host) -> Result<Sandbox, EffectError> {
     let helper = host.environment().helper_program().map_err(|error| {

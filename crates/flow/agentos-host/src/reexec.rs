@@ -17,5 +17,5 @@ pub fn reexec_hook() -> Option<ExitCode> {
     if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
         return Some(ExitCode::from(code));
     }
-    hosted::run_as_child(std::env::args_os().skip(1))
+    hosted::child::run_as_child(std::env::args_os().skip(1))
 }

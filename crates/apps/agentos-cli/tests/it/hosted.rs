@@ -1,6 +1,7 @@
 //! A built-in adapter is a confined child of its own: what holds it while it speaks to its server, and what it still says.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use agentos_testkit::cli::Cli;
@@ -16,14 +17,9 @@ const KEY: &str = "sk-hosted-0123456789abcdef";
 /// the key is in their command line or environment.
 fn hosted_below(top: u32) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let place = entry.path();
+    for place in hosted_places(top) {
         let read = |name: &str| std::fs::read(place.join(name)).unwrap_or_default();
         let line = read("cmdline");
-        let is_hosted = line.ends_with(b"\0__tool\0");
-        if !is_hosted || !descends(&place, top) {
-            continue;
-        }
         let leaks = [line, read("environ")]
             .iter()
             .any(|bytes| bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
@@ -33,6 +29,25 @@ fn hosted_below(top: u32) -> Vec<(String, bool)> {
         found.push((format!("{status}OwnNetwork:\t{}\n", !outside), leaks));
     }
     found
+}
+
+/// The folders in `/proc` of the hosted adapters of a program with this id as an ancestor.
+fn hosted_places(top: u32) -> Vec<PathBuf> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let places = all.map(|entry| entry.path()).filter(|place| {
+        let line = std::fs::read(place.join("cmdline")).unwrap_or_default();
+        line.ends_with(b"\0__tool\0") && descends(place, top)
+    });
+    places.collect()
+}
+
+/// The ids of the hosted adapters of a program with this id as an ancestor.
+pub fn hosted_processes(top: u32) -> BTreeSet<u32> {
+    let names = hosted_places(top);
+    let ids = names
+        .iter()
+        .filter_map(|place| place.file_name()?.to_str()?.parse().ok());
+    ids.collect()
 }
 
 fn descends(place: &Path, top: u32) -> bool {

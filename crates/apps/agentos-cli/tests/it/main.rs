@@ -63,6 +63,7 @@ mod last_moment;
 mod limits;
 mod llama;
 mod mails;
+mod model_process;
 mod models;
 mod newcomer;
 mod next_steps;

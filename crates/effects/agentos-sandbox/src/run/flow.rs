@@ -75,7 +75,9 @@ pub(super) fn watch_process<E>(
         before: Vec::new(),
         report: begun.report.map(HelperMessage::Confined),
         output: 0,
+        stop: stop.clone(),
     };
+    reader.publish_report();
     let watched = start_threads(begun.streams, begun.first, input, events, stop);
     let mut ended = false;
     if watched.is_ok() {
@@ -148,7 +150,7 @@ fn start_threads(
         // An error is ignored: a tool may decide not to read its task.
         let _ = stdin.write_all(&first).and_then(|()| match input {
             ToolInput::Bytes(bytes) => stdin.write_all(&bytes),
-            ToolInput::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
+            ToolInput::Talk(mut source) => source.try_for_each(|bytes| stdin.write_all(&bytes)),
         });
     };
     spawn_thread(write)?;
@@ -235,6 +237,8 @@ struct OutputReader {
     before: Vec<u8>,
     report: Option<HelperMessage>,
     output: usize,
+    /// Handle through which others read the report while the process runs.
+    stop: StopHandle,
 }
 
 impl OutputReader {
@@ -254,6 +258,7 @@ impl OutputReader {
             rest = tail;
             if line.is_some() {
                 self.report = serde_json::from_slice(&self.before).ok();
+                self.publish_report();
             }
             if self.report.is_none() && (line.is_some() || self.before.len() > LONGEST_REPORT) {
                 return true;
@@ -267,6 +272,12 @@ impl OutputReader {
             seen(stream, rest);
         }
         false
+    }
+
+    fn publish_report(&self) {
+        if let Some(HelperMessage::Confined(report)) = &self.report {
+            self.stop.set_report(report.clone());
+        }
     }
 
     fn into_report(self, stop: &StopHandle) -> Result<SandboxReport, SandboxError> {

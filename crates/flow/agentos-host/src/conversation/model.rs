@@ -7,15 +7,15 @@ use agentos_chat::TurnModel;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_model::Model;
-use agentos_tool::{Ability, RunId, TokenPrices};
+use agentos_tool::{Ability, TokenPrices};
 use agentos_window::{WindowSize, WindowSource};
 
-use crate::chat::{require_server, server_name};
+use crate::chat::{models_folder, require_server, server_name};
 use crate::context_choice::find_model_window;
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
-use crate::hosted::confine_model;
+use crate::hosted::{ModelProcesses, confine_model};
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::tools::make_server_tool;
@@ -82,7 +82,7 @@ pub fn measure_window(window: Option<ModelWindow>) -> WindowSize {
 pub async fn prepare_model(
     host: &Host,
     choice: &ProviderChoice,
-    turn: &RunId,
+    processes: &ModelProcesses,
 ) -> Result<ModelParts, EffectError> {
     let tools = read_tools(host)?;
     let name = server_name(&tools, &choice.provider)?;
@@ -92,10 +92,7 @@ pub async fn prepare_model(
     let window = measure_window(find_model_window(&tool).await);
     let hosting = tool.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error(format!("`{name}` is not a model behind a server")))?;
-    let folder = host.environment().cache_dir();
-    let folder = folder
-        .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
-    let model = confine_model(host, hosting, folder.join("models"), turn, &mut tool.notices)?;
+    let model = confine_model(host, hosting, models_folder(host)?, processes, &mut tool.notices)?;
     tool.notices.into_iter().for_each(|notice| host.notify(notice));
     Ok(ModelParts {
         model,
