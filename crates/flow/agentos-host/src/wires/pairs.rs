@@ -96,10 +96,10 @@ fn answer_calls(message: &ChatMessage) -> ChatMessage {
     }
 }
 
-#[test]
-fn every_vendor_takes_a_conversation_that_began_on_any_other() {
-    let mut pairs = 0;
-    for ((from, reading), answer) in wires().iter().zip(vendor_answers()) {
+/// Returns a conversation that began on each wire, with the name of the wire.
+pub(super) fn foreign_conversations() -> Vec<(&'static str, ChatRequest)> {
+    let begun = wires().into_iter().zip(vendor_answers());
+    let chats = begun.map(|((from, reading), answer)| {
         let said = read_answer(reading.as_ref(), from, &answer);
         let chat = ChatRequest {
             messages: vec![
@@ -114,6 +114,15 @@ fn every_vendor_takes_a_conversation_that_began_on_any_other() {
             },
             ..conversation(from)
         };
+        (from, chat)
+    });
+    chats.collect()
+}
+
+#[test]
+fn every_vendor_takes_a_conversation_that_began_on_any_other() {
+    let mut pairs = 0;
+    for (from, chat) in foreign_conversations() {
         for ((to, writing), reader) in wires().iter().zip(READERS) {
             let body = write_request(writing.as_ref(), to, &chat);
             let read = reader(&body, to).unwrap_or_else(|why| panic!("{from} to {to}: {why}: {body}"));

@@ -1,5 +1,7 @@
 //! One conversation on every wire, and recorded answers of every vendor as parts of a message.
 
+mod real;
+
 use agentos_generic_http::{AnswerPiece, ModelRequest, Wire};
 use agentos_model::{
     ChatMessage, ChatPiece, ChatRequest, ChatRole, ImageData, MessagePart, PartBuilder, ThinkingPart,
