@@ -8,7 +8,6 @@ use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion}
 
 use crate::consent::{PersonAsker, consent_of};
 use crate::host::Host;
-use crate::settings::Settings;
 
 /// A source of consent for one session.
 pub struct Approver {
@@ -69,7 +68,7 @@ impl ConsentPort for Approver {
     fn open_seconds(&self) -> Option<u64> {
         let settings = self.host.as_ref().map(Host::read_settings);
         // A mistake in the settings is reported by the verbs that need them. A request is never open for longer because of one.
-        let settings = settings.and_then(Result::ok).unwrap_or_else(Settings::default);
+        let settings = settings.and_then(Result::ok).unwrap_or_default();
         let key = match self.source {
             // In a conversation a person sits there. A change that was proposed an hour ago is not the one they think of.
             ConsentSource::Later => "proposal_time",

@@ -11,7 +11,7 @@ use crate::support::{LIB, LIB_FIXED, agentos, small_repo};
 
 /// Answer of the scripted model.
 #[derive(Clone)]
-enum Said {
+pub enum Said {
     /// Calls of tools.
     Calls(Vec<(&'static str, Value)>),
     /// Text.
@@ -31,7 +31,7 @@ fn diff(from: &str, to: &str) -> String {
 }
 
 /// Starts a server that gives these answers in their order, and the last one again and again.
-fn script(cli: &Cli, answers: Vec<Said>) -> FakeServer {
+pub fn script(cli: &Cli, answers: Vec<Said>) -> FakeServer {
     let asked = AtomicUsize::new(0);
     let server = FakeServer::start(move |_| {
         let at = asked.fetch_add(1, Ordering::SeqCst);

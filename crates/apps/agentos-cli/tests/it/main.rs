@@ -80,6 +80,7 @@ mod readme;
 mod recover;
 mod reference;
 mod retry;
+mod rogue_calls;
 mod run_log;
 mod schemas;
 mod secrets;
