@@ -20,6 +20,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("profile-not-written", "check the permissions of the named folder"),
     ("bad-settings", "correct the named line; `agentos config list` shows all settings"),
     ("settings-not-written", "check the permissions of the named folder"),
+    ("export-not-written", "check the permissions of the named folder"),
     ("bad-models", "correct or remove the named entry; `agentos schema models-file` prints the form"),
     ("models-not-written", "check the permissions of the named folder"),
     ("model-not-added", "`agentos models list` shows the known models"),

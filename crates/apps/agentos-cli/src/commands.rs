@@ -8,6 +8,7 @@ pub mod auth;
 pub mod chat;
 #[cfg(unix)]
 pub mod chat_complete;
+pub mod chat_input;
 pub mod chat_sessions;
 pub mod chat_talk;
 pub mod chat_turn;

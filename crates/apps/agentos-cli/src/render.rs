@@ -3,6 +3,7 @@
 //! Owns: layout and wording. Never: prints, or returns untrusted text unescaped.
 
 pub mod chat;
+pub mod chat_export;
 pub mod config;
 pub mod context;
 pub mod cost;

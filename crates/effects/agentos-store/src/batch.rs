@@ -161,7 +161,7 @@ impl StoreBatch<'_> {
 
     fn set_settings(&self, session: &str, settings: &SessionSettings) -> Result<(), StoreError> {
         let SessionSettings {
-            title,
+            title_sha256,
             provider,
             model,
             system_sha256,
@@ -172,8 +172,12 @@ impl StoreBatch<'_> {
             .prepare_cached(
                 "UPDATE session SET title = ?2, provider = ?3, model = ?4, repository = ?5 WHERE key = ?1",
             )?
-            .execute(params![session, title, provider, model, repository])?;
-        let texts = pins.iter().map(|pin| &pin.pin_sha256).chain(system_sha256);
+            .execute(params![session, title_sha256, provider, model, repository])?;
+        let texts = pins
+            .iter()
+            .map(|pin| &pin.pin_sha256)
+            .chain(system_sha256)
+            .chain(title_sha256);
         texts
             .into_iter()
             .try_for_each(|text| self.add_text_use(text, session))

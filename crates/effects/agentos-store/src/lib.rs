@@ -190,7 +190,7 @@ mod tests {
     fn a_fork_keeps_what_it_has_in_common_with_a_deleted_session() {
         let mut ledger = Ledger::new();
         ledger.add(
-            json!({ "session": "conversation:a", "event": "begun", "settings": { "title": "One" } }),
+            json!({ "session": "conversation:a", "event": "begun", "settings": { "title_sha256": "sha256:one" } }),
             "",
         );
         for text in ["apples", "pears", "plums"] {

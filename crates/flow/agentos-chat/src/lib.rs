@@ -43,4 +43,6 @@ pub use state::{
 };
 pub use tools::{RateLimit, RateLimiter, ToolPermissions, ToolSession};
 pub use transcript::{StoredMessage, read_message, write_message};
-pub use turn::{FinishedTurn, TurnFailure, TurnModel, TurnOrder, TurnPorts, run_turn};
+pub use turn::{
+    FinishedTurn, SummaryEnd, TurnFailure, TurnModel, TurnOrder, TurnPorts, compress_session, run_turn,
+};

@@ -7,6 +7,7 @@ mod flow;
 mod model_call;
 mod record;
 mod stop;
+mod summarize;
 
 use agentos_ledger::{TurnRecord, TurnSource};
 use agentos_model::{ChatMessage, Model, ToolResult};
@@ -19,6 +20,8 @@ use crate::state::SessionState;
 use crate::tools::{ToolPermissions, ToolSession};
 
 use flow::TurnFlow;
+
+pub use summarize::{SummaryEnd, compress_session};
 
 pub(crate) use stop::{StopCause, StopSignal};
 

@@ -9,6 +9,7 @@
 //! | [`Conversation::take_turn`] | the texts, then a `turn` record, whatever the end is |
 //! | [`Conversation::clear`] | a `session` record |
 
+mod changes;
 pub(crate) mod model;
 mod transcript;
 
@@ -43,6 +44,8 @@ use crate::proposals::ModelFacts;
 use crate::repository;
 use crate::run::ConsentMode;
 use transcript::LedgerTranscript;
+
+pub use changes::SummarySpec;
 
 /// A session that this process uses.
 pub struct Conversation {

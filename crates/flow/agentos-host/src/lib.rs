@@ -81,6 +81,7 @@ mod schemas;
 mod search_folder;
 mod servers;
 mod session;
+mod session_export;
 mod sessions;
 mod settings;
 mod status;
@@ -106,7 +107,8 @@ pub use agentos_api::{
 };
 pub use agentos_catalog::{CatalogRow, PriceSpan, SkippedEntry, TableForm, UserModel, UserPrices};
 pub use agentos_chat::{
-    FinishedTurn, SessionState, ToolAnswer, TurnEvent, TurnFailure, TurnLimits, TurnTool, TurnTools,
+    FinishedTurn, SessionState, SummaryEnd, ToolAnswer, TurnEvent, TurnFailure, TurnLimits, TurnTool,
+    TurnTools,
 };
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::{OpenRequest, RequestState, RevisedDiff};
@@ -133,7 +135,7 @@ pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
-pub use conversation::{Conversation, ToolChoice, TurnReport, TurnSpec, find_turn_fault};
+pub use conversation::{Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, find_turn_fault};
 pub use costs::{CostReport, RebuildReport};
 pub use environment::Environment;
 pub use error::usage_error;
@@ -181,7 +183,10 @@ pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use session::RecoverReport;
-pub use sessions::{SessionDeleted, SessionList, SessionMessage, SessionSearch, SessionStory};
+pub use session_export::{ExportedTurn, SessionExport};
+pub use sessions::{
+    SessionChange, SessionChangeKind, SessionList, SessionMessage, SessionSearch, SessionStory,
+};
 pub use settings::{
     DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue, Settings,
     SettingsReport, ShownSetting, known_setting,

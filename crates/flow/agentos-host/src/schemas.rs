@@ -31,7 +31,8 @@ use crate::run_log::RunLog;
 use crate::run_story::RunStory;
 use crate::schema_text::{format_schema, generate_schema};
 use crate::session::RecoverReport;
-use crate::sessions::{SessionList, SessionStory};
+use crate::session_export::SessionExport;
+use crate::sessions::{SessionChange, SessionList, SessionSearch, SessionStory};
 use crate::settings::{SettingsReport, settings_schema};
 use crate::status::StatusReport;
 use crate::user_models::{ChangedModel, ImportReport};
@@ -88,7 +89,10 @@ type Generator = fn() -> Schema;
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
     ("auth-status", generate_schema::<AuthStatus>),
+    ("chat-change", generate_schema::<SessionChange>),
+    ("chat-export", generate_schema::<SessionExport>),
     ("chat-reply", generate_schema::<ChatReport>),
+    ("chat-search", generate_schema::<SessionSearch>),
     ("chat-session", generate_schema::<SessionStory>),
     ("chat-sessions", generate_schema::<SessionList>),
     ("chat-turn", generate_schema::<TurnReport>),

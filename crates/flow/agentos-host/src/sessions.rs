@@ -4,14 +4,16 @@
 
 use agentos_chat::{SessionTotals, StateMessage, read_message};
 use agentos_engine::ports::EffectError;
-use agentos_ledger::{ForkOrigin, SessionEvent, SessionKey, SessionRecord, SessionSettings};
+use agentos_ledger::{
+    CompressionReceipt, ForkOrigin, SessionEvent, SessionKey, SessionRecord, SessionSettings,
+};
 use agentos_model::ChatMessage;
 use agentos_store::{FoundTurn, LedgerLock, SessionRow};
 use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conversation::{read_state, unknown_session, word_store};
+use crate::conversation::{Conversation, read_state, unknown_session, word_store};
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::ledger::{Ledger, ledger_error, store_error};
@@ -43,6 +45,8 @@ pub struct SessionStory {
     pub version: u32,
     /// The session.
     pub session: SessionKey,
+    /// Title for people. `None` if it has none.
+    pub title: Option<String>,
     /// Settings of the next turn.
     pub settings: SessionSettings,
     /// System prompt. `None` if there is none. Untrusted.
@@ -68,19 +72,67 @@ pub struct SessionMessage {
     pub author: Option<agentos_ledger::MessageAuthor>,
     /// True if the message is sent in the next turn.
     pub is_live: bool,
+    /// True if a summary is sent in its place.
+    pub is_summarized: bool,
     /// The message. `None` if its text cannot be read any more. Untrusted.
     pub message: Option<ChatMessage>,
 }
 
-/// The output of `agentos chat delete --json`.
+/// The output of the verbs of `agentos chat` that change a session, with `--json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SessionDeleted {
+pub struct SessionChange {
     /// Version of this shape: 1.
     pub version: u32,
     /// The session.
     pub session: SessionKey,
-    /// Number of texts that were removed. Their hashes stay on the tape.
-    pub removed: usize,
+    /// The change.
+    #[serde(flatten)]
+    pub change: SessionChangeKind,
+}
+
+/// Change of a session.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(tag = "change", rename_all = "kebab-case")]
+pub enum SessionChangeKind {
+    /// The session begins with the turns of another one.
+    Forked {
+        /// The other session.
+        fork: SessionKey,
+    },
+    /// Earlier messages are not sent any more.
+    Cleared,
+    /// The session has a title.
+    Titled {
+        /// The title.
+        title: String,
+    },
+    /// Earlier messages are sent as a summary.
+    Summarized {
+        /// Proof of what it replaces.
+        receipt: Box<CompressionReceipt>,
+    },
+    /// Messages are sent again in place of their summary.
+    Restored {
+        /// Receipt of the summary that was taken back.
+        receipt: Box<CompressionReceipt>,
+    },
+    /// The session was deleted.
+    Deleted {
+        /// Number of texts that were removed. Their hashes stay on the tape.
+        removed: usize,
+    },
+}
+
+impl SessionChange {
+    /// Makes the report of a change.
+    #[must_use]
+    pub fn new(session: &SessionKey, change: SessionChangeKind) -> Self {
+        Self {
+            version: 1,
+            session: session.clone(),
+            change,
+        }
+    }
 }
 
 impl Host {
@@ -95,11 +147,28 @@ impl Host {
                 .map_err(|error| store_error(&error))?,
             None => (Vec::new(), 0),
         };
+        let sessions = self.read_titles(sessions)?;
         Ok(SessionList {
             version: 1,
             sessions,
             all,
         })
+    }
+
+    /// Replaces the hashes of titles, which the database has, by their texts.
+    fn read_titles(&self, mut sessions: Vec<SessionRow>) -> Result<Vec<SessionRow>, EffectError> {
+        if sessions.iter().all(|session| session.title.is_none()) {
+            return Ok(sessions);
+        }
+        let ledger = Ledger::open(self)?;
+        for session in &mut sessions {
+            let text = session
+                .title
+                .take()
+                .and_then(|title| ledger.tape().get_blob(&title).ok());
+            session.title = text.map(|text| String::from_utf8_lossy(&text).into_owned());
+        }
+        Ok(sessions)
     }
 
     /// Finds turns of all sessions that contain all words of a text.
@@ -140,6 +209,7 @@ impl Host {
                 sha256: sha256.clone(),
                 author: message.reference.author.clone(),
                 is_live: message.is_live(),
+                is_summarized: message.replaced_by.is_some() && !message.is_cleared,
                 message: load(sha256)
                     .and_then(|text| read_message(&text, sha256).map_err(word_store))
                     .ok(),
@@ -150,6 +220,7 @@ impl Host {
         Ok(SessionStory {
             version: 1,
             session: key.clone(),
+            title: settings.title_sha256.as_deref().map(load).transpose()?,
             system: settings.system_sha256.as_deref().map(load).transpose()?,
             pins: settings
                 .pins
@@ -169,7 +240,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, the new name is taken, or the ledger cannot be written.
-    pub fn fork_session(&self, from: &SessionKey, to: &SessionKey) -> Result<(), EffectError> {
+    pub fn fork_session(&self, from: &SessionKey, to: &SessionKey) -> Result<SessionChange, EffectError> {
         // Nobody begins the new session meanwhile, and nobody deletes the other one.
         let conversation = self.open_conversation(to)?;
         if conversation.has_begun() {
@@ -193,17 +264,49 @@ impl Host {
             session: to.clone(),
             event,
         };
-        ledger.record_event(&record, &[]).map(drop)
+        ledger.record_event(&record, &[])?;
+        Ok(SessionChange::new(
+            to,
+            SessionChangeKind::Forked { fork: from.clone() },
+        ))
     }
 
     /// Begins the window of a session again: earlier messages are not sent any more, and stay readable.
     ///
     /// # Errors
     /// If there is no such session, somebody uses it, or the ledger cannot be written.
-    pub fn clear_session(&self, key: &SessionKey) -> Result<(), EffectError> {
-        let mut conversation = self.open_conversation(key)?;
+    pub fn clear_session(&self, key: &SessionKey) -> Result<SessionChange, EffectError> {
+        self.open_existing_conversation(key)?.clear()?;
+        Ok(SessionChange::new(key, SessionChangeKind::Cleared))
+    }
+
+    /// Sets the title of a session.
+    ///
+    /// # Errors
+    /// If there is no such session, somebody uses it, the title is empty, or the ledger cannot be written.
+    pub fn title_session(&self, key: &SessionKey, title: &str) -> Result<SessionChange, EffectError> {
+        let title = self.open_existing_conversation(key)?.set_title(title)?;
+        Ok(SessionChange::new(key, SessionChangeKind::Titled { title }))
+    }
+
+    /// Takes the last summary of a session back: the messages that it replaces are sent again.
+    ///
+    /// # Errors
+    /// If there is no such session, no summary is in use, somebody uses the session, or the ledger cannot be written.
+    pub fn restore_session(&self, key: &SessionKey) -> Result<SessionChange, EffectError> {
+        let receipt = self.open_existing_conversation(key)?.restore_messages()?;
+        let receipt = Box::new(receipt);
+        Ok(SessionChange::new(key, SessionChangeKind::Restored { receipt }))
+    }
+
+    /// Opens a session that has begun.
+    ///
+    /// # Errors
+    /// If there is no such session, or those of [`Host::open_conversation`].
+    pub fn open_existing_conversation(&self, key: &SessionKey) -> Result<Conversation, EffectError> {
+        let conversation = self.open_conversation(key)?;
         match conversation.has_begun() {
-            true => conversation.clear(),
+            true => Ok(conversation),
             false => Err(unknown_session(key)),
         }
     }
@@ -212,16 +315,10 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, somebody uses it, or the ledger cannot be written.
-    pub fn delete_session(&self, key: &SessionKey) -> Result<SessionDeleted, EffectError> {
+    pub fn delete_session(&self, key: &SessionKey) -> Result<SessionChange, EffectError> {
         // Open until the end, so that nobody adds a turn to what is being removed.
-        let conversation = self.open_conversation(key)?;
-        if !conversation.has_begun() {
-            return Err(unknown_session(key));
-        }
-        Ok(SessionDeleted {
-            version: 1,
-            session: key.clone(),
-            removed: conversation.ledger().delete_session(key)?,
-        })
+        let conversation = self.open_existing_conversation(key)?;
+        let removed = conversation.ledger().delete_session(key)?;
+        Ok(SessionChange::new(key, SessionChangeKind::Deleted { removed }))
     }
 }

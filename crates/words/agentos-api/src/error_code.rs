@@ -56,6 +56,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("profile-not-written", &[2], "the profile cannot be written to the user's settings folder"),
     code("bad-settings", &[2], "the settings contain an unknown key or value, or other users can write to the file; the message names the place"),
     code("settings-not-written", &[2], "the settings file cannot be written"),
+    code("export-not-written", &[2], "the file of an exported session cannot be written"),
     code("bad-models", &[2], "a file of models contains a mistake, or other users can write to it; the message names the entry"),
     code("models-not-written", &[2, 6], "the file of your models cannot be written"),
     code("model-not-added", &[2], "the user has added no model with this id"),

@@ -53,9 +53,10 @@ pub enum SessionEvent {
 /// Settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSettings {
-    /// Title for people. `None` if it has none.
+    /// `sha256:` and the hash of the blob with the title for people. `None` if there is none.
+    // Not the words: a record stays when the session is deleted, and a blob does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    pub title_sha256: Option<String>,
     /// The provider of the next turn. `None` if the user's default is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,

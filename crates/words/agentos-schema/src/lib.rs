@@ -13,6 +13,12 @@ use serde_json::Value;
 pub enum SchemaName {
     /// Output of `tool auth status`.
     AuthStatus,
+    /// Output of the verbs of `chat` that change a session.
+    ChatChange,
+    /// Output of `chat export --format json`.
+    ChatExport,
+    /// Output of `chat search`.
+    ChatSearch,
     /// Output of `chat send`.
     ChatReply,
     /// Output of `chat show`.
@@ -127,7 +133,10 @@ impl SchemaName {
     /// Schemas that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
+        Self::ChatChange,
+        Self::ChatExport,
         Self::ChatReply,
+        Self::ChatSearch,
         Self::ChatSession,
         Self::ChatSessions,
         Self::ChatTurn,
@@ -194,7 +203,10 @@ impl SchemaName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AuthStatus => "auth-status",
+            Self::ChatChange => "chat-change",
+            Self::ChatExport => "chat-export",
             Self::ChatReply => "chat-reply",
+            Self::ChatSearch => "chat-search",
             Self::ChatSession => "chat-session",
             Self::ChatSessions => "chat-sessions",
             Self::ChatTurn => "chat-turn",
@@ -270,7 +282,10 @@ pub fn schema_text(name: SchemaName) -> &'static str {
     // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
+        SchemaName::ChatChange => include_str!("../schemas/chat-change.json"),
+        SchemaName::ChatExport => include_str!("../schemas/chat-export.json"),
         SchemaName::ChatReply => include_str!("../schemas/chat-reply.json"),
+        SchemaName::ChatSearch => include_str!("../schemas/chat-search.json"),
         SchemaName::ChatSession => include_str!("../schemas/chat-session.json"),
         SchemaName::ChatSessions => include_str!("../schemas/chat-sessions.json"),
         SchemaName::ChatTurn => include_str!("../schemas/chat-turn.json"),

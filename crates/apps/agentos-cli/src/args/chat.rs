@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use agentos_host::{EffectError, ProviderChoice};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::OverrideFlags;
 use crate::app::App;
@@ -45,6 +45,22 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
             "agentos chat search rebase --json",
         ],
     ),
+    (
+        "chat export",
+        &[
+            "agentos chat export review -o review.md",
+            "agentos chat export review --format json",
+        ],
+    ),
+    ("chat title", &["agentos chat title review \"The second commit\""]),
+    (
+        "chat summarize",
+        &[
+            "agentos chat summarize review",
+            "agentos chat summarize review -p ollama",
+        ],
+    ),
+    ("chat restore", &["agentos chat restore review"]),
     (
         "chat fork",
         &[
@@ -131,9 +147,17 @@ pub enum ChatVerb {
     /// List sessions, the last used first
     List(ChatListArgs),
     /// Show a session: settings, messages and cost
-    Show(SessionArg),
+    Show(ChatShowArgs),
     /// Find turns of all sessions that contain all of these words
     Search(ChatSearchArgs),
+    /// Print a session as one document, or write it to a file that only you can read
+    Export(ChatExportArgs),
+    /// Give a session a title; without one, lists show the beginning of its first message
+    Title(ChatTitleArgs),
+    /// Have a model summarize all messages of a session, to free its window
+    Summarize(Box<ChatSummarizeArgs>),
+    /// Take the last summary back: the messages that it replaces are sent again
+    Restore(SessionArg),
     /// Begin a session with the turns of another one
     Fork(ChatForkArgs),
     /// Begin with an empty window: earlier messages are not sent any more, and stay readable
@@ -156,6 +180,65 @@ pub struct SessionArg {
     /// Session, as in `review` or `conversation:review`
     #[arg(value_name = "SESSION", default_value = "default")]
     pub session: String,
+}
+
+/// Arguments of `chat show`.
+#[derive(Debug, Args)]
+pub struct ChatShowArgs {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION", default_value = "default")]
+    pub session: String,
+    /// Show only the messages that a summary replaces
+    #[arg(long)]
+    pub dropped: bool,
+}
+
+/// Form of an exported session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// For people
+    Markdown,
+    /// For programs, with the schema `chat-export`
+    Json,
+}
+
+/// Arguments of `chat export`.
+#[derive(Debug, Args)]
+pub struct ChatExportArgs {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION", default_value = "default")]
+    pub session: String,
+    /// Form of the document [default: markdown, or json if the file's name ends in `.json`]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ExportFormat>,
+    /// Write to this file instead of standard output
+    #[arg(short, long = "out", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `chat title`.
+#[derive(Debug, Args)]
+pub struct ChatTitleArgs {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION")]
+    pub session: String,
+    /// Title
+    #[arg(value_name = "TITLE", required = true)]
+    pub title: Vec<String>,
+}
+
+/// Arguments of `chat summarize`.
+#[derive(Debug, Args)]
+pub struct ChatSummarizeArgs {
+    /// Session, as in `review` or `conversation:review`
+    #[arg(value_name = "SESSION", default_value = "default")]
+    pub session: String,
+    /// Provider that writes the summary, or provider and model as `openai/gpt-4o` [default: that of the session]
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Settings that override the profile.
+    #[command(flatten)]
+    pub over: OverrideFlags,
 }
 
 /// Arguments of `chat delete`.

@@ -2,70 +2,34 @@
 //!
 //! Owns: reading messages and commands, line by line. Never: decides what a turn sends, or contains a rule of a session.
 
-use agentos_host::{Conversation, EffectError, ProviderChoice, SessionState, WindowGauge, find_turn_fault};
+use std::path::{Path, PathBuf};
+
+use agentos_host::{
+    Conversation, CostFilter, CostGroup, EffectError, ProviderChoice, SessionState, WindowGauge,
+    find_turn_fault,
+};
 use agentos_ledger::TurnEnd;
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed, usage_error};
+use crate::app::{App, Done, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
 use crate::args::land::{ApproveArgs, HookFlags, UndoArgs};
 use crate::commands::chat::AnswerLook;
-#[cfg(unix)]
-use crate::commands::chat_complete::ChatCompletions;
-use crate::commands::chat_turn::{list_waiting, parse_session, remembered_provider, show_summary, take_turn};
+use crate::commands::chat_input::{TalkInput, TypedMessage};
+use crate::commands::chat_sessions::write_export;
+use crate::commands::chat_turn::{
+    SummaryResult, list_waiting, parse_session, remembered_provider, show_summary, summarize, take_turn,
+};
 use crate::commands::chat_words::{CommandWord, format_help, parse_command};
 use crate::commands::{approve, undo};
 use crate::escape;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
+use crate::render::chat::describe_receipt;
+use crate::render::cost::format_costs;
+use crate::render::count_noun;
 use crate::render::gauge::format_gauge;
-use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
-#[cfg(unix)]
-use crate::terminal::line_editor::{EditedText, LineEditor};
-use crate::terminal::{last_line, screen};
-
-/// Line that a person presses Ctrl-C in is cleared. These words say how to leave.
-const CLEARED: &str = "cleared; Ctrl-D or `/exit` leaves";
-/// Most messages of earlier that the line editor offers again.
-const EARLIER: usize = 200;
-
-/// How reading a message ended.
-enum Typed {
-    /// A message or command.
-    Text(String),
-    /// The input has ended, or a signal came.
-    End,
-}
-
-/// Input of a conversation.
-enum TalkInput {
-    /// Lines as they come: a pipe, or a terminal that cannot move its cursor.
-    Lines(Keyboard),
-    /// A line editor on a terminal.
-    #[cfg(unix)]
-    Editor(Box<LineEditor<ChatCompletions>>),
-}
-
-impl TalkInput {
-    #[cfg(unix)]
-    fn open(app: &App, conversation: &Conversation) -> Self {
-        let is_terminal = app.streams.can_ask && app.streams.stdout_is_terminal && app.can_redraw();
-        if is_terminal {
-            let earlier = conversation.list_prompts(EARLIER).unwrap_or_default();
-            let source = ChatCompletions::new(conversation.host());
-            // Without an editor, the terminal's own lines are enough to go on.
-            if let Ok(editor) = LineEditor::open(source, earlier) {
-                return Self::Editor(Box::new(editor));
-            }
-        }
-        Self::Lines(Keyboard::new(&app.signals))
-    }
-
-    #[cfg(not(unix))]
-    fn open(app: &App, _: &Conversation) -> Self {
-        Self::Lines(Keyboard::new(&app.signals))
-    }
-}
+use crate::terminal::screen;
 
 /// Runs the verb.
 pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
@@ -77,6 +41,7 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
         choice: args.flags.complete_choice(app, remembered.as_deref())?,
         proposed: None,
         gauge: None,
+        images: Vec::new(),
         landed: None,
     };
     if args.tools {
@@ -90,10 +55,10 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     let mut input = TalkInput::open(app, &conversation);
     let mut last = Exit::Done;
     loop {
-        match talk.read_message(&mut input)? {
-            Typed::End => return Ok(last),
-            Typed::Text(text) if text.trim().is_empty() => {}
-            Typed::Text(text) => match talk.answer(&mut conversation, &text) {
+        match input.read_message(app)? {
+            TypedMessage::End => return Ok(last),
+            TypedMessage::Text(text) if text.trim().is_empty() => {}
+            TypedMessage::Text(text) => match talk.answer(&mut conversation, &text) {
                 Ok(Some(exit)) => last = exit,
                 Ok(None) => return Ok(last),
                 // A person sees why and goes on; a script gets the status of its last message.
@@ -110,6 +75,8 @@ struct Talk<'a> {
     choice: ProviderChoice,
     /// Run of the last proposal. `None` if nothing was proposed since the conversation was opened.
     proposed: Option<RunId>,
+    /// Images of the next message.
+    images: Vec<PathBuf>,
     /// The window before the last call of a model. `None` before the first.
     gauge: Option<WindowGauge>,
     /// Run of the last landing. `None` if nothing was landed since then.
@@ -148,48 +115,6 @@ impl Talk<'_> {
         }
     }
 
-    /// Reads a message.
-    fn read_message(&self, input: &mut TalkInput) -> Result<Typed, EffectError> {
-        match input {
-            TalkInput::Lines(keyboard) => self.read_lines(keyboard),
-            #[cfg(unix)]
-            TalkInput::Editor(editor) => self.edit_message(editor),
-        }
-    }
-
-    #[cfg(unix)]
-    fn edit_message(&self, editor: &mut LineEditor<ChatCompletions>) -> Result<Typed, EffectError> {
-        loop {
-            match editor.edit_text("> ").map_err(|error| output_failed(&error))? {
-                EditedText::Text(text) => return Ok(Typed::Text(text)),
-                EditedText::Cleared => self.app.printer.show_note(&paint(style::DIM, CLEARED)),
-                EditedText::End => return Ok(Typed::End),
-            }
-        }
-    }
-
-    /// Reads a message from lines as they come. A line that ends with a backslash goes on in the next one.
-    fn read_lines(&self, keyboard: &mut dyn LineSource) -> Result<Typed, EffectError> {
-        let mut text = String::new();
-        loop {
-            if self.is_attended() {
-                last_line::print_prompt(if text.is_empty() { "> " } else { ". " });
-            }
-            match keyboard.read_line().map_err(|error| output_failed(&error))? {
-                TypedLine::Line(line) => match line.strip_suffix('\\') {
-                    Some(part) => {
-                        text.push_str(part);
-                        text.push('\n');
-                    }
-                    None => return Ok(Typed::Text(text + &line)),
-                },
-                TypedLine::End if text.is_empty() => return Ok(Typed::End),
-                TypedLine::End => return Ok(Typed::Text(text)),
-                TypedLine::Stopped => return Ok(Typed::End),
-            }
-        }
-    }
-
     /// Answers a message or command. `None` if the person leaves.
     fn answer(&mut self, conversation: &mut Conversation, text: &str) -> Result<Option<Exit>, EffectError> {
         let Some((word, rest)) = parse_command(text)? else {
@@ -217,6 +142,15 @@ impl Talk<'_> {
             CommandWord::Tools => self.switch_tools(conversation, rest)?,
             CommandWord::Land => return self.land(conversation, rest).map(Some),
             CommandWord::Undo => return self.undo(conversation).map(Some),
+            CommandWord::Compact => return self.compact(conversation).map(Some),
+            CommandWord::Cost => self.print_cost(conversation)?,
+            CommandWord::Image => self.add_image(conversation, rest)?,
+            CommandWord::Export => self.export(conversation, rest)?,
+            CommandWord::Retry => return self.retry(conversation).map(Some),
+            CommandWord::Title => {
+                let title = conversation.set_title(rest)?;
+                self.note(&format!("the title is `{title}`"));
+            }
             CommandWord::Clear => {
                 conversation.clear()?;
                 self.note("earlier messages are not sent any more");
@@ -226,7 +160,7 @@ impl Talk<'_> {
     }
 
     fn send(&mut self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
-        let message = conversation.make_message(text, &[])?;
+        let message = conversation.make_message(text, &self.images)?;
         let shown = take_turn(
             self.app,
             conversation,
@@ -241,6 +175,7 @@ impl Talk<'_> {
             });
             return Ok(Exit::Interrupted);
         }
+        self.images.clear();
         self.gauge = shown.gauge.or(self.gauge);
         show_summary(self.app, &shown, Some(conversation.state()));
         if let Some(run) = list_waiting(conversation, &shown).pop() {
@@ -349,6 +284,62 @@ impl Talk<'_> {
         App {
             host: conversation.host().clone(),
             ..self.app.clone()
+        }
+    }
+
+    /// Has the model summarize all messages, and shows the receipt.
+    fn compact(&self, conversation: &mut Conversation) -> Result<Exit, EffectError> {
+        match summarize(self.app, conversation, self.choice.clone())? {
+            SummaryResult::Receipt(receipt) => self.note(&describe_receipt(&receipt)),
+            SummaryResult::Unneeded => self.note("there is nothing to summarize"),
+            SummaryResult::Stopped => {
+                self.note("stopped; the session is as before");
+                return Ok(Exit::Interrupted);
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    fn print_cost(&self, conversation: &Conversation) -> Result<(), EffectError> {
+        let filter = CostFilter {
+            session: Some(conversation.key().to_string()),
+            ..CostFilter::default()
+        };
+        let report = self.app.host.cost_report(CostGroup::Model, &filter)?;
+        match report.calls {
+            0 => self.note("no model was called in this session"),
+            _ => self.app.printer.show_note(format_costs(&report).trim_end()),
+        }
+        Ok(())
+    }
+
+    /// Adds an image to the next message. It is read when the message is sent.
+    fn add_image(&mut self, conversation: &Conversation, file: &str) -> Result<(), EffectError> {
+        if file.is_empty() {
+            return Err(usage_error("there is no file of an image").hint("type `/image FILE`"));
+        }
+        // Now, so that a mistake is not found after a long message.
+        conversation.make_message("", &[PathBuf::from(file)])?;
+        self.images.push(PathBuf::from(file));
+        let count = count_noun(self.images.len() as u64, "image");
+        self.note(&format!("{count} will be sent with the next message"));
+        Ok(())
+    }
+
+    fn export(&self, conversation: &Conversation, file: &str) -> Result<(), EffectError> {
+        let name = match file {
+            "" => format!("{}.md", conversation.key().as_str().replace(':', "-")),
+            file => file.to_owned(),
+        };
+        let export = self.app.host.export_session(conversation.key())?;
+        write_export(self.app, &export, Path::new(&name), None)
+    }
+
+    /// Asks the last question again. Both answers stay in the session.
+    fn retry(&mut self, conversation: &mut Conversation) -> Result<Exit, EffectError> {
+        match conversation.list_prompts(1)?.pop() {
+            Some(text) => self.send(conversation, &text),
+            None => Err(usage_error("no question was asked in this session")),
         }
     }
 

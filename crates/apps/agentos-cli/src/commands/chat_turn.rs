@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, ToolChoice, TurnEvent,
-    TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
+    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, SummaryEnd, SummarySpec,
+    ToolChoice, TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
 };
-use agentos_ledger::{SessionKey, TurnEnd, sum_costs};
+use agentos_ledger::{CompressionReceipt, SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
 use agentos_tool::{ExactCost, format_dollars};
 use tokio::sync::Notify;
@@ -21,7 +21,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
-use crate::render::chat::format_cost;
+use crate::render::chat::{describe_receipt, format_cost};
 use crate::render::context::format_size;
 use crate::terminal::working::WorkDisplay;
 
@@ -120,6 +120,41 @@ pub fn take_turn(
         block_on(work)??
     };
     Ok(display.finish(turn))
+}
+
+/// Result of a requested summary.
+pub enum SummaryResult {
+    /// The messages are sent as a summary from now on.
+    Receipt(Box<CompressionReceipt>),
+    /// There was no message to summarize.
+    Unneeded,
+    /// The person stopped it.
+    Stopped,
+}
+
+/// Has a model summarize all messages that are sent.
+///
+/// # Errors
+/// Fails if there is no summary, or it cannot be recorded.
+pub fn summarize(
+    app: &App,
+    conversation: &mut Conversation,
+    provider: ProviderChoice,
+) -> Result<SummaryResult, EffectError> {
+    let stop = Arc::new(Notify::new());
+    let _guard = app.signals.guard_turn(&stop);
+    let _work = WorkDisplay::start_on(app, "summarizing the conversation");
+    let end = block_on(conversation.compress(SummarySpec {
+        provider,
+        // The receipt is shown when it is recorded.
+        emit: &mut |_| {},
+        cancel: Box::pin(async move { stop.notified().await }),
+    }))??;
+    match end {
+        SummaryEnd::Compressed(receipt) => Ok(SummaryResult::Receipt(receipt)),
+        SummaryEnd::Unneeded => Ok(SummaryResult::Unneeded),
+        SummaryEnd::Failed(turn) => find_turn_fault(&turn).map_or(Ok(SummaryResult::Stopped), Err),
+    }
 }
 
 /// Lists the proposals of a turn that wait for a person. Empty if they cannot be read; then `agentos approve` says why.
@@ -278,14 +313,7 @@ impl TurnDisplay {
                 id, is_error, bytes, ..
             } => self.end_tool(&id, is_error, bytes),
             TurnEvent::Compressed(receipt) => {
-                let (count, before, after) = (
-                    receipt.replaced.len(),
-                    receipt.tokens_before,
-                    receipt.tokens_after,
-                );
-                self.show_step(&format!(
-                    "{count} earlier messages are sent as a summary now: {before} tokens became {after}"
-                ));
+                self.show_step(&describe_receipt(&receipt));
             }
             TurnEvent::Usage(_) => {}
         }

@@ -15,8 +15,18 @@ pub enum CommandWord {
     System,
     /// Pins a text.
     Pin,
+    /// Adds an image to the next message.
+    Image,
+    /// Asks the last question again.
+    Retry,
+    /// Sets the title.
+    Title,
+    /// Summarizes the messages.
+    Compact,
     /// Begins with an empty window.
     Clear,
+    /// Writes the session to a file.
+    Export,
     /// Leaves.
     Exit,
     /// Switches the tools of the repository.
@@ -27,6 +37,8 @@ pub enum CommandWord {
     Undo,
     /// Shows the session.
     Status,
+    /// Shows the cost by model.
+    Cost,
     /// Shows the window by part.
     Context,
     /// Shows the commands.
@@ -84,10 +96,35 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
                 "send this text word for word in every turn",
             ),
             command(
+                CommandWord::Image,
+                "image",
+                "FILE",
+                "send this image with the next message",
+            ),
+            command(
+                CommandWord::Retry,
+                "retry",
+                "",
+                "ask the last question again; both answers stay",
+            ),
+            command(
+                CommandWord::Compact,
+                "compact",
+                "",
+                "have the model summarize all messages, to free the window",
+            ),
+            command(
                 CommandWord::Clear,
                 "clear",
                 "",
                 "begin with an empty window; earlier messages stay readable",
+            ),
+            command(CommandWord::Title, "title", "TEXT", "give the session a title"),
+            command(
+                CommandWord::Export,
+                "export",
+                "[FILE]",
+                "write the session as Markdown, or JSON if the name ends in `.json`",
             ),
             command(CommandWord::Exit, "exit", "", "leave; the session stays"),
         ],
@@ -125,6 +162,12 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
                 "show the session: model, messages, pins, tokens and cost",
             ),
             command(
+                CommandWord::Cost,
+                "cost",
+                "",
+                "show what the session cost, by model",
+            ),
+            command(
                 CommandWord::Context,
                 "context",
                 "",
@@ -136,7 +179,7 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
 ];
 
 /// Other names of commands.
-const OTHER_NAMES: &[(&str, &str)] = &[("switch", "model"), ("quit", "exit"), ("cost", "status")];
+const OTHER_NAMES: &[(&str, &str)] = &[("switch", "model"), ("quit", "exit")];
 
 /// Returns the command and the rest of a line. `None` if the line is a message.
 ///
@@ -221,19 +264,25 @@ mod tests {
     fn the_help_has_all_commands_in_groups() {
         insta::assert_snapshot!(format_help().join("\n"), @r#"
         Conversation
-          /model NAME    answer with another model or provider, as in `/model openai/gpt-4o`
-          /system TEXT   set the system prompt; without a text, show it
-          /pin TEXT      send this text word for word in every turn
-          /clear         begin with an empty window; earlier messages stay readable
-          /exit          leave; the session stays
+          /model NAME     answer with another model or provider, as in `/model openai/gpt-4o`
+          /system TEXT    set the system prompt; without a text, show it
+          /pin TEXT       send this text word for word in every turn
+          /image FILE     send this image with the next message
+          /retry          ask the last question again; both answers stay
+          /compact        have the model summarize all messages, to free the window
+          /clear          begin with an empty window; earlier messages stay readable
+          /title TEXT     give the session a title
+          /export [FILE]  write the session as Markdown, or JSON if the name ends in `.json`
+          /exit           leave; the session stays
         Repository
-          /tools on|off  let the model read this repository and propose changes, or not
-          /land [RUN]    show the proposed change, and land it if you agree
-          /undo          undo the change that `/land` landed last
+          /tools on|off   let the model read this repository and propose changes, or not
+          /land [RUN]     show the proposed change, and land it if you agree
+          /undo           undo the change that `/land` landed last
         Numbers
-          /status        show the session: model, messages, pins, tokens and cost
-          /context       show how the model's window is filled
-          /help          show these commands
+          /status         show the session: model, messages, pins, tokens and cost
+          /cost           show what the session cost, by model
+          /context        show how the model's window is filled
+          /help           show these commands
         "#);
     }
 }

@@ -3,6 +3,7 @@
 //! Owns: tables and stories. Never: returns a text of a conversation unescaped.
 
 use agentos_host::{FoundTurn, SessionList, SessionMessage, SessionState, SessionStory};
+use agentos_ledger::CompressionReceipt;
 use agentos_model::{ChatRole, MessagePart};
 use agentos_tool::ExactCost;
 
@@ -91,9 +92,19 @@ pub fn describe_state(state: &SessionState, model: &str) -> Vec<String> {
     lines
 }
 
+/// Describes a summary by what it replaces.
+pub fn describe_receipt(receipt: &CompressionReceipt) -> String {
+    let count = count_noun(receipt.replaced.len() as u64, "message");
+    let (before, after) = (receipt.tokens_before, receipt.tokens_after);
+    format!("{count} of before become a summary: {before} tokens become {after}")
+}
+
 /// Returns a session with its messages, for reading.
 pub fn format_story(story: &SessionStory) -> String {
     let mut out = format!("{}\n", paint(style::BOLD, story.session.as_str()));
+    if let Some(title) = &story.title {
+        out.push_str(&format!("{}\n", escape::line(title)));
+    }
     let mut section = |name: &str, text: &str| {
         out.push_str(&format!(
             "\n{}\n{}\n",
@@ -114,7 +125,8 @@ pub fn format_story(story: &SessionStory) -> String {
     out
 }
 
-fn name_author(message: &SessionMessage) -> String {
+/// Returns the name of who wrote a message, escaped.
+pub fn name_author(message: &SessionMessage) -> String {
     let name = match (&message.author, &message.message) {
         (Some(author), _) => {
             let model = author.model.as_deref().unwrap_or(&author.provider);
@@ -140,7 +152,8 @@ fn name_author(message: &SessionMessage) -> String {
     }
 }
 
-fn describe_message(message: &SessionMessage) -> String {
+/// Returns the text of a message, with a line for each call of a tool and each image.
+pub fn describe_message(message: &SessionMessage) -> String {
     let Some(found) = &message.message else {
         return "(the text cannot be read)".to_owned();
     };

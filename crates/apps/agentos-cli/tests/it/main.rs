@@ -18,6 +18,7 @@ mod boundary;
 mod calls;
 mod causes;
 mod chat;
+mod chat_verbs;
 mod check;
 mod check_tools;
 mod check_views;

@@ -34,7 +34,7 @@ pub fn add_provider(cli: &Cli, name: &str, server: &FakeServer) {
     );
 }
 
-fn say(cli: &Cli, session: &str, text: &str) -> CliOutput {
+pub fn say(cli: &Cli, session: &str, text: &str) -> CliOutput {
     let said = cli
         .run(&["chat", "send", "-c", session, "-p", "mine", text])
         .unwrap();

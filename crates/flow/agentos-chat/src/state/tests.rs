@@ -71,7 +71,7 @@ impl TestTape {
             turn: turn.map(|turn| RunId::parse(turn).unwrap()),
         });
         let settings = SessionSettings {
-            title: Some(title.to_owned()),
+            title_sha256: Some(title.to_owned()),
             ..SessionSettings::default()
         };
         self.event(session, SessionEvent::Begun { settings, fork })
@@ -104,7 +104,7 @@ impl TestTape {
         let totals = state.totals();
         format!(
             "{} | {} | {} | {} turns, {} calls, {} usd, {} unknown{}",
-            state.settings().title.as_deref().unwrap_or("-"),
+            state.settings().title_sha256.as_deref().unwrap_or("-"),
             summary,
             live.join(" "),
             totals.turns,

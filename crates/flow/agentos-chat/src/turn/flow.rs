@@ -52,6 +52,17 @@ impl<'a> TurnFlow<'a> {
     pub(super) fn load(
         state: &SessionState,
         order: TurnOrder,
+        ports: TurnPorts<'a>,
+    ) -> Result<Self, StoreError> {
+        let mut flow = Self::load_live(state, order, ports)?;
+        flow.add_message(flow.order.message.clone(), None)?;
+        Ok(flow)
+    }
+
+    /// Reads what the session sends.
+    pub(super) fn load_live(
+        state: &SessionState,
+        order: TurnOrder,
         mut ports: TurnPorts<'a>,
     ) -> Result<Self, StoreError> {
         let cancel = std::mem::replace(&mut ports.cancel, Box::pin(std::future::pending()));
@@ -63,7 +74,7 @@ impl<'a> TurnFlow<'a> {
         // A tool that would be refused only costs tokens. The check at the call stays.
         let permitted = |tool: &TurnTool| order.permissions.permits(tool.access);
         let tools: Vec<TurnTool> = tools.into_iter().filter(permitted).collect();
-        let mut flow = Self {
+        Ok(Self {
             texts: load_texts(state, &ports)?,
             live: load_messages(state, &ports)?,
             stop: StopSignal::new(cancel, order.limits.total),
@@ -78,9 +89,12 @@ impl<'a> TurnFlow<'a> {
             excess: None,
             ports,
             order,
-        };
-        flow.add_message(flow.order.message.clone(), None)?;
-        Ok(flow)
+        })
+    }
+
+    /// Counts the messages that are sent.
+    pub(super) fn count_live(&self) -> usize {
+        self.live.len()
     }
 
     /// Runs rounds until the turn ends.
@@ -261,7 +275,7 @@ impl<'a> TurnFlow<'a> {
     }
 
     /// Replaces messages by a summary. If that fails and the request fits without it, the turn goes on.
-    async fn compress(
+    pub(super) async fn compress(
         &mut self,
         positions: &[usize],
         summary_tokens: u64,
