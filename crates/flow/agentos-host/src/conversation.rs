@@ -390,7 +390,9 @@ impl Conversation {
     /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
     pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
         let turn = clock::new_run();
-        let parts = model::prepare_model(&self.host, &spec.provider, &self.processes).await?;
+        let mut cancel = spec.cancel;
+        let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
+        let parts = prepared.await?;
         if self.state.settings().provider.is_none() {
             // The session remembers whom it asked first, so that it can be continued without naming anybody.
             let settings = SessionSettings {
@@ -417,7 +419,7 @@ impl Conversation {
             tools: toolbox.as_ref().map_or(&NoTools as &dyn TurnTools, |tools| tools),
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
-            cancel: spec.cancel,
+            cancel,
         };
         run_turn(&mut self.state, order, ports).await.map_err(word_store)
     }

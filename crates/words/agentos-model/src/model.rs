@@ -151,6 +151,7 @@ mod tests {
         builder
     }
 
+    // LB-07, LB-08: pieces of a stream, and the answer that they become.
     #[test]
     fn events_become_a_reply_only_with_their_end() {
         let pieces = json!([

@@ -310,6 +310,7 @@ fn every_failure_has_its_code_and_its_exit_status() {
 }
 
 /// Where each wire takes an answer: what the servers are asked before does not matter here.
+// LB-09, PB-06: one call, whichever adapter answers.
 #[test]
 fn an_image_reaches_every_wire() {
     for (provider, path) in [

@@ -45,6 +45,7 @@ fn verify(cli: &Cli) -> CliOutput {
     cli.run(&["evidence", "verify", "--ledger"]).unwrap()
 }
 
+// LB-35: tokens and cost of a session.
 #[test]
 fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
     let cli = agentos();

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use agentos_host::{Environment, Host, ModelProcesses, ProviderChoice, block_on};
+use agentos_host::{
+    Environment, Host, ModelProcesses, ProviderChoice, ToolChoice, TurnLimits, TurnSpec, block_on,
+};
+use agentos_ledger::{SessionKey, TurnEnd};
 use agentos_model::{ChatEvent, ChatMessage, ChatRequest, ChatStream, Model};
 use agentos_programs::{Host as HostProgram, HostedModel, ModelProcess, ProcessLimits};
 use agentos_sandbox::Sandbox;
@@ -110,6 +114,7 @@ fn adapter_processes() -> BTreeSet<u32> {
     crate::hosted::hosted_processes(std::process::id())
 }
 
+// LB-10, LB-19: an adapter's process is started once for each profile and key, and kept.
 #[test]
 fn many_requests_at_once_share_one_process_and_are_not_mixed() {
     if !sandbox_holds() {
@@ -371,9 +376,7 @@ fn a_rogue_adapter_reaches_nothing_while_it_serves_its_second_request() {
     child.stdin(std::fs::File::open(&input_file).unwrap());
     // A neighbour with the key in its command line: without a sandbox it can be read.
     let mut neighbour = program(PYTHON);
-    neighbour
-        .args(["-c", "input()", OTHER_KEY])
-        .stdin(std::process::Stdio::piped());
+    neighbour.args(["-c", "input()", OTHER_KEY]).stdin(Stdio::piped());
     let mut neighbour = neighbour.spawn().unwrap();
     let output = child.output().unwrap();
     neighbour.kill().unwrap();
@@ -433,4 +436,28 @@ fn a_conversation_keeps_its_process_from_turn_to_turn() {
         3
     );
     assert_eq!(seen.lock().unwrap().len(), 1, "one process for three turns");
+}
+
+#[test]
+fn a_turn_that_is_stopped_before_it_begins_asks_the_server_nothing() {
+    let (server, folder) = (echo_server(), TestRepo::new());
+    // This server states the window of its model, so it is asked for that first.
+    let mut provider = ProviderChoice::named("llamacpp");
+    provider.overrides.base_url = Some(server.url());
+    let mut conversation = host_at(&folder)
+        .open_conversation(&SessionKey::parse("a").unwrap())
+        .unwrap();
+    let message = conversation.make_message("hello", &[]).unwrap();
+    let mut emit = |_| {};
+    let turn = conversation.take_turn(TurnSpec {
+        provider,
+        message,
+        limits: TurnLimits::default(),
+        tools: ToolChoice::Nothing,
+        emit: &mut emit,
+        cancel: Box::pin(std::future::ready(())),
+    });
+    let turn = block_on(turn).unwrap().unwrap();
+    assert_eq!(turn.record.end, TurnEnd::Cancelled);
+    assert_eq!(server.requests(), []);
 }

@@ -22,6 +22,7 @@ fn at_work() -> (TestRepo, Cli, String) {
     (repo, cli, answer)
 }
 
+// LB-22: a default that the user sets.
 #[test]
 fn a_default_provider_is_used_where_none_is_named_and_only_then() {
     let (repo, cli, answer) = at_work();

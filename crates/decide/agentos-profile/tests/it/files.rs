@@ -55,6 +55,7 @@ const SHIPPED: [(&str, &str); 19] = [
     ("zai", include_str!("../../../../../profiles/llm/zai.json")),
 ];
 
+// LB-01, LB-03, LB-34, PB-31: each kind of wire has profiles, with abilities.
 #[test]
 fn the_shipped_profiles_follow_the_schema_and_are_built_in() {
     let all = builtin_profiles().unwrap();

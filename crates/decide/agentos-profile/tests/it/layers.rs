@@ -303,6 +303,7 @@ fn values_out_of_range_are_refused_with_their_origin() {
     ");
 }
 
+// LB-23 to LB-26: models, addresses and keys from the environment.
 #[test]
 fn the_names_of_variables() {
     let names = env_names("openai");

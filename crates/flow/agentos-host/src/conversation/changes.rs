@@ -54,7 +54,9 @@ impl Conversation {
     /// If the provider cannot be asked at all, or the summary cannot be recorded. Every other failure is an end.
     pub async fn compress(&mut self, spec: SummarySpec<'_>) -> Result<SummaryEnd, EffectError> {
         let turn = clock::new_run();
-        let parts = model::prepare_model(&self.host, &spec.provider, &self.processes).await?;
+        let mut cancel = spec.cancel;
+        let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
+        let parts = prepared.await?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,
@@ -71,7 +73,7 @@ impl Conversation {
             tools: &NoTools,
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
-            cancel: spec.cancel,
+            cancel,
         };
         let ended = compress_session(&mut self.state, order, ports).await;
         ended.map_err(word_store)

@@ -7,7 +7,7 @@ use agentos_chat::TurnModel;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_model::Model;
-use agentos_tool::{Ability, TokenPrices};
+use agentos_tool::{Ability, BoxFuture, TokenPrices};
 use agentos_window::{WindowSize, WindowSource};
 
 use crate::chat::{models_folder, require_server, server_name};
@@ -75,7 +75,8 @@ pub fn measure_window(window: Option<ModelWindow>) -> WindowSize {
     })
 }
 
-/// Prepares the model of a provider for a turn. Notices are reported now.
+/// Prepares the model of a provider for a turn. Notices are reported now. If `cancel` becomes ready, the server is not asked about the
+/// window any more, and `cancel` is ready again afterwards: the turn then ends in its own order, before anything is sent.
 ///
 /// # Errors
 /// If the provider is not a server, or its profile is invalid.
@@ -83,13 +84,23 @@ pub async fn prepare_model(
     host: &Host,
     choice: &ProviderChoice,
     processes: &ModelProcesses,
+    cancel: &mut BoxFuture<'_, ()>,
 ) -> Result<ModelParts, EffectError> {
     let tools = read_tools(host)?;
     let name = server_name(&tools, &choice.provider)?;
     let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
     require_server(name, &resolved.profile)?;
     let mut tool = make_server_tool(host, &resolved)?;
-    let window = measure_window(find_model_window(&tool).await);
+    let (window, is_cancelled) = tokio::select! {
+        biased;
+        () = &mut *cancel => (None, true),
+        window = find_model_window(&tool) => (window, false),
+    };
+    if is_cancelled {
+        // A future that was ready must not be polled again.
+        *cancel = Box::pin(std::future::ready(()));
+    }
+    let window = measure_window(window);
     let hosting = tool.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error(format!("`{name}` is not a model behind a server")))?;
     let model = confine_model(host, hosting, models_folder(host)?, processes, &mut tool.notices)?;

@@ -119,6 +119,7 @@ pub(super) fn foreign_conversations() -> Vec<(&'static str, ChatRequest)> {
     chats.collect()
 }
 
+// LB-05, LB-06, PB-36, PB-39: calls are read from each vendor's answer, and each result goes back to its call.
 #[test]
 fn every_vendor_takes_a_conversation_that_began_on_any_other() {
     let mut pairs = 0;

@@ -114,6 +114,7 @@ pub(super) fn write_request(wire: &dyn Wire, provider: &str, chat: &ChatRequest)
     })
 }
 
+// LB-11 to LB-14, PB-13, PB-30: tools in one form, and what each vendor gets of them.
 #[test]
 fn a_conversation_is_written_in_the_form_of_each_vendor() {
     let shown = wires().map(|(provider, wire)| {
