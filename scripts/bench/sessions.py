@@ -4,8 +4,8 @@
 
 It writes a ledger as `agentos` does: a hash-chained tape with a turn and an unsigned checkpoint for each turn, in files of 64 MiB, and
 the texts as blobs. Turns of the sessions alternate, as people's do. A question is three lines of documentation below DIR (default: the
-sources of crates in `~/.cargo`), so that words are as frequent as in real texts, and every tenth turn has a question that others have
-too; answers are 2,000 different ones. The database is made by `store rebuild`. Then each command runs several times. Reported are the
+sources of crates in `~/.cargo`), so that words are as frequent as in real texts; there are 100,000 different questions and 2,000
+different answers, because a text is a file, and a disk has only so many. The database is made by `store rebuild`. Then each command runs several times. Reported are the
 smallest wall time, processor time and the largest memory (`wait4`; values of less than this script's own 15 MiB are not seen).
 """
 
@@ -24,6 +24,7 @@ import time
 
 FULL = 64 << 20
 ANSWERS = 2_000
+QUESTIONS = 100_000
 
 
 def digest(data):
@@ -92,6 +93,7 @@ def make_ledger(state, sessions, turns, sources):
         return tape.blob(canonical({"parts": [{"text": words, "type": "text"}], "role": role}))
 
     answers = [text("assistant", "\n".join(dice.choices(lines, k=12))) for _ in range(ANSWERS)]
+    questions = [text("user", "\n".join(dice.choices(lines, k=3))) for _ in range(min(QUESTIONS, sessions * turns))]
     for turn in range(turns):
         order = list(range(sessions))
         dice.shuffle(order)
@@ -102,8 +104,7 @@ def make_ledger(state, sessions, turns, sources):
             if turn == 0:
                 settings = {"provider": "openai", "model": "gpt-5-mini"}
                 tape.add("session", run, ts, {"event": "begun", "session": key, "settings": settings})
-            same = tape.seq % 10 == 0
-            asked = text("user", "\n".join(lines[:3] if same else dice.choices(lines, k=3)))
+            asked = dice.choice(questions)
             usage = {"input_tokens": 900 + turn, "output_tokens": 120}
             cost = ((900 + turn) * 25 + 120 * 200) / 100_000_000
             call = {"provider": "openai", "model": "gpt-5-mini", "model_id": "gpt-5-mini", "latency_ms": 900,

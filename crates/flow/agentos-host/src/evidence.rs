@@ -12,12 +12,14 @@ use agentos_evidence::{
     CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, VerifyChecks, VerifyReport,
     is_own_evidence, trusted_keys,
 };
+use agentos_store::LedgerLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::usage_error;
 use crate::history::History;
 use crate::host::Host;
+use crate::ledger::ledger_error;
 use crate::published::verify_all;
 use crate::run_log::{LoggedRun, log_run};
 use crate::run_ref::find_run;
@@ -137,8 +139,11 @@ impl Host {
             require: spec.require,
             ..VerifyChecks::default()
         };
-        let store = Store::open(&tape).map_err(|error| evidence_error(&error))?;
-        store.verify(&checks).map_err(|error| evidence_error(&error))
+        // Between the record of a deletion and the removal of its texts the ledger looks damaged. A folder that cannot be written, such
+        // as one on a read-only disk, has no deletion to wait for.
+        let _kept = tape.parent().map(LedgerLock::keep_texts);
+        let store = Store::open(&tape).map_err(|error| ledger_error(&error))?;
+        store.verify(&checks).map_err(|error| ledger_error(&error))
     }
 
     /// Verifies the tape, its blobs, its signatures and the commits that name it. The report lists the faults of the evidence.
