@@ -186,7 +186,8 @@ async fn next_ended(running: &mut Vec<RunningCall<'_>>) -> (usize, ToolAnswer) {
         for at in 0..running.len() {
             let Some(call) = running.get_mut(at) else { break };
             if let Poll::Ready(answer) = call.answer.as_mut().poll(context) {
-                return Poll::Ready((running.swap_remove(at).position, answer));
+                // The others keep their order: calls that end at once end in the order in which the model made them.
+                return Poll::Ready((running.remove(at).position, answer));
             }
         }
         Poll::Pending

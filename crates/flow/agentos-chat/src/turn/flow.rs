@@ -19,7 +19,7 @@ use super::model_call::{CallFault, EndedCall, call_model};
 use super::record::{FlowEnd, HeldMessage, HeldReceipt};
 use super::stop::StopSignal;
 use super::{TurnFailure, TurnModel, TurnOrder, TurnPorts, compress};
-use crate::ports::{StoreError, TurnEvent, TurnTool};
+use crate::ports::{StoreError, ToolAccess, TurnEvent, TurnTool};
 use crate::prompt::{PromptTexts, list_sizes, summary_message};
 use crate::state::SessionState;
 use crate::tools::CallBatch;
@@ -125,12 +125,13 @@ impl<'a> TurnFlow<'a> {
             if calls.is_empty() {
                 return Ok(reply.text);
             }
-            if rounds == self.order.limits.rounds {
-                self.refuse_calls(&calls)?;
-                return Err(FlowEnd::Limited("rounds"));
-            }
-            if self.run_tools(&calls).await? {
+            // A proposal ends the work that was paid for, so it is taken after the last round too.
+            let is_last = rounds == self.order.limits.rounds;
+            if self.run_tools(&calls, is_last).await? {
                 return Ok(reply.text);
+            }
+            if is_last {
+                return Err(FlowEnd::Limited("rounds"));
             }
             rounds += 1;
         }
@@ -157,8 +158,17 @@ impl<'a> TurnFlow<'a> {
         })
     }
 
-    /// Runs the calls of an answer and adds their results. True if a tool ends the turn.
-    async fn run_tools(&mut self, calls: &[ToolCall]) -> Result<bool, FlowEnd> {
+    fn is_proposal(&self, call: &ToolCall) -> bool {
+        let tool = self.tools.iter().find(|tool| tool.spec.name == call.name);
+        tool.is_some_and(|tool| tool.access == ToolAccess::Propose)
+    }
+
+    /// Runs the calls of an answer and adds their results. After the last round only proposals are run. True if a tool ends the turn.
+    async fn run_tools(&mut self, all: &[ToolCall], is_last: bool) -> Result<bool, FlowEnd> {
+        let (calls, late): (Vec<ToolCall>, Vec<ToolCall>) = all
+            .iter()
+            .cloned()
+            .partition(|call| !is_last || self.is_proposal(call));
         let room = self
             .ports
             .model
@@ -166,7 +176,7 @@ impl<'a> TurnFlow<'a> {
             .tokens
             .saturating_sub(self.ports.model.output_reserve);
         let batch = CallBatch {
-            calls,
+            calls: &calls,
             tools: &self.tools,
             runner: self.ports.tools,
             permissions: self.order.permissions,
@@ -177,11 +187,14 @@ impl<'a> TurnFlow<'a> {
             .run_calls(self.ports.tool_session, &mut self.stop, &mut *self.ports.emit)
             .await;
         self.runs.extend(ended.runs);
+        let mut results = ended.results;
+        results.extend(self.refuse_late(&late));
+        results.sort_by_key(|result| all.iter().position(|call| call.id == result.tool_use_id));
         if ended.ends_turn && ended.stopped.is_none() {
-            self.open_results = ended.results;
+            self.open_results = results;
             return Ok(true);
         }
-        self.add_results(ended.results)?;
+        self.add_results(results)?;
         match ended.stopped {
             Some(cause) => Err(cause.into()),
             None => Ok(false),
@@ -189,15 +202,15 @@ impl<'a> TurnFlow<'a> {
     }
 
     /// Answers the calls that the limit on rounds forbids, because vendors refuse a conversation with a call without result.
-    fn refuse_calls(&mut self, calls: &[ToolCall]) -> Result<(), FlowEnd> {
+    fn refuse_late(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
         let rounds = self.order.limits.rounds;
-        let results = calls.iter().map(|call| ToolResult {
+        let refuse = |call: &ToolCall| ToolResult {
             tool_use_id: call.id.clone(),
             text: format!("The call was not run: the turn reached its limit of {rounds} rounds of tools."),
             images: Vec::new(),
             is_error: true,
-        });
-        self.add_results(results.collect())
+        };
+        calls.iter().map(refuse).collect()
     }
 
     fn add_results(&mut self, results: Vec<ToolResult>) -> Result<(), FlowEnd> {

@@ -184,6 +184,28 @@ async fn the_limit_on_rounds_is_named_and_leaves_no_call_without_result() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_proposal_after_the_last_round_is_taken() {
+    let mut session = TestSession::new();
+    session.limits.rounds = 0;
+    let model = ScriptedModel::with_answers(vec![call(&[
+        ("echo", json!({ "text": "more" })),
+        ("propose", json!({ "text": "the change" })),
+    ])]);
+    let finished = session.turn(&model, "Look.").await;
+    assert_eq!(*session.tools.called.lock().unwrap(), ["propose"]);
+    assert_eq!(finished.record.runs.len(), 1);
+    insta::assert_snapshot!(show_end(&finished), @r#"Limited { limit: "rounds" } [tool_calls 0.00102]"#);
+    insta::assert_snapshot!(session.show_messages(), @r#"
+    User: Look.
+    Assistant: I look.
+    Assistant: call c0 echo {"text":"more"}
+    Assistant: call c1 propose {"text":"the change"}
+    User: error c0 The call was not run: the turn reached its limit of 0 rounds of tools.
+    User: result c1 the change
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_that_share_an_id_get_results_of_their_own() {
     let mut session = TestSession::new();
     let mut answer = call(&[

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::support::{ScriptedModel, TestSession, call, say};
+use crate::TurnEvent;
 
 #[tokio::test(start_paused = true)]
 async fn what_times_out_is_limited_or_fails_goes_back_in_the_order_of_the_calls() {
@@ -104,6 +105,24 @@ async fn at_most_five_calls_run_at_once() {
             "{calls} calls, {cap} at once"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_end_at_once_end_in_their_order() {
+    let mut session = TestSession::new();
+    let texts: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+    let calls: Vec<(&str, Value)> = texts
+        .iter()
+        .map(|text| ("propose", json!({ "text": text })))
+        .collect();
+    let model = ScriptedModel::with_answers(vec![call(&calls), say("Done.")]);
+    session.turn(&model, "Look.").await;
+    let ended = session.events.iter().filter_map(|event| match event {
+        TurnEvent::ToolEnded { id, .. } => Some(id.as_str()),
+        _ => None,
+    });
+    let ended: Vec<&str> = ended.collect();
+    assert_eq!(ended, ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"]);
 }
 
 #[tokio::test(start_paused = true)]
