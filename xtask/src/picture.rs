@@ -1,4 +1,4 @@
-//! `cargo xtask picture`: draws the picture of a terminal in the README from a real run.
+//! `cargo xtask picture`: draws the pictures of terminals in the documents from real runs.
 //!
 //! Owns: the list of shown calls. Never: draws a line that the program did not print.
 
@@ -21,6 +21,8 @@ const CALLS: &[&str] = &[
     "evidence verify",
     "undo",
 ];
+/// The captured conversations.
+const CAPTURES: &[&str] = &["chat-60", "chat-120"];
 /// Width of the terminal in characters; longer lines are wrapped.
 const COLUMNS: usize = 108;
 
@@ -40,7 +42,22 @@ pub fn run(sh: &Shell) -> Result<bool> {
         Term::new().palette(WIN10_CONSOLE).render_svg(&lines.join("\n")),
     )?;
     say(format_args!("wrote {DEMO}/picture.svg"));
+    draw_captures(sh)?;
     Ok(true)
+}
+
+/// Draws the conversations that `scripts/pictures/chat.py` captured on real terminals.
+///
+/// # Errors
+/// When a capture cannot be read, or a picture cannot be written.
+fn draw_captures(sh: &Shell) -> Result<()> {
+    for name in CAPTURES {
+        let text = sh.read_file(format!("{DEMO}/{name}.ans"))?;
+        let picture = Term::new().palette(WIN10_CONSOLE).render_svg(text.trim_end());
+        sh.write_file(format!("{DEMO}/{name}.svg"), picture)?;
+        say(format_args!("wrote {DEMO}/{name}.svg"));
+    }
+    Ok(())
 }
 
 /// Runs the calls and returns them with their coloured output.

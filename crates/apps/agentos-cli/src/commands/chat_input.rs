@@ -35,7 +35,12 @@ pub enum TalkInput {
     Lines(Keyboard),
     /// A line editor on a terminal.
     #[cfg(unix)]
-    Editor(Box<LineEditor<ChatCompletions>>),
+    Editor {
+        /// The editor.
+        editor: Box<LineEditor<ChatCompletions>>,
+        /// True before the first message.
+        is_first: bool,
+    },
 }
 
 impl TalkInput {
@@ -48,7 +53,10 @@ impl TalkInput {
             let source = ChatCompletions::new(conversation.host());
             // Without an editor, the terminal's own lines are enough to go on.
             if let Ok(editor) = LineEditor::open(source, earlier) {
-                return Self::Editor(Box::new(editor));
+                return Self::Editor {
+                    editor: Box::new(editor),
+                    is_first: true,
+                };
             }
         }
         Self::Lines(Keyboard::new(&app.signals))
@@ -68,7 +76,13 @@ impl TalkInput {
         match self {
             Self::Lines(keyboard) => read_lines(app, keyboard),
             #[cfg(unix)]
-            Self::Editor(editor) => edit_message(app, editor),
+            Self::Editor { editor, is_first } => {
+                if !std::mem::take(is_first) {
+                    // Without it, a question is hard to find between answers.
+                    last_line::print("");
+                }
+                edit_message(app, editor)
+            }
         }
     }
 }

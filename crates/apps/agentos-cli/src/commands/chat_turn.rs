@@ -239,7 +239,10 @@ fn summarize_turn(shown: &ShownTurn, state: Option<&SessionState>) -> String {
     parts.extend(state.map(|state| {
         let totals = state.totals();
         let cost = format_cost(Some(totals.cost_usd), totals.calls_without_cost);
-        format!("session {cost} USD")
+        match cost.starts_with(|first: char| first.is_ascii_digit()) {
+            true => format!("session ${cost}"),
+            false => format!("session cost {cost}"),
+        }
     }));
     let tenths = calls
         .iter()
