@@ -52,7 +52,18 @@ const GROUPED_VERBS: &[&str] = &["apply", "chat send", "land", "retry", "run", "
 
 /// Groups of options, by the names of their arguments. An option in none of them stays under "Options", which comes first.
 const OPTION_GROUPS: &[(&str, &[&str])] = &[
-    ("What to show", &["files", "symbols", "context"]),
+    (
+        "What to show",
+        &[
+            "files",
+            "symbols",
+            "context",
+            "explore",
+            "no_explore",
+            "explore_rounds",
+            "explore_time",
+        ],
+    ),
     (
         "Where it lands",
         &[
@@ -97,6 +108,9 @@ const RARE_OPTIONS: &[&str] = &[
     "allow_empty",
     "run_hooks",
     "no_hooks",
+    "no_explore",
+    "explore_rounds",
+    "explore_time",
     "no_check",
     "check_base",
     "check_timeout",

@@ -198,7 +198,7 @@ pub struct CheckFlags {
 /// Tools with which a model reads the repository itself.
 #[derive(Debug, Clone, Args)]
 pub struct ExploreFlags {
-    /// Let the model read the repository itself, with tools, before it proposes a change
+    /// Let the model read the repository itself, with tools
     ///
     /// It sees the commit that the change is made on, as far as policy shows it to the provider: `list_files`, `read_file`, `search`,
     /// `git_log`, `git_show`, `time`. A change that does not land, or fails its check, goes back into the same conversation. Files are
