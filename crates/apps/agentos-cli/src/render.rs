@@ -30,6 +30,7 @@ pub mod result;
 pub mod run_ids;
 pub mod status;
 pub mod story;
+pub mod thought_lines;
 pub mod when;
 
 /// Returns a number with its noun, as in `1 file` and `2 files`.

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
 use crate::render::markdown::MarkdownStream;
+use crate::render::thought_lines::ThoughtLines;
 use crate::terminal::working::{LongWork, WorkDisplay};
 use crate::terminal::{last_line, screen};
 
@@ -179,8 +180,7 @@ pub struct ChatDisplay {
     work: Option<WorkDisplay>,
     /// Last character on standard output. `None` before the first.
     last: Option<char>,
-    /// Unfinished line of the model's thinking.
-    thinking: String,
+    thinking: ThoughtLines,
     /// Notes that were shown.
     notes: Vec<String>,
 }
@@ -203,7 +203,7 @@ impl ChatDisplay {
             markdown: has_styles.then(|| MarkdownStream::new(screen::output_width(app))),
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
-            thinking: String::new(),
+            thinking: ThoughtLines::default(),
             notes: Vec::new(),
         }
     }
@@ -219,8 +219,7 @@ impl ChatDisplay {
             ChatEvent::Thinking(piece) => {
                 if self.shows_thinking && !piece.text.is_empty() {
                     self.work = None;
-                    self.thinking.push_str(&piece.text);
-                    self.print_thinking();
+                    print_thoughts(self.thinking.push(&piece.text));
                 } else if let Some(work) = &self.work {
                     work.count_step();
                 }
@@ -254,20 +253,8 @@ impl ChatDisplay {
         printer.write_live(text.as_bytes())
     }
 
-    /// Prints the complete lines of the thinking.
-    fn print_thinking(&mut self) {
-        while let Some(at) = self.thinking.find('\n') {
-            let rest = self.thinking.split_off(at + 1);
-            let line = std::mem::replace(&mut self.thinking, rest);
-            last_line::print(&paint(style::DIM, &escape::block(line.trim_end())));
-        }
-    }
-
     fn end_thinking(&mut self) {
-        let rest = std::mem::take(&mut self.thinking);
-        if !rest.is_empty() {
-            last_line::print(&paint(style::DIM, &escape::block(&rest)));
-        }
+        print_thoughts(self.thinking.finish());
     }
 
     /// Ends the display, with a line end after an answer without one.
@@ -288,5 +275,11 @@ impl ChatDisplay {
             has_text: self.last.is_some(),
             notes: self.notes,
         }
+    }
+}
+
+fn print_thoughts(lines: impl IntoIterator<Item = String>) {
+    for line in lines {
+        last_line::print(&paint(style::DIM, &escape::block(&line)));
     }
 }

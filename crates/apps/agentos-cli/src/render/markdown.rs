@@ -400,12 +400,16 @@ fn put_token(layout: &mut LineLayout, token: InlineToken, style: TextStyle, dept
         InlineToken::Emphasis { marks, inner, .. } => {
             put_inner(layout, &inner, style.with_emphasis(marks), depth);
         }
-        InlineToken::Link { text, address, .. } if text == address => {
-            layout.put_text(&address, style.with_link());
-        }
-        InlineToken::Link { text, address, .. } => {
-            put_inner(layout, &text, style.with_link(), depth);
-            layout.put_text(&format!(" ({address})"), style.with_dim());
+        InlineToken::Link {
+            text, address, title, ..
+        } => {
+            match text == address {
+                true => layout.put_text(&address, style.with_link()),
+                false => put_inner(layout, &text, style.with_link(), depth),
+            }
+            if let Some(target) = InlineToken::write_target(&text, &address, title.as_deref()) {
+                layout.put_text(&target, style.with_dim());
+            }
         }
     }
 }

@@ -38,6 +38,8 @@ pub enum InlineToken {
         text: String,
         /// The address.
         address: String,
+        /// The title in its quotes. `None` if there is none.
+        title: Option<String>,
     },
 }
 
@@ -50,6 +52,16 @@ impl InlineToken {
             | Self::Code { bytes, .. }
             | Self::Emphasis { bytes, .. }
             | Self::Link { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Writes what is shown behind a link's text. `None` if the text says it all.
+    pub fn write_target(text: &str, address: &str, title: Option<&str>) -> Option<String> {
+        match (text == address, title) {
+            (true, None) => None,
+            (true, Some(title)) => Some(format!(" ({title})")),
+            (false, None) => Some(format!(" ({address})")),
+            (false, Some(title)) => Some(format!(" ({address} {title})")),
         }
     }
 
@@ -224,17 +236,34 @@ fn find_link(line: &str, skip: usize, is_whole: bool) -> InlineToken {
     let Some(end) = find_address_end(target) else {
         return missing();
     };
-    let inner = target.get(..end).unwrap_or_default().trim();
-    // A title may follow the address.
-    let address = inner.split_whitespace().next().unwrap_or_default();
-    let address = address.trim_start_matches('<').trim_end_matches('>');
-    if text.is_empty() || address.is_empty() {
+    let Some((address, title)) = split_target(target.get(..end).unwrap_or_default()) else {
+        return literal();
+    };
+    if text.is_empty() {
         return literal();
     }
     InlineToken::Link {
         bytes: line.len() - target.len() + end + 1,
         text: text.to_owned(),
         address: address.to_owned(),
+        title: title.map(str::to_owned),
+    }
+}
+
+/// Splits the text between the brackets of a link into the address and, if there is one, a title in quotes. `None` if the text is
+/// anything else, as in `f[i](the index of i)`.
+fn split_target(inner: &str) -> Option<(&str, Option<&str>)> {
+    let inner = inner.trim();
+    let (address, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
+    let address = address.trim_start_matches('<').trim_end_matches('>');
+    let title = rest.trim_start();
+    let is_quoted = ['"', '\'']
+        .iter()
+        .any(|quote| title.len() > 1 && title.starts_with(*quote) && title.ends_with(*quote));
+    match (address.is_empty(), title.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some((address, None)),
+        (false, false) => is_quoted.then_some((address, Some(title))),
     }
 }
 

@@ -7,6 +7,8 @@ use unicode_width::UnicodeWidthChar;
 use crate::escape;
 use crate::printer::{paint, style};
 
+/// Most bytes of a word that are held. Some characters have no width, so the columns alone do not bound a word.
+const LONGEST_WORD: usize = 512;
 /// Slanted text.
 const SLANTED: &str = "\u{1b}[3m";
 /// Underlined text.
@@ -149,6 +151,7 @@ pub struct LineLayout {
     gap: usize,
     word: Vec<(String, TextStyle)>,
     word_columns: usize,
+    word_bytes: usize,
     /// True if the last line has its end.
     is_ended: bool,
 }
@@ -165,6 +168,7 @@ impl LineLayout {
             gap: 0,
             word: Vec::new(),
             word_columns: 0,
+            word_bytes: 0,
             is_ended: true,
         }
     }
@@ -205,7 +209,9 @@ impl LineLayout {
         // Languages with wide characters have no blanks between words.
         let is_wide = columns == 2 && shown.chars().count() == 1;
         let (_, begin) = self.prefix.write(false, self.width);
-        let is_too_long = begin + self.word_columns + columns > self.width;
+        let is_too_long =
+            begin + self.word_columns + columns > self.width || self.word_bytes + shown.len() > LONGEST_WORD;
+        let bytes = shown.len();
         if is_wide || is_too_long {
             self.flush_word();
         }
@@ -214,6 +220,7 @@ impl LineLayout {
             _ => self.word.push((shown, style)),
         }
         self.word_columns += columns;
+        self.word_bytes += bytes;
         if is_wide {
             self.flush_word();
         }
@@ -237,7 +244,7 @@ impl LineLayout {
             self.out.push_str(&style.paint(&text));
         }
         self.column += self.word_columns;
-        (self.word_columns, self.gap) = (0, 0);
+        (self.word_columns, self.word_bytes, self.gap) = (0, 0, 0);
     }
 
     fn write_prefix(&mut self, is_first: bool) {

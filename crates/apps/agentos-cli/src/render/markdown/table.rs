@@ -15,30 +15,40 @@ const MOST_ROWS: usize = 60;
 pub struct TableRows {
     rows: Vec<Vec<String>>,
     prefix: LinePrefix,
+    /// True if earlier rows of the table were written.
+    is_continued: bool,
 }
 
 impl TableRows {
     /// Adds a row.
     pub fn add(&mut self, line: &str, prefix: LinePrefix, layout: &mut LineLayout) {
         if self.rows.len() >= MOST_ROWS {
-            self.flush(layout);
+            self.write_rows(layout);
+            self.is_continued = true;
         }
         self.prefix = prefix;
         self.rows.push(split_cells(line));
     }
 
-    /// Writes the rows, if there are any.
+    /// Ends the table, if there is one.
     pub fn flush(&mut self, layout: &mut LineLayout) {
+        self.write_rows(layout);
+        self.is_continued = false;
+    }
+
+    fn write_rows(&mut self, layout: &mut LineLayout) {
         let rows = std::mem::take(&mut self.rows);
         let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let has_head = rows.get(1).is_some_and(|row| is_separator(row));
-        let shown = |row: &[String]| !is_separator(row);
+        // A later row of this form has data: a dash often means that there is none.
+        let has_head = !self.is_continued && rows.get(1).is_some_and(|row| is_separator(row));
+        let shown = |at: usize| at != 1 || !has_head;
         let widths: Vec<usize> = (0..count)
             .map(|column| {
                 let cells = rows
                     .iter()
-                    .filter(|row| shown(row))
-                    .filter_map(|row| row.get(column));
+                    .enumerate()
+                    .filter(|(at, _)| shown(*at))
+                    .filter_map(|(_, row)| row.get(column));
                 cells.map(|cell| count_columns(cell)).max().unwrap_or(0)
             })
             .collect();
@@ -46,7 +56,7 @@ impl TableRows {
         let total = widths.iter().sum::<usize>() + 3 * count.saturating_sub(1);
         let fits = total <= layout.width();
         for (at, row) in rows.iter().enumerate() {
-            let line = match (shown(row), has_head && at == 0) {
+            let line = match (shown(at), has_head && at == 0) {
                 (false, _) if fits => paint(style::DIM, &write_separator(&widths)),
                 (false, _) => continue,
                 (true, is_head) => write_row(row, &widths, fits, is_head),
@@ -87,9 +97,10 @@ fn is_separator(row: &[String]) -> bool {
 
 /// Splits a row into the texts of its cells, without marks.
 fn split_cells(line: &str) -> Vec<String> {
+    let row = line.trim();
     let mut cells = vec![String::new()];
     let mut is_escaped = false;
-    for c in line.trim().trim_start_matches('|').chars() {
+    for c in row.strip_prefix('|').unwrap_or(row).chars() {
         match (c, is_escaped) {
             ('|', false) => cells.push(String::new()),
             ('\\', false) => {
@@ -126,8 +137,12 @@ fn strip_marks(cell: &str) -> String {
             InlineToken::Wait => {}
             InlineToken::Text { text, .. } | InlineToken::Code { text, .. } => out.push_str(&text),
             InlineToken::Emphasis { inner, .. } => out.push_str(&inner),
-            InlineToken::Link { text, address, .. } if text == address => out.push_str(&text),
-            InlineToken::Link { text, address, .. } => out.push_str(&format!("{text} ({address})")),
+            InlineToken::Link {
+                text, address, title, ..
+            } => {
+                out.push_str(&text);
+                out.extend(InlineToken::write_target(&text, &address, title.as_deref()));
+            }
         }
         rest = after;
     }

@@ -108,6 +108,17 @@ fn marks_without_a_partner_are_text() {
         ("[a] and [b](", "[a] and [b]("),
         ("[a](https://b.c/d_(e))", "<u>a</> <d>(https://b.c/d_(e))</>"),
         ("[https://b.c](https://b.c)", "<u>https://b.c</>"),
+        (
+            "see f[i](the index of the element i) end",
+            "see f[i](the index of the element i) end",
+        ),
+        (
+            "[a](https://b.c \"Important title\") end",
+            "<u>a</> <d>(https://b.c</> <d>\"Important</> <d>title\")</> end",
+        ),
+        ("[a](<b> 'c')", "<u>a</> <d>(b</> <d>'c')</>"),
+        ("[a](b \"c)", "[a](b \"c)"),
+        ("[b.c](b.c 'title')", "<u>b.c</> <d>('title')</>"),
         ("![a cat](cat.png)", "<u>a</> <u>cat</> <d>(cat.png)</>"),
         ("\\*not slanted\\* C:\\dir", "*not slanted* C:\\dir"),
         (
@@ -127,6 +138,27 @@ fn marks_without_a_partner_are_text() {
         };
         assert_eq!(show_styles(&render(text, 80)), expected, "{text}");
     }
+}
+
+#[test]
+fn only_the_second_row_of_a_table_is_a_separator() {
+    for (text, expected) in [
+        (
+            "| a | b |\n|---|---|\n| - | - |\n| 1 | 2 |\n",
+            "<b>a</><d> │ </><b>b</>\n<d>──┼──</>\n-<d> │ </>-\n1<d> │ </>2\n",
+        ),
+        ("|-|-|\n| 1 | 2 |\n", "-<d> │ </>-\n1<d> │ </>2\n"),
+        (
+            "||b|\n|---|---|\n|1|2|\n",
+            "<b></> <d> │ </><b>b</>\n<d>──┼──</>\n1<d> │ </>2\n",
+        ),
+    ] {
+        assert_eq!(show_styles(&render(text, 80)), expected, "{text}");
+    }
+    // A long table is written in parts, of which only the first has a head.
+    let rows = "| - | - |\n".repeat(200);
+    let shown = show_styles(&render(&format!("| a | b |\n|---|---|\n{rows}"), 80));
+    assert_eq!(shown.matches("-<d> │ </>-\n").count(), 200, "{shown}");
 }
 
 #[test]
@@ -161,6 +193,19 @@ fn the_memory_is_bounded() {
             );
         }
     }
+}
+
+#[test]
+fn characters_without_width_are_not_held() {
+    let mut stream = MarkdownStream::new(80);
+    let (mut arrived, mut shown) = (1, stream.push("a").len());
+    for _ in 0..20_000 {
+        let piece = "\u{301}";
+        arrived += piece.len();
+        shown += stream.push(piece).len();
+        assert!(arrived - shown <= 2 * super::WINDOW, "{arrived} {shown}");
+    }
+    assert_eq!(arrived + 1, shown + stream.finish().len());
 }
 
 /// Pieces of Markdown and of everything else.
@@ -208,6 +253,49 @@ fn any_text() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
 }
 
+/// Markdown around words, of which each is there once.
+fn any_words() -> impl Strategy<Value = String> {
+    let marks = vec![
+        " ",
+        "\n",
+        "\n\n",
+        "*",
+        "**",
+        "_",
+        "`",
+        "```",
+        "~~~",
+        "# ",
+        "- ",
+        "1. ",
+        "> ",
+        "|",
+        "| ",
+        " |\n",
+        "|---|---|\n",
+        "| - | - |\n",
+        "---\n",
+        "[",
+        "]",
+        "(",
+        "](",
+        ")",
+        "!",
+        "\\",
+        "\"",
+        "'",
+        "<",
+        ">",
+        "](a \"",
+    ];
+    let part = prop::option::weighted(0.6, prop::sample::select(marks));
+    prop::collection::vec(part, 0..60).prop_map(|parts| {
+        let parts = parts.iter().enumerate();
+        let parts = parts.map(|(at, mark)| mark.map_or_else(|| format!("word{at}x"), str::to_owned));
+        parts.collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -222,6 +310,18 @@ proptest! {
         }
         out.push_str(&stream.finish());
         prop_assert_eq!(join_code(&out), whole);
+    }
+
+    #[test]
+    fn every_word_is_shown(text in any_words(), width in 20_usize..90) {
+        // A long word is broken, and a line may begin with the bar of a quote.
+        let letters = |text: &str| text.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>();
+        let names = ["<b>", "<d>", "<i>", "<u>", "<c>", "</>"];
+        let shown = names.iter().fold(show_styles(&render(&text, width)), |shown, name| shown.replace(name, ""));
+        let shown = letters(&shown);
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+            prop_assert!(shown.contains(word), "{word} of {text:?} is not in {shown}");
+        }
     }
 
     #[test]
