@@ -90,6 +90,10 @@ impl TalkInput {
 #[cfg(unix)]
 fn edit_message(app: &App, editor: &mut LineEditor<ChatCompletions>) -> Result<TypedMessage, EffectError> {
     loop {
+        // The signal that ended an answer ends the conversation too. The editor would not notice it, and the next line be sent.
+        if app.signals.received().is_some() {
+            return Ok(TypedMessage::End);
+        }
         match editor.edit_text("> ").map_err(|error| output_failed(&error))? {
             EditedText::Text(text) => return Ok(TypedMessage::Text(text)),
             EditedText::Cleared => app.printer.show_note(&paint(style::DIM, CLEARED)),

@@ -30,12 +30,10 @@ use rustyline::{
 
 use super::last_line;
 use super::saved_mode::SavedMode;
-use super::typed_text::{EnterKey, choose_enter, finish_text};
+use super::typed_text::{EnterKey, can_offer_again, choose_enter, finish_text};
 
 /// Most texts that the history has.
 const LONGEST_HISTORY: usize = 500;
-/// Longest text that the history keeps, in bytes. A file that was pasted once would only be in the way.
-const LONGEST_ENTRY: usize = 16 << 10;
 
 /// Result of editing a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +55,6 @@ pub trait CompletionSource {
 /// Line editor on standard input and output, which are a terminal.
 pub struct LineEditor<S: CompletionSource> {
     editor: Editor<ChatHelper<S>, DefaultHistory>,
-    /// True if the person typed a backslash to begin a new line in the text that is edited.
-    is_continued: Arc<AtomicBool>,
 }
 
 impl<S: CompletionSource> LineEditor<S> {
@@ -75,14 +71,17 @@ impl<S: CompletionSource> LineEditor<S> {
             .bell_style(BellStyle::None)
             .build();
         let mut editor = Editor::with_config(config).map_err(word_failure)?;
-        editor.set_helper(Some(ChatHelper { source }));
-        let is_continued = Arc::new(AtomicBool::new(false));
-        let enter = || EventHandler::Conditional(Box::new(EnterHandler(Arc::clone(&is_continued))));
+        let is_line_wanted = Arc::new(AtomicBool::new(false));
+        let enter = || EventHandler::Conditional(Box::new(EnterHandler(Arc::clone(&is_line_wanted))));
+        editor.set_helper(Some(ChatHelper {
+            source,
+            is_line_wanted: Arc::clone(&is_line_wanted),
+        }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter());
         // What is typed while an answer arrives reaches the editor with the line end of a terminal that edits lines itself.
         editor.bind_sequence(KeyEvent::ctrl('J'), enter());
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
-        let mut opened = Self { editor, is_continued };
+        let mut opened = Self { editor };
         for text in earlier {
             opened.remember(&text);
         }
@@ -97,14 +96,11 @@ impl<S: CompletionSource> LineEditor<S> {
         last_line::end_status();
         // A signal that ends the program meanwhile must leave the terminal as it was.
         let _saved = SavedMode::save();
-        self.is_continued.store(false, Ordering::Relaxed);
         match self.editor.readline(prompt) {
             Ok(text) => {
+                let text = finish_text(&text);
                 self.remember(&text);
-                Ok(EditedText::Text(finish_text(
-                    &text,
-                    self.is_continued.load(Ordering::Relaxed),
-                )))
+                Ok(EditedText::Text(text))
             }
             Err(ReadlineError::Eof) => Ok(EditedText::End),
             Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Ok(EditedText::Cleared),
@@ -112,9 +108,9 @@ impl<S: CompletionSource> LineEditor<S> {
         }
     }
 
-    /// Adds a text to the history. A text that is too long, or equal to the last one, is not added.
+    /// Adds a text to the history if it can be offered again, and is not equal to the last one.
     fn remember(&mut self, text: &str) {
-        if !text.trim().is_empty() && text.len() <= LONGEST_ENTRY {
+        if can_offer_again(text) {
             // The history is in memory, where adding does not fail.
             let _ = self.editor.history_mut().add(text);
         }
@@ -131,13 +127,20 @@ fn word_failure(error: ReadlineError) -> io::Error {
 /// Link between the editor and the source of completions.
 struct ChatHelper<S> {
     source: S,
+    /// True if the completion is that of a backslash to a new line, and not of a word.
+    is_line_wanted: Arc<AtomicBool>,
 }
 
 impl<S: CompletionSource> Completer for ChatHelper<S> {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(self.source.complete_text(line.get(..pos).unwrap_or_default()))
+        let before_cursor = line.get(..pos).unwrap_or_default();
+        let is_line_wanted = self.is_line_wanted.swap(false, Ordering::Relaxed);
+        match before_cursor.strip_suffix('\\').filter(|_| is_line_wanted) {
+            Some(text) => Ok((text.len(), vec!["\n".to_owned()])),
+            None => Ok(self.source.complete_text(before_cursor)),
+        }
     }
 }
 
@@ -149,7 +152,7 @@ impl<S> Highlighter for ChatHelper<S> {}
 impl<S> Validator for ChatHelper<S> {}
 impl<S: CompletionSource> Helper for ChatHelper<S> {}
 
-/// Effect of the Enter key, and whether a backslash ever began a new line.
+/// Effect of the Enter key, and whether it completes a backslash to a new line.
 struct EnterHandler(Arc<AtomicBool>);
 
 impl ConditionalEventHandler for EnterHandler {
@@ -160,9 +163,11 @@ impl ConditionalEventHandler for EnterHandler {
                 accept_in_the_middle: true,
             },
             EnterKey::NewLine => Cmd::Newline,
+            // At once, so that a backslash that was pasted or recalled is never taken for one of these. A completion is the only
+            // command of the editor that replaces text and leaves the cursor behind it (`Cmd::Replace` leaves it before).
             EnterKey::Continue => {
                 self.0.store(true, Ordering::Relaxed);
-                Cmd::Newline
+                Cmd::Complete
             }
         })
     }

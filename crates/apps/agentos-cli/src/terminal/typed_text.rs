@@ -1,9 +1,13 @@
 //! Text of several lines that a person types.
 //!
-//! Owns: when the Enter key sends a text, and the marks that are not part of it. Never: reads a key.
+//! Owns: when the Enter key sends a text, the marks that are not part of it, and which texts the history has. Never: reads a key.
+
+use crate::escape;
 
 /// Mark at the beginning and end of a block of lines.
 const BLOCK: &str = "\"\"\"";
+/// Longest text that the history keeps, in bytes. A file that was pasted once would only be in the way.
+const LONGEST_ENTRY: usize = 16 << 10;
 
 /// Effect of the Enter key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +16,7 @@ pub enum EnterKey {
     Send,
     /// A new line begins.
     NewLine,
-    /// A new line begins, and the backslash before the cursor is not part of the text.
+    /// A new line begins in the place of the backslash before the cursor.
     Continue,
 }
 
@@ -26,18 +30,20 @@ pub fn choose_enter(text: &str, at_end: bool) -> EnterKey {
     }
 }
 
-/// Returns the text without the marks of a block and, if the person typed any, without the backslashes that begin new lines. Otherwise
-/// such a backslash was pasted, as in a command of a shell, and stays.
-pub fn finish_text(text: &str, is_continued: bool) -> String {
+/// Returns the text without the marks of a block.
+pub fn finish_text(text: &str) -> String {
     let inner = find_block(text).and_then(|block| block.trim_end().strip_suffix(BLOCK));
     let Some(inner) = inner else {
-        return match is_continued {
-            true => text.replace("\\\n", "\n"),
-            false => text.to_owned(),
-        };
+        return text.to_owned();
     };
     let inner = inner.strip_prefix('\n').unwrap_or(inner);
     inner.strip_suffix('\n').unwrap_or(inner).to_owned()
+}
+
+/// Returns true if the history offers a text again. The editor writes it to the terminal as it is, and an escaped text would be sent
+/// escaped, so a text with a character that a terminal interprets or does not show is not offered.
+pub fn can_offer_again(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= LONGEST_ENTRY && escape::block(text) == text
 }
 
 /// Returns the text behind the mark that opens a block. `None` if the text does not begin with one.
@@ -77,8 +83,25 @@ mod tests {
             ("\"\"\"open", "\"\"\"open"),
             ("a \"\"\"b\"\"\"", "a \"\"\"b\"\"\""),
         ] {
-            assert_eq!(finish_text(text, false), expected, "{text}");
+            assert_eq!(finish_text(text), expected, "{text}");
         }
-        assert_eq!(finish_text("one \\\ntwo", true), "one \ntwo");
+    }
+
+    #[test]
+    fn the_history_has_no_text_that_a_terminal_would_interpret() {
+        let long = "a".repeat(LONGEST_ENTRY + 1);
+        for (text, expected) in [
+            ("Hello", true),
+            ("one\n\ttwo é 漢字", true),
+            (" \n", false),
+            ("red \u{1b}[31m", false),
+            ("c1 \u{9b}31m", false),
+            ("back\r", false),
+            ("abc\u{202e}txt", false),
+            ("a\u{200b}b", false),
+            (long.as_str(), false),
+        ] {
+            assert_eq!(can_offer_again(text), expected, "{text:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use agentos_testkit::cli::{Cli, send_signal};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, head};
 use serde_json::json;
 
-use crate::sessions::{add_provider, counting_server, ok};
+use crate::sessions::{add_provider, counting_server, ok, say};
 use crate::support::{agentos, call_on_terminal};
 
 /// Sign of a line editor that waits for keys: the terminal is asked to mark pastes.
@@ -61,6 +61,13 @@ impl Typist {
 
     fn type_keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Returns the number of the process that the screen shows behind `pid=`.
+    fn read_number(&self) -> u32 {
+        let screen = String::from_utf8_lossy(&self.seen).into_owned();
+        let (_, after) = screen.split_once("pid=").unwrap();
+        after.lines().next().unwrap().trim().parse().unwrap()
     }
 
     /// Reads the rest of the screen. Returns the exit code and everything that was shown.
@@ -128,6 +135,67 @@ fn a_line_is_edited_with_history_completion_and_several_lines() {
 }
 
 #[test]
+fn a_text_of_several_lines_is_recalled_as_it_was_sent() {
+    let cli = agentos();
+    let server = counting_server(&cli);
+    let Some(mut typist) = Typist::start(&cli, 80, &chat_line("")) else {
+        return;
+    };
+    for keys in [
+        "one\\\rtwo\r".to_owned(),
+        format!("{UP}\r"),
+        // The backslash of a command that was pasted stays when another one begins a new line.
+        "\u{1b}[200~cp a \\\n  b\u{1b}[201~\\\rnow\r".to_owned(),
+        format!("{UP} or later\r"),
+        "\"\"\"\rfirst\rsecond\"\"\"\r".to_owned(),
+        format!("{UP}\r"),
+    ] {
+        typist.wait_for(READY);
+        typist.type_keys(&keys);
+        typist.wait_for("messages");
+    }
+    typist.wait_for(READY);
+    typist.type_keys("\u{4}");
+    let (code, screen) = typist.finish();
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(
+        list_sent(&server),
+        [
+            r#""one\ntwo""#,
+            r#""one\ntwo""#,
+            r#""cp a \\\n  b\nnow""#,
+            r#""cp a \\\n  b\nnow or later""#,
+            r#""first\nsecond""#,
+            r#""first\nsecond""#,
+        ]
+    );
+}
+
+#[test]
+fn the_history_has_no_text_that_a_terminal_would_interpret() {
+    let cli = agentos();
+    let server = counting_server(&cli);
+    say(&cli, "talk", "plain words");
+    for text in ["red \u{1b}]0;title\u{7}", "turned \u{202e}sdrow"] {
+        say(&cli, "talk", text);
+    }
+    let Some(mut typist) = Typist::start(&cli, 80, &chat_line("")) else {
+        return;
+    };
+    typist.wait_for(READY);
+    typist.type_keys(&format!("{UP}\r"));
+    typist.wait_for("messages");
+    typist.wait_for(READY);
+    typist.type_keys("\u{4}");
+    let (_, screen) = typist.finish();
+    assert!(
+        !screen.contains("\u{1b}]0;") && !screen.contains('\u{202e}'),
+        "{screen:?}"
+    );
+    assert_eq!(list_sent(&server).last().unwrap(), r#""plain words""#);
+}
+
+#[test]
 fn the_history_is_that_of_the_session_and_goes_with_it() {
     let cli = agentos();
     let server = counting_server(&cli);
@@ -180,10 +248,7 @@ fn a_signal_at_the_prompt_leaves_the_terminal_as_it_was() {
     typist.wait_for(READY);
     typist.type_keys("half a line");
     typist.wait_for("half a line");
-    let screen = String::from_utf8_lossy(&typist.seen).into_owned();
-    let (_, after) = screen.split_once("pid=").unwrap();
-    let number = after.lines().next().unwrap().trim().parse().unwrap();
-    assert!(send_signal(number, "TERM"));
+    assert!(send_signal(typist.read_number(), "TERM"));
     let (_, screen) = typist.finish();
     assert!(screen.contains("SIGTERM: the session stays"), "{screen}");
     let (_, after) = screen.split_once("code=143").unwrap();
@@ -193,6 +258,38 @@ fn a_signal_at_the_prompt_leaves_the_terminal_as_it_was() {
             "{mode}: {after}"
         );
     }
+}
+
+#[test]
+fn sigterm_in_an_answer_ends_the_conversation() {
+    let cli = agentos();
+    // The first answer never ends; a second one would.
+    let server = FakeServer::start(|request| {
+        let event =
+            json!({ "model": "tiny", "choices": [{ "index": 0, "delta": { "content": "begun words" } }] });
+        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        bytes.extend_from_slice(format!("data: {event}\n\n").as_bytes());
+        match request.json().to_string().contains("Hello") {
+            true => Reply::Hang(bytes),
+            false => Reply::Bytes(bytes),
+        }
+    })
+    .unwrap();
+    add_provider(&cli, "mine", &server);
+    let line = format!("sh -c 'echo pid=$$; {}'; echo code=$?", chat_line(""));
+    let Some(mut typist) = Typist::start(&cli, 80, &line) else {
+        return;
+    };
+    typist.wait_for(READY);
+    typist.type_keys("Hello\r");
+    // The end of a word shows it.
+    typist.wait_for("begun");
+    typist.type_keys("the next line\n/exit\n");
+    assert!(send_signal(typist.read_number(), "TERM"));
+    typist.wait_for("code=");
+    let (_, screen) = typist.finish();
+    assert!(screen.contains("code=143"), "{screen}");
+    assert_eq!(list_sent(&server), [r#""Hello""#]);
 }
 
 #[test]
