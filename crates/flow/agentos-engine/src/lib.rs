@@ -9,6 +9,7 @@ pub mod base_files;
 pub mod context;
 pub mod context_search;
 pub mod evidence_replay;
+pub mod feedback;
 pub mod history;
 pub mod named_files;
 pub mod open_requests;

@@ -22,7 +22,7 @@
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
 use agentos_evidence::RecordKind;
-use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
+use agentos_landing::{Change, LandError, LandOptions, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
     Boundary, ExactCost, FileRead, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult,
@@ -31,6 +31,7 @@ use agentos_tool::{
 
 use crate::checking;
 use crate::context::{Context, unreadable_base};
+use crate::feedback;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
@@ -308,15 +309,26 @@ pub async fn run(
             && !request.answers_once
             && outcome.outcome == OutcomeKind::Refused
             && (outcome.cause == Cause::Landing || failed_check);
+        let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
         let next = attempt_facts(request, attempt + 1, effects.clock.now());
         // A rule may limit the attempts. Then this outcome is the end, which says why this answer did not land.
-        if !again || matches!(refuse_ahead(effects, request, &begun, next), Ok(Some(_))) {
+        if !again || matches!(refuse_ahead(effects, request, &begun, next.clone()), Ok(Some(_))) {
             return outcome;
         }
         feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
             Some(tried) => Some(checking::write_feedback(tried, red_base.as_ref())),
-            None => outcome.report.as_ref().map(LandingReport::feedback),
+            None => match report_refusal(
+                effects,
+                &outcome,
+                ToolFacts {
+                    context_bytes,
+                    ..next
+                },
+            ) {
+                Ok(feedback) => feedback,
+                Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
+            },
         };
         // The last failure may be another one, such as a limit of the server, and would hide this one.
         earlier.push(FailedAttempt {
@@ -326,6 +338,18 @@ pub async fn run(
         });
         attempt += 1;
     }
+}
+
+/// Writes for the tool why its answer did not land. `None` if no answer was judged.
+fn report_refusal(
+    effects: &RunEffects<'_>,
+    outcome: &Outcome,
+    tool: ToolFacts,
+) -> Result<Option<String>, EffectError> {
+    let report = outcome.report.as_ref();
+    report
+        .map(|report| feedback::write_for_task(report, effects.repo, tool))
+        .transpose()
 }
 
 /// Returns the facts for policy about this attempt.

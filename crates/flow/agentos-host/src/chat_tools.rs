@@ -13,6 +13,7 @@
 //! | `time` | the clock | – |
 //! | `propose_change` | – | as `agentos apply`; the change then waits for a person |
 
+mod ancestors;
 mod base_reader;
 mod history;
 mod moved_files;
@@ -62,8 +63,8 @@ struct ToolContext {
     /// Attempt of a task that the calls belong to. `None` in a conversation.
     attempt: Option<AttemptView>,
     shown: Mutex<ShownTexts>,
-    /// Texts of old commits that are shown in no file. `None` before they are needed.
-    hidden: Mutex<moved_files::HiddenTexts>,
+    /// Texts of old commits that are shown in no file, and the base that they were found for. `None` before they are needed.
+    hidden: Mutex<Option<(String, Arc<moved_files::HiddenTexts>)>>,
 }
 
 /// Attempt of a task, as the tools of its model see the repository.
@@ -165,7 +166,7 @@ impl ToolContext {
         let answer = match name {
             "list_files" => reading::list_files(self, &arguments),
             "read_file" => reading::read_file(self, &arguments),
-            "search" => search::search_files(self, &arguments),
+            "search" => search::search_files(self, &arguments, stop),
             "git_log" => history::list_commits(self, &arguments),
             "git_show" => history::show_commit(self, &arguments),
             "time" => Ok(format!("{} (UTC)", SystemClock.now())),
@@ -214,6 +215,12 @@ impl StopOnDrop {
         let slot = StopSlot::default();
         (Arc::clone(&slot), Self(slot))
     }
+}
+
+/// Returns true if the conversation has abandoned the call.
+fn is_stopped(slot: &StopSlot) -> bool {
+    // As in `StopOnDrop`: a poisoned lock belongs to a call that has ended.
+    slot.lock().map_or(true, |state| state.is_stopped)
 }
 
 impl Drop for StopOnDrop {

@@ -240,15 +240,15 @@ impl Explorer {
         let conversation = &mut *conversation;
         let message = conversation.write_message(task).map_err(fail_store)?;
         let tools = self.open_tools(task, conversation.sent).await?;
+        let reads = ReadReports {
+            tools: &tools,
+            progress,
+        };
         let finished = self
             .take_turn(task, message, conversation, &tools, progress)
             .await;
-        let mut sent = 0;
-        for read in tools.reading().take_reads() {
-            sent += read.bytes;
-            progress.progress(Progress::Read(read));
-        }
-        conversation.sent = conversation.sent.saturating_add(sent);
+        conversation.sent = conversation.sent.saturating_add(reads.report());
+        drop(reads);
         let calls = conversation.store.take_calls();
         for call in &calls {
             self.host.observer().on_call(call);
@@ -376,6 +376,30 @@ impl Explorer {
             latency_ms: sum_latency(calls),
             ..error
         }
+    }
+}
+
+/// Reports what the model was shown, also if the engine drops the call because the user stops the run.
+struct ReadReports<'a> {
+    tools: &'a ExploreTools,
+    progress: &'a dyn ProgressSink,
+}
+
+impl ReadReports<'_> {
+    /// Reports the texts since the last report, and returns their bytes.
+    fn report(&self) -> u64 {
+        let mut sent = 0_u64;
+        for read in self.tools.reading().take_reads() {
+            sent = sent.saturating_add(read.bytes);
+            self.progress.progress(Progress::Read(read));
+        }
+        sent
+    }
+}
+
+impl Drop for ReadReports<'_> {
+    fn drop(&mut self) {
+        self.report();
     }
 }
 

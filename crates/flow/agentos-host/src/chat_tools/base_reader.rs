@@ -2,7 +2,6 @@
 //!
 //! Owns: opening the base, and the question whether a file may be shown. Never: opens a file before its name is allowed.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use agentos_chain::hash_bytes;
@@ -16,6 +15,7 @@ use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::FileRead;
 
 use super::ToolContext;
+use super::moved_files::HiddenTexts;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::policy;
@@ -118,13 +118,15 @@ impl BaseReader<'_> {
         decision.effect() == Effect::Allow
     }
 
-    /// Records that the model is shown a text of a file, if policy allows that many bytes. Returns false if it does not.
+    /// Records that the model is shown a text of a file that [`Self::allows_text`] allows, if policy allows that many bytes. Returns false if it does not.
     pub(super) fn admit_text(&self, shown: ShownText<'_>) -> bool {
         let bytes = u64::try_from(shown.text.len()).unwrap_or(u64::MAX);
         // Held while policy decides: several calls of one answer run at once, and must not each take the last bytes.
         let mut texts = self.context.lock_shown();
         let total = texts.bytes.saturating_add(bytes);
-        if !self.decides_allow(shown.path, shown.text, total) {
+        // By name and bytes alone: the whole texts were judged before, and the form in which they are shown may look like a secret, such
+        // as the ids of blobs in a diff.
+        if !self.decides_allow(shown.path, b"", total) {
             return false;
         }
         texts.bytes = total;
@@ -139,11 +141,11 @@ impl BaseReader<'_> {
         true
     }
 
-    /// Returns the ids of texts that withheld files have or had. They are searched once for each base.
+    /// Returns the texts that withheld files have or had. They are searched once for each base.
     pub(super) fn hidden_texts(
         &self,
-        find: impl FnOnce(&Self) -> Result<BTreeSet<String>, EffectError>,
-    ) -> Result<Arc<BTreeSet<String>>, EffectError> {
+        find: impl FnOnce(&Self) -> Result<HiddenTexts, EffectError>,
+    ) -> Result<Arc<HiddenTexts>, EffectError> {
         let mut kept = self.context.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((base, hidden)) = &*kept
             && *base == self.target.base_commit

@@ -67,8 +67,11 @@ pub(super) fn show_commit(
         let mut shown = format!("{} {} {}\n", commit.id, commit_day(&commit), commit.subject);
         match reader.repo.committed(id) {
             Ok((_, change)) => {
-                let moved = MovedFiles::find(reader, id)?;
-                show_files(reader, (id, &change, &moved), &mut shown);
+                match MovedFiles::find(reader, id)? {
+                    Some(moved) => show_files(reader, (id, &change, &moved), &mut shown),
+                    // What became of its files is not known.
+                    None => show_names(reader, id, &mut shown),
+                }
             }
             // The first commit has nothing to be compared with, and a changed submodule has no text.
             Err(_) => show_names(reader, id, &mut shown),
@@ -78,10 +81,7 @@ pub(super) fn show_commit(
 }
 
 /// Walks the commits from one back to the first, along first parents.
-pub(super) fn walk_first_parents<'a>(
-    repo: &'a Repository,
-    from: &str,
-) -> impl Iterator<Item = CommitInfo> + 'a {
+fn walk_first_parents<'a>(repo: &'a Repository, from: &str) -> impl Iterator<Item = CommitInfo> + 'a {
     std::iter::successors(repo.commit(from), |commit| repo.commit(commit.parents.first()?))
 }
 

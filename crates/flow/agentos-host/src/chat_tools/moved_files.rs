@@ -10,10 +10,11 @@
 //! | its name is not in the base | by name |
 //! | its text was, at any time, the text of a file that is withheld | by name |
 //! | it had a name that a withheld file took over | by name |
+//! | it is the old text of a file in the commit that made a withheld file, whose lines it may have given | by name |
+//! | its commit changes too many files, or led to one that does, or is too old | by name |
 //! | any other | as policy decides |
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use agentos_context::IgnorePatterns;
 use agentos_engine::base_files::walk_files;
@@ -21,9 +22,9 @@ use agentos_engine::context::unreadable_base;
 use agentos_engine::ports::EffectError;
 use agentos_executor::CommitChange;
 
+use super::ancestors::Ancestors;
 use super::base_reader::BaseReader;
-use super::history::{MOST_FILES, MOST_STEPS, walk_first_parents};
-use crate::error::usage_error;
+use super::history::MOST_FILES;
 
 /// Files of one commit that are shown by name alone.
 pub(super) struct MovedFiles {
@@ -33,21 +34,27 @@ pub(super) struct MovedFiles {
     pub(super) withheld: BTreeSet<String>,
 }
 
-/// Ids of the texts that withheld files have or had, and the base that they were found for.
-pub(super) type HiddenTexts = Option<(String, Arc<BTreeSet<String>>)>;
+/// Texts of old commits that withheld files have or had.
+pub(super) struct HiddenTexts {
+    /// Ids of the texts.
+    ids: BTreeSet<String>,
+    /// Commits at which the search ended. Nothing is known about the texts in them and before.
+    ends: Vec<String>,
+}
 
 impl MovedFiles {
-    /// Finds them in a commit.
+    /// Finds them in a commit. `None` if the commit is too large, or cannot be reached without one that is.
     ///
     /// # Errors
-    /// If the commit changes too many files, or the base cannot be read.
-    pub(super) fn find(reader: &BaseReader<'_>, id: &str) -> Result<Self, EffectError> {
+    /// If the base cannot be read.
+    pub(super) fn find(reader: &BaseReader<'_>, id: &str) -> Result<Option<Self>, EffectError> {
         let Some(changes) = reader.repo.commit_changes(id, MOST_FILES) else {
-            return Err(usage_error(format!(
-                "the commit changes more than {MOST_FILES} files"
-            )));
+            return Ok(None);
         };
         let hidden = reader.hidden_texts(find_hidden)?;
+        if hidden.ends.iter().any(|end| reader.repo.precedes(id, end)) {
+            return Ok(None);
+        }
         let mut gone = BTreeSet::new();
         for change in &changes {
             let entry = reader.base.entry(&change.path);
@@ -57,11 +64,11 @@ impl MovedFiles {
         }
         let withheld = changes
             .iter()
-            .filter(|change| list_ids(change).any(|id| hidden.contains(id)));
-        Ok(Self {
+            .filter(|change| list_ids(change).any(|id| hidden.ids.contains(id)));
+        Ok(Some(Self {
             gone,
             withheld: withheld.map(|change| change.path.clone()).collect(),
-        })
+        }))
     }
 }
 
@@ -72,7 +79,7 @@ fn list_ids(change: &CommitChange) -> impl Iterator<Item = &str> {
 }
 
 /// Finds the ids of all texts that withheld files have in the base, or had in the commits before it.
-fn find_hidden(reader: &BaseReader<'_>) -> Result<BTreeSet<String>, EffectError> {
+fn find_hidden(reader: &BaseReader<'_>) -> Result<HiddenTexts, EffectError> {
     let mut hidden = BTreeSet::new();
     walk_files(reader.base, &IgnorePatterns::default(), |path, id| {
         if !reader.allows_name(&path) {
@@ -95,10 +102,8 @@ fn find_hidden(reader: &BaseReader<'_>) -> Result<BTreeSet<String>, EffectError>
         }
     };
     let mut taken: BTreeSet<String> = BTreeSet::new();
-    for commit in walk_first_parents(reader.repo, &reader.target.base_commit).take(MOST_STEPS) {
-        let Some(changes) = reader.repo.commit_changes(&commit.id, MOST_FILES) else {
-            continue;
-        };
+    let walked = Ancestors::walk(reader.repo, &reader.target.base_commit);
+    for changes in &walked.changes {
         let (meant, others): (Vec<_>, Vec<_>) =
             changes.iter().partition(|change| is_hidden(&change.path, &taken));
         hidden.extend(
@@ -107,13 +112,20 @@ fn find_hidden(reader: &BaseReader<'_>) -> Result<BTreeSet<String>, EffectError>
                 .flat_map(|change| list_ids(change))
                 .map(str::to_owned),
         );
-        // Whatever went away with the commit that made a withheld file may have become that file.
+        // Whatever went away with the commit that made a withheld file may have become that file: a whole file, or lines of one.
         if meant.iter().any(|change| change.old.is_none()) {
-            for change in others.iter().filter(|change| change.new.is_none()) {
-                hidden.extend(list_ids(change).map(str::to_owned));
-                taken.insert(change.path.clone());
-            }
+            hidden.extend(
+                others
+                    .iter()
+                    .filter_map(|change| change.old.as_ref())
+                    .map(|file| file.oid.clone()),
+            );
+            let gone = others.iter().filter(|change| change.new.is_none());
+            taken.extend(gone.map(|change| change.path.clone()));
         }
     }
-    Ok(hidden)
+    Ok(HiddenTexts {
+        ids: hidden,
+        ends: walked.ends,
+    })
 }

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use agentos_chat::ToolAnswer;
+use agentos_engine::feedback::write_feedback;
 use agentos_engine::{Outcome, OutcomeKind};
 
+use super::base_reader::with_base;
 use super::{CallArguments, StopSlot, ToolContext, describe_error};
 use crate::clock;
 use crate::notice::SilentObserver;
@@ -41,7 +43,7 @@ pub(super) fn propose_change(
     }
     let answer = match run.finish(Arc::new(SilentObserver)) {
         Ok(end) => match end.into_outcome() {
-            Some(outcome) => describe_outcome(&outcome),
+            Some(outcome) => describe_outcome(context, &outcome),
             None => ToolAnswer::from_error("The proposal has no outcome."),
         },
         Err(error) => ToolAnswer::from_error(describe_error(&error)),
@@ -53,7 +55,7 @@ pub(super) fn propose_change(
 }
 
 /// Words an outcome for the model: what happened, what was left to a person, and what to correct.
-fn describe_outcome(outcome: &Outcome) -> ToolAnswer {
+fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
     let request = outcome.run.short_id();
     let files = outcome.files.join(", ");
     let text = match outcome.outcome {
@@ -74,17 +76,23 @@ fn describe_outcome(outcome: &Outcome) -> ToolAnswer {
             return ToolAnswer::from_text(format!("Nothing to do: {}.", outcome.message));
         }
         OutcomeKind::Refused | OutcomeKind::Denied | OutcomeKind::ConsentNeeded | OutcomeKind::Failed => {
-            describe_refusal(outcome)
+            describe_refusal(context, outcome)
         }
     };
     ToolAnswer::from_error(text)
 }
 
-fn describe_refusal(outcome: &Outcome) -> String {
+fn describe_refusal(context: &ToolContext, outcome: &Outcome) -> String {
     let code = outcome.code.as_deref().unwrap_or("failed");
     // The report has the message, the hint and the real lines. A placed answer has a report that only says that it lands.
     if let Some(report) = outcome.report.as_ref().filter(|report| report.refusal.is_some()) {
-        return format!("Code: {code}. {}", report.feedback());
+        let feedback = with_base(context, |reader| {
+            write_feedback(report, reader.base, reader.policy, &reader.tool_facts())
+        });
+        return match feedback {
+            Ok(feedback) => format!("Code: {code}. {feedback}"),
+            Err(error) => format!("Nothing was changed ({code}). {}", describe_error(&error)),
+        };
     }
     let hint = outcome
         .hint

@@ -1,6 +1,7 @@
 //! Tests of the tools over a real repository.
 
 mod conversation;
+mod withheld;
 
 use agentos_chat::{ToolAnswer, TurnTools as _};
 use agentos_engine::Outcome;
