@@ -158,6 +158,7 @@ async fn what_was_asked_again_is_told_while_it_happens() {
                 agentos_tool::Progress::Text(text) => format!("text: {text}"),
                 agentos_tool::Progress::Note(note) => format!("note: {note}"),
                 agentos_tool::Progress::Transcript(text) => format!("transcript: {text}"),
+                agentos_tool::Progress::Read(read) => format!("read: {}", read.path),
             };
             self.0.lock().unwrap().push(word);
         }

@@ -134,7 +134,7 @@ fn an_expression_that_takes_long_is_refused_and_a_long_line_is_cut() {
     repo.commit_all("Begin");
     let tools = cloud_tools(&repo);
     let search = |text: &str| show(&tools, "search", json!({ "text": text, "regex": true }));
-    let hostile = search("a[ab]{400000}c");
+    let hostile = search("a[ab]{4000}c");
     assert!(hostile.starts_with("ERROR the regular expression"), "{hostile}");
     assert!(search(r"\w+\s*=\s*\w+").starts_with("[0 lines]"));
     let note = "[1 lines are longer than 16 KiB; only their beginning was searched]";
