@@ -52,7 +52,13 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
             "agentos chat export review --format json",
         ],
     ),
-    ("chat title", &["agentos chat title review \"The second commit\""]),
+    (
+        "chat title",
+        &[
+            "agentos chat title review \"The second commit\"",
+            "agentos chat title default \"Questions about the parser\" --json",
+        ],
+    ),
     (
         "chat summarize",
         &[
@@ -60,7 +66,13 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
             "agentos chat summarize review -p ollama",
         ],
     ),
-    ("chat restore", &["agentos chat restore review"]),
+    (
+        "chat restore",
+        &[
+            "agentos chat restore review",
+            "agentos chat restore review --json",
+        ],
+    ),
     (
         "chat fork",
         &[
