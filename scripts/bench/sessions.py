@@ -90,7 +90,7 @@ def make_ledger(state, sessions, turns, sources):
     tape = Tape(state / "ledger")
 
     def text(role, words):
-        return tape.blob(canonical({"parts": [{"text": words, "type": "text"}], "role": role}))
+        return tape.blob(canonical({"parts": [{"text": words}], "role": role}))
 
     answers = [text("assistant", "\n".join(dice.choices(lines, k=12))) for _ in range(ANSWERS)]
     questions = [text("user", "\n".join(dice.choices(lines, k=3))) for _ in range(min(QUESTIONS, sessions * turns))]
