@@ -28,7 +28,7 @@ pub(crate) fn count_prompt(query: &ContextQuery<'_>) -> u64 {
         },
         attempt: 1,
         feedback: None,
-        history: query.history.to_vec(),
+        history: query.history.iter().map(|turn| turn.past.clone()).collect(),
         remark: query.remark.map(str::to_owned),
         has_tools: false,
     };

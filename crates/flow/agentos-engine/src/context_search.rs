@@ -12,11 +12,12 @@ use agentos_context::{
 };
 use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
-use agentos_tool::{Adapter, EditFormat, PastTurn};
+use agentos_tool::{Adapter, EditFormat};
 
 use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
 use crate::context_budget::{count_prompt, report_budget};
 use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
+use crate::history::EarlierTurn;
 use crate::named_files::NamedFiles;
 use crate::ports::{Clock, ContextIndex, EffectError, Repository, TargetInfo};
 use crate::request::reading_facts;
@@ -66,7 +67,7 @@ pub struct ContextQuery<'a> {
     /// Most tokens of the answer. `None` if no limit is set: then the answer gets a quarter of the window.
     pub max_output_tokens: Option<u64>,
     /// Earlier tasks and answers that the tool is shown.
-    pub history: &'a [PastTurn],
+    pub history: &'a [EarlierTurn],
     /// Remark of the user on the last of these answers. `None` if there is none.
     pub remark: Option<&'a str>,
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use agentos_landing::{Base, EntryKind, FileReport, LandingReport, Refusal};
-use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 
 use crate::context::unreadable_base;
 use crate::ports::{EffectError, Repository};
@@ -76,20 +76,54 @@ fn view_file(
     policy: &PolicySet,
     tool: &ToolFacts,
 ) -> Result<FileView, EffectError> {
-    let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
-    let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
-        return Ok(FileView::Unknown);
+    let decided = decide_file(path, base, policy, tool)?;
+    Ok(match (decided.exists, decided.refused) {
+        (false, _) => FileView::Unknown,
+        (true, Some(_)) => FileView::Withheld,
+        (true, None) => FileView::Shown,
+    })
+}
+
+/// Decision of policy about a file of the base.
+pub(crate) struct FileDecision {
+    /// True if the base has the file.
+    pub(crate) exists: bool,
+    /// Decision that withholds it. `None` if the tool may read it, as far as it exists.
+    pub(crate) refused: Option<Decision>,
+}
+
+/// Asks policy whether a tool may read a file: by its name, and then by its whole text if the base has it.
+///
+/// # Errors
+/// If the base cannot be read.
+pub(crate) fn decide_file(
+    path: &str,
+    base: &dyn Base,
+    policy: &PolicySet,
+    tool: &ToolFacts,
+) -> Result<FileDecision, EffectError> {
+    let refuse = |text: &[u8]| {
+        let decision = policy.decide_read(path, text, tool);
+        match decision.effect() {
+            Effect::Allow => None,
+            Effect::Ask | Effect::Deny => Some(decision),
+        }
     };
-    let allows = |text: &[u8]| policy.decide_read(path, text, tool).effect() == Effect::Allow;
+    let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
+    let entry = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_)));
     // By its name first: a file that must not be read is not even opened.
-    if !allows(b"") {
-        return Ok(FileView::Withheld);
-    }
-    // The whole text, because some lines alone may not look like a secret.
-    let text = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
-    Ok(match allows(&text) {
-        true => FileView::Shown,
-        false => FileView::Withheld,
+    let by_name = refuse(b"");
+    let refused = match (&entry, by_name) {
+        (Some(entry), None) => {
+            // The whole text, because some lines alone may not look like a secret.
+            let text = base.read(&entry.id).map_err(|error| unreadable_base(&error))?;
+            refuse(&text)
+        }
+        (None, by_name) | (Some(_), by_name) => by_name,
+    };
+    Ok(FileDecision {
+        exists: entry.is_some(),
+        refused,
     })
 }
 

@@ -3,25 +3,49 @@
 //! Owns: which parts of a recorded run a tool is shown again, and asking policy about them. Never: shows an answer to a tool
 //! that policy would not let read the files which that answer was made from.
 //!
-//! An earlier answer quotes the files that its tool was shown. A local model may read files that a cloud model may not, so
-//! the history of a run is shown only if the new tool may read each of these files itself.
+//! An earlier answer quotes the files that its tool was shown, and the report of a landing quotes the files of that time. A local
+//! model may read files that a cloud model may not, so the history of a run is shown only if the new tool may read each of these
+//! files itself: by its name, and by its whole text. A report is worded for the new tool, and not for the one that it was about.
 
 use agentos_evidence::{Record, RecordKind};
-use agentos_landing::LandingReport;
+use agentos_landing::{Base, LandingReport};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::{PastTurn, ToolTask, fit_history};
 use serde_json::Value;
 
 use crate::context::{Withheld, first_reason};
+use crate::feedback::{decide_file, write_feedback};
 use crate::ports::{EffectError, RecordReader};
 use crate::recorded::{read_body, unknown_run};
 use crate::recorded_answer::load_task;
+
+/// Turn of an earlier run, before policy was asked what of it a tool may see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EarlierTurn {
+    /// The turn. Its outcome names no line of a file if there is a report.
+    pub past: PastTurn,
+    /// Report of the landing that refused the answer. `None` if something else became of the answer, or an earlier tool was shown
+    /// the outcome in words.
+    refused: Option<Box<LandingReport>>,
+}
+
+impl EarlierTurn {
+    pub(crate) fn from_past(past: PastTurn) -> Self {
+        Self { past, refused: None }
+    }
+}
+
+/// Outcome of an answer.
+enum RecordedOutcome {
+    Words(String),
+    Refused(Box<LandingReport>),
+}
 
 /// Reads what a run was asked and answered, after the turns that it was shown itself, the oldest first.
 ///
 /// # Errors
 /// If there is no such run, or its records cannot be read.
-pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<PastTurn>, EffectError> {
+pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<EarlierTurn>, EffectError> {
     let mut told = ToldRun::default();
     let records = tape.run_records(run)?;
     if records.is_empty() {
@@ -31,13 +55,30 @@ pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<PastTurn>,
         told.add_record(tape, record, &read_body(tape, record)?)?;
     }
     let mut turns = told.earlier;
+    let mut refused = None;
     if let Some(answer) = told.answer {
         told.files.sort();
         told.files.dedup();
-        let outcome = told.outcome.unwrap_or_else(|| "nobody recorded it".to_owned());
+        let outcome = match told.outcome {
+            Some(RecordedOutcome::Words(words)) => words,
+            Some(RecordedOutcome::Refused(report)) => {
+                let code = report.refusal.as_ref().map(|refusal| refusal.code.to_string());
+                refused = Some(report);
+                format!("it did not land ({})", code.unwrap_or_default())
+            }
+            None => "nobody recorded it".to_owned(),
+        };
         turns.push(PastTurn::bounded(&told.task, &answer, &outcome, told.files));
     }
-    Ok(fit_history(turns))
+    let mut fitting: Vec<EarlierTurn> = fit_history(turns)
+        .into_iter()
+        .map(EarlierTurn::from_past)
+        .collect();
+    // The newest turn always fits, and a report is of it.
+    if let Some(last) = fitting.last_mut() {
+        last.refused = refused;
+    }
+    Ok(fitting)
 }
 
 /// Facts of a run for its turn.
@@ -45,7 +86,7 @@ pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<PastTurn>,
 struct ToldRun {
     task: String,
     answer: Option<String>,
-    outcome: Option<String>,
+    outcome: Option<RecordedOutcome>,
     /// Files that the tool was shown, or that its answer changes.
     files: Vec<String>,
     earlier: Vec<PastTurn>,
@@ -72,7 +113,8 @@ impl ToldRun {
                 }
             }
             RecordKind::ToolResult => {
-                self.outcome = text("/result/error_message").or(self.outcome.take());
+                let message = text("/result/error_message").map(RecordedOutcome::Words);
+                self.outcome = message.or(self.outcome.take());
                 self.add_files(body.pointer("/result/files_touched"), |file| file.as_str());
             }
             RecordKind::Landing => {
@@ -80,7 +122,8 @@ impl ToldRun {
                 let report = body.get("report").cloned().unwrap_or_default();
                 let report: Option<LandingReport> = serde_json::from_value(report).ok();
                 let refused = report.filter(|report| report.refusal.is_some());
-                self.outcome = refused.map(|report| report.feedback()).or(self.outcome.take());
+                let refused = refused.map(|report| RecordedOutcome::Refused(Box::new(report)));
+                self.outcome = refused.or(self.outcome.take());
             }
             RecordKind::Check => self.add_check(tape, body)?,
             RecordKind::Receipt => {
@@ -90,7 +133,7 @@ impl ToldRun {
                 } else {
                     "it landed"
                 };
-                self.outcome = Some(words.to_owned());
+                self.outcome = Some(RecordedOutcome::Words(words.to_owned()));
             }
             RecordKind::Refusal => self.add_refusal(body),
             RecordKind::Boundary
@@ -129,7 +172,8 @@ impl ToldRun {
             None => String::new(),
         };
         let command = text("command").unwrap_or_default();
-        self.outcome = Some(format!("the check `{command}` failed:\n{output}"));
+        let words = format!("the check `{command}` failed:\n{output}");
+        self.outcome = Some(RecordedOutcome::Words(words));
         Ok(())
     }
 
@@ -137,44 +181,70 @@ impl ToldRun {
         let text = |name: &str| body.get(name).and_then(Value::as_str);
         // The report of a landing and the output of a check say more to a tool than the sentence that a person was shown.
         if self.outcome.is_none() || text("cause") == Some("policy") || text("cause") == Some("consent") {
-            self.outcome = text("message").map(str::to_owned);
+            self.outcome = text("message").map(|words| RecordedOutcome::Words(words.to_owned()));
         }
     }
 }
 
-/// Selects the turns that policy lets a tool see. A turn that it may not see is left out as a whole, with those before it.
+/// Selects the turns that policy lets a tool see, and words their outcomes for it. A turn that it may not see is left out as a
+/// whole, with those before it.
+///
+/// # Errors
+/// If the base cannot be read.
 pub(crate) fn gather_history(
-    turns: &[PastTurn],
+    turns: &[EarlierTurn],
+    base: &dyn Base,
     policy: &PolicySet,
     tool: &ToolFacts,
-) -> (Vec<PastTurn>, Vec<Withheld>) {
-    for (at, turn) in turns.iter().enumerate().rev() {
-        let Some((path, decision)) = find_unreadable(turn, policy, tool) else {
-            continue;
+) -> Result<(Vec<PastTurn>, Vec<Withheld>), EffectError> {
+    let mut shown = Vec::new();
+    let mut withheld = Vec::new();
+    for turn in turns.iter().rev() {
+        let past = match &turn.refused {
+            Some(report) => {
+                let outcome = write_feedback(report, base, policy, tool)?;
+                turn.past.clone().with_outcome(&outcome)
+            }
+            None => turn.past.clone(),
         };
-        let why = format!("an earlier answer may quote it: {}", first_reason(&decision));
-        // The later turns may quote an answer that quotes the file, but each names its own files, and is judged by them.
-        let shown = turns.get(at + 1..).unwrap_or_default().to_vec();
-        return (shown, vec![Withheld { path, why }]);
+        if let Some((path, decision)) = find_unreadable(&past, base, policy, tool)? {
+            // The later turns may quote an answer that quotes the file, but each names its own files, and is judged by them.
+            let why = format!("an earlier answer may quote it: {}", first_reason(&decision));
+            withheld.push(Withheld { path, why });
+            break;
+        }
+        shown.push(past);
     }
-    (turns.to_vec(), Vec::new())
+    shown.reverse();
+    // A report can be longer than the words that it was counted with.
+    Ok((fit_history(shown), withheld))
 }
 
 /// Finds a file of a turn that policy does not let the tool read. `None` if it may read all of them.
-fn find_unreadable(turn: &PastTurn, policy: &PolicySet, tool: &ToolFacts) -> Option<(String, Decision)> {
-    let text = format!("{}\n{}", turn.task, turn.answer);
-    let texts = turn.files.iter().map(|path| (path.as_str(), ""));
-    // Then the text itself: a rule may withhold it for a secret in it. It is judged as text of a file that it is about.
-    let about = turn.files.first().map_or("answer", String::as_str);
-    let texts = texts.chain([(about, text.as_str())]);
-    for (path, content) in texts {
-        let decision = policy.decide_read(path, content.as_bytes(), tool);
-        match decision.effect() {
-            Effect::Allow => {}
-            Effect::Ask | Effect::Deny => return Some((path.to_owned(), decision)),
+fn find_unreadable(
+    turn: &PastTurn,
+    base: &dyn Base,
+    policy: &PolicySet,
+    tool: &ToolFacts,
+) -> Result<Option<(String, Decision)>, EffectError> {
+    for path in &turn.files {
+        if let Some(decision) = decide_file(path, base, policy, tool)?.refused {
+            return Ok(Some((path.clone(), decision)));
         }
     }
-    None
+    // Then the text itself: a rule may withhold it for a secret in it. It is judged as text of every file that it may quote, because
+    // a rule by content can be about some of them only.
+    let text = format!("{}\n{}\n{}", turn.task, turn.answer, turn.outcome);
+    let unnamed = turn.files.is_empty().then_some("answer");
+    let about = turn.files.iter().map(String::as_str).chain(unnamed);
+    for path in about {
+        let decision = policy.decide_read(path, text.as_bytes(), tool);
+        match decision.effect() {
+            Effect::Allow => {}
+            Effect::Ask | Effect::Deny => return Ok(Some((path.to_owned(), decision))),
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

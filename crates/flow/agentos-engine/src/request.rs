@@ -9,11 +9,12 @@ use std::task::Poll;
 use agentos_api::ContextReport;
 use agentos_policy::{PolicySet, ToolFacts};
 use agentos_tool::{
-    Adapter, EditFormat, Enforcement, ErrorCategory, PastTurn, RunId, TaskLimits, Timestamp, TokenPrices,
-    ToolError, ToolFailure,
+    Adapter, EditFormat, Enforcement, ErrorCategory, RunId, TaskLimits, Timestamp, TokenPrices, ToolError,
+    ToolFailure,
 };
 
 use crate::context::{OutlinedFile, RequestedFile};
+use crate::history::EarlierTurn;
 use crate::ports::{CancelSignal, Check};
 use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
@@ -34,7 +35,7 @@ pub struct TaskRequest<'a> {
     /// The report about the choice of the files, for the record. `None` if there was nothing to choose.
     pub choice: Option<&'a ContextReport>,
     /// Earlier tasks and answers to show, as far as policy lets the tool see them.
-    pub history: &'a [PastTurn],
+    pub history: &'a [EarlierTurn],
     /// Remark of the user on the last of these answers. `None` if there is none.
     pub remark: Option<&'a str>,
     /// The earlier run that this run follows. `None` if it stands alone.

@@ -6,9 +6,9 @@
 use agentos_api::{ContextReport, NextStep, RunOption, WindowSource};
 use agentos_engine::context::{OutlinedFile, RequestedFile};
 use agentos_engine::context_search::{self, ContextQuery, ModelWindow};
+use agentos_engine::history::EarlierTurn;
 use agentos_engine::named_files::{NamedFiles, NamedPath, NamedRequest, find_named};
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_tool::PastTurn;
 
 use crate::clock::SystemClock;
 use crate::error::usage_error;
@@ -40,7 +40,7 @@ pub(crate) struct ContextOrder<'a> {
     /// Files of the earlier run that the task continues. They count as named if the user names none.
     pub earlier: &'a [String],
     /// Earlier tasks and answers that the tool is shown.
-    pub history: &'a [PastTurn],
+    pub history: &'a [EarlierTurn],
 }
 
 /// Finds the files that a person named.

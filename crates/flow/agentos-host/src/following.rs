@@ -3,11 +3,11 @@
 //! Owns: which run is followed, and which of its files are shown again. Never: decides what policy lets a tool see.
 
 use agentos_engine::context::unreadable_base;
-use agentos_engine::history::read_history;
+use agentos_engine::history::{EarlierTurn, read_history};
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_engine::task_options::{FollowKind, FollowedRun};
 use agentos_landing::EntryKind;
-use agentos_tool::{PastTurn, RunId};
+use agentos_tool::RunId;
 
 use crate::run_ref::find_run;
 use crate::session::Session;
@@ -21,7 +21,7 @@ pub(crate) fn follow_run(
     session: &Session,
     run: &RunId,
     spec: &TaskSpec,
-) -> Result<Option<(FollowedRun, Vec<PastTurn>)>, EffectError> {
+) -> Result<Option<(FollowedRun, Vec<EarlierTurn>)>, EffectError> {
     let Some(follow) = &spec.follows else {
         return Ok(None);
     };
@@ -41,7 +41,7 @@ pub(crate) fn follow_run(
 pub(crate) fn earlier_files(
     session: &Session,
     spec: &TaskSpec,
-    history: &[PastTurn],
+    history: &[EarlierTurn],
 ) -> Result<Vec<String>, EffectError> {
     let continues = spec
         .follows
@@ -53,7 +53,7 @@ pub(crate) fn earlier_files(
     let target = session.port().target()?;
     let base = session.port().base(&target)?;
     let mut files = Vec::new();
-    for path in &last.files {
+    for path in &last.past.files {
         // The answer may have deleted it, or named a file that never was.
         let entry = base.entry(path).map_err(|error| unreadable_base(&error))?;
         if entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_))) {

@@ -3,9 +3,10 @@
 //! Owns: the report about the files of a task, and its prompt. Never: sends a task, or records anything.
 
 use agentos_api::{ContextReport, NextStep, RunOption};
+use agentos_engine::history::EarlierTurn;
 use agentos_engine::ports::EffectError;
 use agentos_engine::run::{TaskRequest, preview_task};
-use agentos_tool::{PastTurn, RunId, prompt};
+use agentos_tool::{RunId, prompt};
 
 use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
@@ -29,7 +30,7 @@ struct TaskPreview<'a> {
     spec: &'a TaskSpec,
     tool: &'a Tool,
     task: &'a str,
-    history: &'a [PastTurn],
+    history: &'a [EarlierTurn],
     chosen: ChosenFiles,
 }
 

@@ -39,6 +39,15 @@ impl PastTurn {
         }
     }
 
+    /// Returns the turn with another outcome, shortened as [`PastTurn::bounded`] does.
+    #[must_use]
+    pub fn with_outcome(self, outcome: &str) -> Self {
+        Self {
+            outcome: shorten_middle(outcome.trim(), MOST_OUTCOME),
+            ..self
+        }
+    }
+
     /// Counts the bytes that a tool is shown.
     #[must_use]
     pub fn count_bytes(&self) -> usize {

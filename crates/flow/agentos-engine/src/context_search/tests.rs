@@ -11,6 +11,7 @@ use agentos_tool::{
 
 use super::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
 use crate::context::RequestedFile;
+use crate::history::EarlierTurn;
 use crate::named_files::{MatchedFiles, NamedFiles};
 use crate::ports::ContextIndex;
 use crate::test_ports::{NoonClock, TestRepository};
@@ -237,7 +238,7 @@ fn all_files_of_a_pattern_are_shown_or_it_is_said_how_many_are_not() {
 #[test]
 fn earlier_answers_are_part_of_the_prompt() {
     let answer = "a long answer ".repeat(500);
-    let turn = PastTurn::bounded("add it", &answer, "landed", Vec::new());
+    let turn = EarlierTurn::from_past(PastTurn::bounded("add it", &answer, "landed", Vec::new()));
     let nothing = NamedFiles::default();
     let query = |history| ContextQuery {
         adapter: &DescribedTool(ExecutionMode::Local),

@@ -4,6 +4,7 @@ use agentos_policy::PolicySource;
 use agentos_tool::{ExecutionMode, Timestamp};
 
 use super::*;
+use crate::ports::Repository as _;
 use crate::settle::patch_facts;
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, land_answer};
@@ -15,6 +16,27 @@ fn tool(mode: ExecutionMode) -> ToolFacts {
     }
 }
 
+/// Asks policy for a tool about turns, by the files of a repository.
+fn gather(
+    turns: &[EarlierTurn],
+    repo: &TestRepository,
+    policy: &PolicySet,
+    mode: ExecutionMode,
+) -> (Vec<PastTurn>, Vec<Withheld>) {
+    let base = repo.target().and_then(|target| repo.base(&target));
+    let gathered = base.and_then(|base| gather_history(turns, base.as_ref(), policy, &tool(mode)));
+    gathered.unwrap_or_default()
+}
+
+fn load_rules(rules: &str) -> PolicySet {
+    let source = PolicySource {
+        layer: agentos_policy::Layer::Repository,
+        name: "t.toml".to_owned(),
+        text: rules.to_owned(),
+    };
+    PolicySet::load(&[source]).unwrap_or_else(|error| panic!("{error}"))
+}
+
 #[test]
 fn a_turn_has_task_answer_and_what_became_of_it() {
     let repo = TestRepository::with_files(&[("a.txt", "zero\n")]);
@@ -24,13 +46,18 @@ fn a_turn_has_task_answer_and_what_became_of_it() {
     let [turn] = turns.as_slice() else {
         panic!("{turns:?}")
     };
-    assert_eq!((turn.task.as_str(), turn.answer.as_str()), ("x", DIFF.trim_end()));
-    assert!(
-        turn.outcome.contains("a.txt"),
-        "the report of the landing: {}",
-        turn.outcome
+    let past = &turn.past;
+    assert_eq!((past.task.as_str(), past.answer.as_str()), ("x", DIFF.trim_end()));
+    assert_eq!(past.outcome, "it did not land (does-not-apply)");
+    assert_eq!(past.files, ["a.txt"]);
+    let (shown, _) = gather(
+        &turns,
+        &repo,
+        &PolicySet::load(&[]).unwrap(),
+        ExecutionMode::Cloud,
     );
-    assert_eq!(turn.files, ["a.txt"]);
+    let outcome = &shown[0].outcome;
+    assert!(outcome.contains("a.txt"), "the report of the landing: {outcome}");
     let error = read_history(&tape.reader(), "nobody").unwrap_err();
     assert_eq!(error.code, "usage");
 }
@@ -40,17 +67,20 @@ fn an_answer_about_a_file_that_the_tool_may_not_read_is_withheld_with_all_before
     let rules = "version = 1\n[[rule]]\nid = \"t.local\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\npaths = \
                  [\"private/**\"]\nexecution_mode = \"cloud\"\n[rule.examples]\nmatch = [{ path = \"private/a\", execution_mode = \
                  \"cloud\" }]\nno_match = [{ path = \"private/a\", execution_mode = \"local\" }]\n";
-    let source = PolicySource {
-        layer: agentos_policy::Layer::Repository,
-        name: "t.toml".to_owned(),
-        text: rules.to_owned(),
+    let set = load_rules(rules);
+    let repo = TestRepository::with_files(&[]);
+    let turn = |task: &str, file: &str| {
+        EarlierTurn::from_past(PastTurn::bounded(
+            task,
+            "answer",
+            "refused",
+            vec![file.to_owned()],
+        ))
     };
-    let set = PolicySet::load(&[source]).unwrap();
-    let turn = |task: &str, file: &str| PastTurn::bounded(task, "answer", "refused", vec![file.to_owned()]);
     let turns = [turn("a", "src/a"), turn("b", "private/a"), turn("c", "src/c")];
-    let (shown, withheld) = gather_history(&turns, &set, &tool(ExecutionMode::Local));
+    let (shown, withheld) = gather(&turns, &repo, &set, ExecutionMode::Local);
     assert_eq!((shown.len(), withheld.len()), (3, 0), "{withheld:?}");
-    let (shown, withheld) = gather_history(&turns, &set, &tool(ExecutionMode::Cloud));
+    let (shown, withheld) = gather(&turns, &repo, &set, ExecutionMode::Cloud);
     let tasks: Vec<&str> = shown.iter().map(|turn| turn.task.as_str()).collect();
     assert_eq!(tasks, ["c"]);
     assert_eq!(withheld.len(), 1);
@@ -63,6 +93,58 @@ fn an_answer_with_a_secret_in_it_is_withheld() {
     // Not one repeated group: such a text is an example, and no key.
     let key = format!("ghp_{}", "r7Kq2ZpV9xLm4TcW8sNb3HyD6fGjA1eU5oXt");
     let turn = PastTurn::bounded("a", &format!("token = \"{key}\""), "refused", Vec::new());
-    let (shown, withheld) = gather_history(&[turn], &set, &tool(ExecutionMode::Cloud));
-    assert_eq!((shown.len(), withheld.len()), (0, 1), "{withheld:?}");
+    let said = PastTurn::bounded("a", "answer", &format!("it printed {key}"), Vec::new());
+    let repo = TestRepository::with_files(&[]);
+    for turn in [turn, said] {
+        let (shown, withheld) = gather(&[EarlierTurn::from_past(turn)], &repo, &set, ExecutionMode::Cloud);
+        assert_eq!((shown.len(), withheld.len()), (0, 1), "{withheld:?}");
+    }
+}
+
+#[test]
+fn a_refused_landing_is_worded_for_the_new_tool() {
+    // One file is withheld by its name, and one by a text that is not among the quoted lines.
+    let rules = "version = 1\n[[rule]]\nid = \"t.local\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\npaths = \
+                 [\"private/**\"]\nexecution_mode = \"cloud\"\n[rule.examples]\nmatch = [{ path = \"private/a\", execution_mode = \
+                 \"cloud\" }]\nno_match = [{ path = \"private/a\", execution_mode = \"local\" }]\n[[rule]]\nid = \"t.secret\"\neffect = \
+                 \"deny\"\nwhy = \"a secret\"\naction = [\"read\"]\nfindings = [\"secret\", \"maybe-secret\"]\nexecution_mode = \
+                 \"cloud\"\n[rule.examples]\nmatch = [{ path = \"a\", findings = [\"secret\"], execution_mode = \"cloud\" }]\nno_match = \
+                 [{ path = \"a\", execution_mode = \"cloud\" }]\n";
+    let policy = load_rules(rules);
+    let lines = (1..40).map(|at| format!("line {at}\n")).collect::<String>();
+    let keyed = format!("one\nREAL\nthree\n{lines}key = ghp_r7Kq2ZpV9xLm4TcW8sNb3HyD6fGjA1eU5oXt\n");
+    let repo = TestRepository::with_files(&[
+        ("private/a.txt", "one\nREAL\nthree\n"),
+        ("keyed.txt", &keyed),
+        ("open.txt", "one\nREAL\nthree\n"),
+    ]);
+    let hunk = "@@ -1,3 +1,3 @@\n one\n-WRONG\n+two\n three\n";
+    for (path, is_open) in [("private/a.txt", false), ("keyed.txt", false), ("open.txt", true)] {
+        let tape = TestTape::default();
+        let answer = format!("--- a/{path}\n+++ b/{path}\n{hunk}");
+        land_answer(&repo, &mut tape.begin_run("local"), "local", &answer);
+        let turns = read_history(&tape.reader(), "local").unwrap();
+        for (mode, is_shown) in [(ExecutionMode::Local, true), (ExecutionMode::Cloud, is_open)] {
+            let (shown, withheld) = gather(&turns, &repo, &policy, mode);
+            assert_eq!(
+                (shown.len(), withheld.len()),
+                if is_shown { (1, 0) } else { (0, 1) },
+                "{path} {withheld:?}"
+            );
+            assert_eq!(
+                format!("{shown:?}").contains("REAL"),
+                is_shown,
+                "{path} {shown:?}"
+            );
+        }
+    }
+    // The answer names a file that is none, and the report names the one that its edits are about.
+    let answer = format!(
+        "diff --git a/private/a.txt b/b.txt\nrename from private/a.txt\nrename to b.txt\n--- a/private/a.txt\n+++ b/b.txt\n{hunk}"
+    );
+    let tape = TestTape::default();
+    land_answer(&repo, &mut tape.begin_run("moved"), "moved", &answer);
+    let turns = read_history(&tape.reader(), "moved").unwrap();
+    let (shown, _) = gather(&turns, &repo, &policy, ExecutionMode::Cloud);
+    assert!(!format!("{shown:?}").contains("REAL"), "{shown:?}");
 }
