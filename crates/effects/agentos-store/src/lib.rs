@@ -280,6 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_turns_are_found_first_and_the_limit_counts_turns() {
+        let mut ledger = Ledger::new();
+        for text in [
+            "fish and fish",
+            "bird",
+            "fish in a long text about many other things",
+        ] {
+            ledger.turn(Some("conversation:a"), None, text);
+        }
+        let all = [
+            "conversation:a fish in a long text about many other things",
+            "conversation:a fish and fish",
+        ];
+        assert_eq!(ledger.found("fish"), all);
+        let one = ledger.store.search_turns("fish", 1).unwrap();
+        assert_eq!(one.iter().map(|turn| turn.seq).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
     fn a_batch_without_its_end_leaves_nothing() {
         let mut ledger = Ledger::new();
         ledger.turn(Some("conversation:a"), Some("1"), "text");

@@ -147,7 +147,10 @@ impl LedgerStore {
         Ok(self.db.query_row(sql, [blob], |row| row.get(0))?)
     }
 
-    /// Finds the turns that contain all words of a text, the best first.
+    /// Finds the turns that contain all words of a text, the newest first.
+    ///
+    /// Not the best first: a rank needs every match, and a frequent word has one in each turn. In their order, FTS5 reads only as
+    /// many matches as are returned.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -161,8 +164,11 @@ impl LedgerStore {
             return Ok(Vec::new());
         }
         let mut query = self.db.prepare_cached(
-            "SELECT entry.session, words.rowid, snippet(words, 0, '', '', '…', 16) FROM words JOIN entry ON entry.seq = words.rowid
-             WHERE words MATCH ?1 ORDER BY rank, words.rowid LIMIT ?2",
+            // The limit is inside, because an order by a column of `entry` would read all matches.
+            "SELECT entry.session, found.seq, found.shown FROM (
+                 SELECT rowid AS seq, snippet(words, 0, '', '', '…', 16) AS shown FROM words
+                 WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2
+             ) AS found JOIN entry ON entry.seq = found.seq ORDER BY found.seq DESC, entry.session LIMIT ?2",
         )?;
         let rows = query.query_map(params![wanted, most], |row| {
             Ok(FoundTurn {

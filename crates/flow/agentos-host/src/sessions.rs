@@ -34,7 +34,7 @@ pub struct SessionList {
 pub struct SessionSearch {
     /// Version of this shape: 1.
     pub version: u32,
-    /// Turns that contain all words, the best first.
+    /// Turns that contain all words, the newest first.
     pub found: Vec<FoundTurn>,
 }
 

@@ -160,7 +160,7 @@ pub enum ChatVerb {
     List(ChatListArgs),
     /// Show a session: settings, messages and cost
     Show(ChatShowArgs),
-    /// Find turns of all sessions that contain all of these words
+    /// Find turns of all sessions that contain all of these words, the newest first
     Search(ChatSearchArgs),
     /// Print a session as one document, or write it to a file that only you can read
     Export(ChatExportArgs),
