@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_sandbox::{
-    LaunchSpec, OverlayMount, RunCaps, RunFolders, Sandbox, SandboxError, SandboxReport, StopHandle,
-    ToolInput, hide_file, remove_file, replace_file,
+    FinishedRun, LaunchSpec, OverlayMount, RunCaps, RunFolders, Sandbox, SandboxError, SandboxReport,
+    StopHandle, ToolInput, hide_file, remove_file, replace_file,
 };
 use agentos_tool::{Progress, ProgressSink, ToolError};
 
@@ -233,6 +233,30 @@ impl Trial {
             channel.report_progress(Progress::Transcript(line));
         }
         order.readable.extend(borrowed);
+        let (kept, ended) = self.run_command(scratch, &order, stop, channel)?;
+        let elapsed = ended.as_ref().map_or(self.time, |ended| ended.elapsed);
+        let changed = if self.watches {
+            watched.list_changed(&before)?
+        } else {
+            Vec::new()
+        };
+        Ok(TrialResult {
+            changed,
+            code: ended.as_ref().map(|ended| ended.code),
+            said: String::from_utf8_lossy(&kept).into_owned(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            layers: ended.map(|ended| layer_names(&ended.report)).unwrap_or_default(),
+        })
+    }
+
+    /// Runs the command, and returns the end of its output. `None` as its end if it did not end in time.
+    fn run_command(
+        &self,
+        scratch: &RunFolders,
+        order: &LaunchSpec,
+        stop: &StopHandle,
+        channel: &ProgressChannel,
+    ) -> Result<(Vec<u8>, Option<FinishedRun>), AgentError> {
         let caps = RunCaps {
             time: self.time,
             output: MOST_OUTPUT,
@@ -247,28 +271,15 @@ impl Trial {
             channel.report_progress(Progress::Transcript(text));
         };
         let input = ToolInput::Bytes(Vec::new());
-        let ended = scratch.run(&self.sandbox, &order, input, caps, stop, &mut seen);
-        let (code, report, elapsed) = match ended {
+        match scratch.run(&self.sandbox, order, input, caps, stop, &mut seen) {
             Ok(ended) => {
                 check_layers(&ended.report)?;
-                (Some(ended.code), Some(ended.report), ended.elapsed)
+                Ok((kept, Some(ended)))
             }
             // A check that does not end in time is a failed check, not a failure of ours.
-            Err(SandboxError::OutOfTime(_)) => (None, None, self.time),
-            Err(error) => return Err(error.into()),
-        };
-        let changed = if self.watches {
-            watched.list_changed(&before)?
-        } else {
-            Vec::new()
-        };
-        Ok(TrialResult {
-            changed,
-            code,
-            said: String::from_utf8_lossy(&kept).into_owned(),
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            layers: report.map(|report| layer_names(&report)).unwrap_or_default(),
-        })
+            Err(SandboxError::OutOfTime(_)) => Ok((kept, None)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn launch_spec(&self, scratch: &RunFolders, lower: Option<PathBuf>) -> Result<LaunchSpec, AgentError> {

@@ -189,25 +189,7 @@ impl RunReplayer<'_> {
         progress: &mut ReplayProgress,
     ) -> Result<(), String> {
         match record.kind {
-            RecordKind::Task => {
-                let begun: RecordedTask = self.parse_body(record)?;
-                known.tool = Some(ToolFacts {
-                    provider: begun.provider,
-                    model: begun.model,
-                    execution_mode: begun.execution_mode,
-                    // The weaker one, until the verdict on the call says what was measured.
-                    enforcement: Enforcement::Observed,
-                    attempt: 1,
-                    at: recorded_time(record)?,
-                    context_bytes: 0,
-                    target_ref: Some(begun.target.refname.clone()),
-                    checked: false,
-                });
-                known.target = Some(begun.target);
-                if let Some(source) = begun.source {
-                    self.add_source(source, known)?;
-                }
-            }
+            RecordKind::Task => self.add_task(record, known)?,
             RecordKind::Attempt => {
                 let id = text_at(&self.body_of(record)?, "/prompt_sha256");
                 known.add_prompt(&self.load_task(&id.ok_or("it names no prompt")?)?);
@@ -253,6 +235,28 @@ impl RunReplayer<'_> {
             | RecordKind::Checkpoint => {}
         }
         Ok(())
+    }
+
+    /// Takes the facts about the tool and the target from the task.
+    fn add_task(&self, record: &Record, known: &mut KnownFacts) -> Result<(), String> {
+        let begun: RecordedTask = self.parse_body(record)?;
+        known.tool = Some(ToolFacts {
+            provider: begun.provider,
+            model: begun.model,
+            execution_mode: begun.execution_mode,
+            // The weaker one, until the verdict on the call says what was measured.
+            enforcement: Enforcement::Observed,
+            attempt: 1,
+            at: recorded_time(record)?,
+            context_bytes: 0,
+            target_ref: Some(begun.target.refname.clone()),
+            checked: false,
+        });
+        known.target = Some(begun.target);
+        match begun.source {
+            Some(source) => self.add_source(source, known),
+            None => Ok(()),
+        }
     }
 
     /// Takes the facts about the tool of an earlier run, whose answer this run lands.
