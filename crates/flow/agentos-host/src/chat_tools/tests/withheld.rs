@@ -105,6 +105,50 @@ fn old_texts_of_withheld_files_are_not_shown_by_way_of_another_file() {
 }
 
 #[test]
+fn ids_and_old_paths_of_files_that_are_withheld_now_are_not_shown() {
+    // `private/plan.txt` was modified while nothing withheld it, and `keep/plan.txt` got a withheld name.
+    let repo = TestRepo::new();
+    repo.write("private/plan.txt", "SECRET one\n");
+    repo.write("keep/plan.txt", "SECRET kept\nline two\nline three\n");
+    repo.write("open.txt", "open one\n");
+    repo.commit_all("Begin");
+    repo.write("private/plan.txt", "SECRET two\n");
+    repo.write("open.txt", "open two\n");
+    let modified = repo.commit_all("Change both");
+    repo.git(&["mv", "keep/plan.txt", "private/kept.txt"]);
+    repo.write("private/kept.txt", "SECRET kept\nline two\nline four\n");
+    let renamed = repo.commit_all("Keep it private");
+    repo.write(".agentos/policy/ours.toml", super::POLICY);
+    repo.commit_all("Withhold them");
+    let tools = cloud_tools(&repo);
+    let (modified, renamed) = (modified.trim(), renamed.trim());
+    let ids = [
+        format!("{modified}^:private/plan.txt"),
+        format!("{modified}:private/plan.txt"),
+        format!("{renamed}^:keep/plan.txt"),
+        format!("{renamed}:private/kept.txt"),
+    ];
+    let ids = ids.map(|name| repo.git(&["rev-parse", "--short=7", &name]));
+    for (commit, path) in [(modified, "private/plan.txt"), (renamed, "private/kept.txt")] {
+        let shown = show(&tools, "git_show", json!({ "commit": commit }));
+        assert!(!shown.contains("SECRET"), "{shown}");
+        // A name is shown as such, and not as a header of a difference.
+        assert!(
+            shown.contains(&format!("\n{path} (withheld by policy)")),
+            "{shown}"
+        );
+        for header in ["a/private/", "b/private/", "a/keep/", "rename from", "similarity"] {
+            assert!(!shown.contains(header), "{header}: {shown}");
+        }
+        for id in &ids {
+            assert!(!shown.contains(id.trim()), "{id}: {shown}");
+        }
+    }
+    let shown = show(&tools, "git_show", json!({ "commit": modified }));
+    assert!(shown.contains("+open two"), "{shown}");
+}
+
+#[test]
 fn nothing_is_shown_of_commits_that_are_too_large_and_of_those_before() {
     let repo = make_repository();
     repo.git(&["checkout", "-q", "-f", "."]);
