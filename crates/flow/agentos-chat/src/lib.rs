@@ -16,7 +16,7 @@
 //! | answered, limited, cancelled, failed | the whole messages are stored as blobs, then one `turn` record is appended, then one `session` record for each summary | – |
 //!
 //! A limit (`rounds`, `total-time`) and the user's wish to stop are possible in compress, call and tools. The end is recorded in every
-//! case. Only whole messages are kept: an answer that was cut is a failed call, and a call of a tool that was stopped has a result
+//! case; the calls of the model are reported one by one through [`CallMeter`], also if the turn is dropped. Only whole messages are kept: an answer that was cut is a failed call, and a call of a tool that was stopped has a result
 //! that says so. A process that is killed leaves the blobs of its turn without a record, so nobody sees them.
 //!
 //! # Authority
@@ -26,6 +26,7 @@
 //! not as a part of the system prompt.
 
 mod limits;
+mod meter;
 mod ports;
 mod prompt;
 mod state;
@@ -34,6 +35,7 @@ mod transcript;
 mod turn;
 
 pub use limits::{ToolTimeouts, TurnLimits};
+pub use meter::{CallMeter, NoMeter};
 pub use ports::{
     StoreError, ToolAccess, ToolAnswer, ToolClass, TranscriptStore, TurnEvent, TurnTool, TurnTools,
 };

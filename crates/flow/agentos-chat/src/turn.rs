@@ -15,6 +15,7 @@ use agentos_tool::{BoxFuture, ErrorCategory, RunId, TokenPrices, ToolAdvice};
 use agentos_window::{WindowExcess, WindowRules, WindowSize};
 
 use crate::limits::TurnLimits;
+use crate::meter::CallMeter;
 use crate::ports::{StoreError, TranscriptStore, TurnEvent, TurnTools};
 use crate::state::SessionState;
 use crate::tools::{ToolPermissions, ToolSession};
@@ -75,6 +76,8 @@ pub struct TurnPorts<'a> {
     pub tool_session: &'a mut ToolSession,
     /// Receiver of events. Must not block.
     pub emit: &'a mut (dyn FnMut(TurnEvent) + Send),
+    /// Watcher of the calls of models.
+    pub meter: &'a dyn CallMeter,
     /// Becomes ready when the user wishes to stop.
     pub cancel: BoxFuture<'a, ()>,
 }
@@ -128,7 +131,8 @@ impl TurnFailure {
 
 /// Runs one turn of a session to its end, whatever the end is, and applies its records to the state.
 ///
-/// Must be awaited on a thread with a runtime that has timers. Dropping the future leaves no record: the turn did not happen.
+/// Must be awaited on a thread with a runtime that has timers. Dropping the future leaves no record: the turn did not happen. Its
+/// calls were reported to the meter.
 ///
 /// # Errors
 /// If a text of the session cannot be read, or the turn cannot be recorded. Everything else is an end of the turn, which

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use agentos_chain::hash_bytes;
 use agentos_chat::{
-    FinishedTurn, LedgerBody, LedgerEntry, SessionState, StoreError, ToolAnswer, ToolPermissions,
+    FinishedTurn, LedgerBody, LedgerEntry, NoMeter, SessionState, StoreError, ToolAnswer, ToolPermissions,
     ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, TurnTool, TurnTools,
     fold_session, read_message, run_turn,
 };
@@ -206,14 +206,31 @@ pub(crate) fn read_state(
     Ok(fold_session(key, &entries))
 }
 
-/// Reads a record as an entry of a session. `None` if it has the shape of a later version.
+/// Reads a record as an entry of a session. `None` if it is none, or has the shape of a later version.
 fn read_entry(record: Record) -> Option<LedgerEntry> {
     let body = match record.kind {
         RecordKind::Turn => LedgerBody::Turn {
             turn: RunId::parse(&record.run)?,
             record: serde_json::from_value(record.body).ok()?,
         },
-        _ => LedgerBody::Session(serde_json::from_value(record.body).ok()?),
+        RecordKind::Session => LedgerBody::Session(serde_json::from_value(record.body).ok()?),
+        // The database lists turns and events of sessions only; every other kind is of a later version.
+        RecordKind::Task
+        | RecordKind::Attempt
+        | RecordKind::Answer
+        | RecordKind::ToolResult
+        | RecordKind::Boundary
+        | RecordKind::Landing
+        | RecordKind::Check
+        | RecordKind::Decision
+        | RecordKind::Consent
+        | RecordKind::Intent
+        | RecordKind::Receipt
+        | RecordKind::Refusal
+        | RecordKind::Undo
+        | RecordKind::Recovered
+        | RecordKind::Checkpoint
+        | RecordKind::Removed => return None,
     };
     Some(LedgerEntry {
         number: record.seq,
@@ -419,6 +436,7 @@ impl Conversation {
             tools: toolbox.as_ref().map_or(&NoTools as &dyn TurnTools, |tools| tools),
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
+            meter: &NoMeter,
             cancel,
         };
         run_turn(&mut self.state, order, ports).await.map_err(word_store)

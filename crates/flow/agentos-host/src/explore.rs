@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use agentos_api::{NextStep, RunLimit, RunOption, WindowSource};
 use agentos_chat::{
-    FinishedTurn, StoreError, ToolPermissions, ToolSession, TurnEvent, TurnFailure, TurnLimits, TurnModel,
-    TurnOrder, TurnPorts, run_turn,
+    CallMeter, FinishedTurn, StoreError, ToolPermissions, ToolSession, TurnEvent, TurnFailure, TurnLimits,
+    TurnModel, TurnOrder, TurnPorts, run_turn,
 };
 use agentos_engine::Cause;
 use agentos_engine::context_search::ModelWindow;
@@ -249,10 +249,8 @@ impl Explorer {
             .await;
         conversation.sent = conversation.sent.saturating_add(reads.report());
         drop(reads);
+        // Each was reported when it ended.
         let calls = conversation.store.take_calls();
-        for call in &calls {
-            self.host.observer().on_call(call);
-        }
         let finished = finished.map_err(fail_store)?;
         let proposal = tools.take_proposal();
         let text = match (proposal.answer.is_empty(), &finished.answer) {
@@ -346,6 +344,7 @@ impl Explorer {
             tools,
             tool_session: &mut ToolSession::new(),
             emit: &mut |event| show_event(event, progress),
+            meter: &LedgerMeter { host: &self.host },
             // The engine drops the whole call if the user stops the run.
             cancel: Box::pin(std::future::pending()),
         };
@@ -400,6 +399,17 @@ impl ReadReports<'_> {
 impl Drop for ReadReports<'_> {
     fn drop(&mut self) {
         self.report();
+    }
+}
+
+/// Passes each call to the ledger when it ends: the engine drops the turn if the user stops the run, and it was paid for.
+struct LedgerMeter<'a> {
+    host: &'a Host,
+}
+
+impl CallMeter for LedgerMeter<'_> {
+    fn end_call(&self, call: &CallRecord) {
+        self.host.observer().on_call(call);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `run --explore`: the model of a task reads the repository itself, and ends with a change.
 
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentos_testkit::cli::{Cli, CliOutput};
@@ -16,6 +17,8 @@ pub enum Said {
     Calls(Vec<(&'static str, Value)>),
     /// Text.
     Text(String),
+    /// Silence until the other side hangs up.
+    Nothing,
 }
 
 fn call(name: &'static str, arguments: Value) -> Said {
@@ -44,6 +47,7 @@ pub fn script(cli: &Cli, answers: Vec<Said>) -> FakeServer {
                 (json!({ "tool_calls": calls.collect::<Vec<_>>() }), "tool_calls")
             }
             Some(Said::Text(text)) => (json!({ "content": text }), "stop"),
+            Some(Said::Nothing) => return Reply::Hang(Vec::new()),
             None => (json!({ "content": "" }), "stop"),
         };
         let piece = json!({"model": "tiny", "choices": [{"index": 0, "delta": delta}]});
@@ -171,6 +175,34 @@ fn a_text_is_an_answer_too_and_a_failed_check_goes_back() {
     assert!(told["content"].to_string().contains("grep -q"), "{told}");
     // It is the same conversation: the first answer and the list are still there.
     assert_eq!(last.len(), 6, "{last:?}");
+}
+
+#[test]
+fn ctrl_c_in_a_later_round_keeps_what_was_read_and_what_it_cost() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let read = |path: &'static str| call("read_file", json!({ "path": path }));
+    let server = script(&cli, vec![read("src/lib.rs"), read("Cargo.toml"), Said::Nothing]);
+    let mut child = cli
+        .command(&["run", "-p", "mine", "--explore", "Fix add."])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while server.requests().len() < 3 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    assert!(agentos_testkit::cli::interrupt(&child));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    // The third call has no end, so nobody knows its cost. The first two are counted once.
+    let cost = ok(&cli, &["cost", "--json"]).json().unwrap();
+    assert_eq!(
+        (&cost["calls"], &cost["unknown"], &cost["cost_usd"]),
+        (&json!(3), &json!(1), &json!("0.000024")),
+        "{cost}"
+    );
+    let shown = ok(&cli, &["show", "--context"]).stdout;
+    assert!(shown.contains("src/lib.rs"), "{shown}");
 }
 
 #[test]

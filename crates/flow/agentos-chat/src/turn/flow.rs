@@ -145,8 +145,13 @@ impl<'a> TurnFlow<'a> {
             ..self.texts.make_request(messages, &self.specs)
         };
         let model = self.ports.model;
-        let EndedCall { record, outcome } =
-            call_model(&model, &request, &mut self.stop, &mut *self.ports.emit).await;
+        let meter = self.ports.meter;
+        let EndedCall {
+            record,
+            outcome,
+            open,
+        } = call_model(&model, &request, meter, &mut self.stop, &mut *self.ports.emit).await;
+        open.report(&record);
         self.calls.push(record);
         outcome.map_err(|fault| {
             let (reason, end) = match fault {
@@ -310,13 +315,17 @@ impl<'a> TurnFlow<'a> {
             ..compress::make_request(&self.texts, &messages, summary_tokens, self.count_summary_room())
         };
         // The summary is not an answer to the user, so its pieces are not shown.
-        let EndedCall { mut record, outcome } =
-            call_model(&model, &request, &mut self.stop, &mut |_| {}).await;
+        let EndedCall {
+            mut record,
+            outcome,
+            open,
+        } = call_model(&model, &request, self.ports.meter, &mut self.stop, &mut |_| {}).await;
         let limit = tokens_before.saturating_add(self.texts.count_summary());
         let accepted =
             outcome.and_then(|reply| compress::accept_summary(&reply.text, limit).map_err(CallFault::Failed));
         match accepted {
             Ok(summary) => {
+                open.report(&record);
                 let receipt = CompressionReceipt {
                     summary_sha256: agentos_chain::hash_bytes(summary.as_bytes()),
                     replaced: hashes,
@@ -331,6 +340,7 @@ impl<'a> TurnFlow<'a> {
                 if let CallFault::Failed(failure) = &fault {
                     record.failure = Some(failure.code.clone());
                 }
+                open.report(&record);
                 self.calls.push(record);
                 self.give_up_summary(fault, fits)
             }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::stop::{StopCause, StopSignal};
 use super::{TurnFailure, TurnModel};
+use crate::meter::{CallMeter, OpenCall};
 use crate::ports::TurnEvent;
 
 /// Reason why a call has no whole answer.
@@ -22,19 +23,23 @@ pub(crate) enum CallFault {
 }
 
 /// Ended call of a model.
-pub(crate) struct EndedCall {
+pub(crate) struct EndedCall<'a> {
     pub(crate) record: CallRecord,
     pub(crate) outcome: Result<ChatReply, CallFault>,
+    /// The call that the record must be reported for.
+    pub(crate) open: OpenCall<'a>,
 }
 
 /// Calls a model and passes its answer on as it arrives.
-pub(crate) async fn call_model(
+pub(crate) async fn call_model<'a>(
     model: &TurnModel<'_>,
     request: &ChatRequest,
+    meter: &'a dyn CallMeter,
     stop: &mut StopSignal<'_>,
     emit: &mut (dyn FnMut(TurnEvent) + Send),
-) -> EndedCall {
+) -> EndedCall<'a> {
     let began = Instant::now();
+    let open = OpenCall::new(meter, model.model.provider_name(), model.requested, model.price);
     let mut builder = ReplyBuilder::default();
     let mut usage = None;
     let mut stream = model.model.chat(request);
@@ -76,17 +81,15 @@ pub(crate) async fn call_model(
     }
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let record = CallRecord {
-        provider: model.model.provider_name().to_owned(),
-        model: model.requested.map(str::to_owned),
         usage: whole_usage,
-        price: (!model.price.is_unknown()).then(|| model.price.clone()),
         cost_usd: whole_usage.and_then(|usage| model.price.cost(&usage)),
         latency_ms: millis,
-        ..CallRecord::default()
+        ..open.sent_record()
     };
     EndedCall {
         record: complete_record(record, &outcome),
         outcome,
+        open,
     }
 }
 

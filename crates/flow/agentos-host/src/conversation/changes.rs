@@ -4,7 +4,8 @@
 
 use agentos_chain::hash_bytes;
 use agentos_chat::{
-    SummaryEnd, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts, compress_session,
+    NoMeter, SummaryEnd, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts,
+    compress_session,
 };
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{CompressionReceipt, SessionEvent, TurnSource};
@@ -73,6 +74,7 @@ impl Conversation {
             tools: &NoTools,
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
+            meter: &NoMeter,
             cancel,
         };
         let ended = compress_session(&mut self.state, order, ports).await;

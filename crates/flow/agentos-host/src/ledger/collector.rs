@@ -121,7 +121,22 @@ impl HostObserver for CallCollector {
                 self.lock().model = body.get("model").and_then(Value::as_str).map(str::to_owned)
             }
             RecordKind::ToolResult => self.add_result(body),
-            _ => {}
+            RecordKind::Attempt
+            | RecordKind::Answer
+            | RecordKind::Boundary
+            | RecordKind::Landing
+            | RecordKind::Check
+            | RecordKind::Decision
+            | RecordKind::Consent
+            | RecordKind::Intent
+            | RecordKind::Receipt
+            | RecordKind::Refusal
+            | RecordKind::Undo
+            | RecordKind::Recovered
+            | RecordKind::Checkpoint
+            | RecordKind::Turn
+            | RecordKind::Session
+            | RecordKind::Removed => {}
         }
         self.inner.0.on_record(kind, at, body);
     }

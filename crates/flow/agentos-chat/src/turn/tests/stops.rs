@@ -2,15 +2,46 @@
 
 use std::time::Duration;
 
-use agentos_ledger::TurnEnd;
+use agentos_ledger::{CallRecord, TurnEnd};
 use agentos_tool::BoxFuture;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::support::{ScriptedModel, Step, TestSession, call, say, show_end, text_step};
 
 fn after(seconds: u64) -> BoxFuture<'static, ()> {
     Box::pin(sleep(Duration::from_secs(seconds)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_is_reported_once_also_if_the_turn_is_dropped() {
+    let answers = || {
+        vec![
+            call(&[("echo", json!({}))]),
+            call(&[("echo", json!({}))]),
+            vec![text_step("So"), Step::Hang],
+        ]
+    };
+    let reported = |session: &TestSession| -> Vec<CallRecord> { session.meter.0.lock().unwrap().clone() };
+    let mut session = TestSession::new();
+    let model = ScriptedModel::with_answers(answers());
+    let finished = session.turn_until(&model, "Look.", after(2)).await.unwrap();
+    assert_eq!(reported(&session), finished.record.calls);
+
+    let mut session = TestSession::new();
+    let model = ScriptedModel::with_answers(answers());
+    let dropped = timeout(Duration::from_secs(2), session.try_turn(&model, "Look.")).await;
+    assert!(dropped.is_err());
+    let shown: Vec<_> = reported(&session)
+        .iter()
+        .map(|call| format!("{:?} {:?} {}", call.cost_usd, call.failure, call.model.is_some()))
+        .collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    Some(ExactCost(1020000000)) None true
+    Some(ExactCost(1020000000)) None true
+    None Some("cancelled") true
+    "#);
+    assert!(session.store.entries.is_empty(), "no record of the turn");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agentos_ledger::{
-    PinRef, SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnRecord, TurnSource,
+    CallRecord, PinRef, SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnRecord, TurnSource,
 };
 use agentos_model::{
     CallPiece, ChatEvent, ChatFinish, ChatMessage, ChatRequest, ChatStream, MessagePart, Model, ToolCall,
@@ -20,9 +20,9 @@ use agentos_window::{WindowRules, WindowSize, WindowSource};
 use serde_json::{Value, json};
 
 use crate::{
-    FinishedTurn, LedgerBody, LedgerEntry, RateLimit, SessionState, StoreError, ToolAccess, ToolAnswer,
-    ToolClass, ToolPermissions, ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnModel, TurnOrder,
-    TurnPorts, TurnTool, TurnTools, run_turn,
+    CallMeter, FinishedTurn, LedgerBody, LedgerEntry, RateLimit, SessionState, StoreError, ToolAccess,
+    ToolAnswer, ToolClass, ToolPermissions, ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnModel,
+    TurnOrder, TurnPorts, TurnTool, TurnTools, run_turn,
 };
 
 /// Step of a scripted answer.
@@ -286,8 +286,22 @@ pub(super) struct TestSession {
     pub(super) window: u64,
     pub(super) limits: TurnLimits,
     pub(super) permissions: ToolPermissions,
+    pub(super) meter: ListingMeter,
     price: TokenPrices,
     turns: usize,
+}
+
+/// Meter that keeps the calls that were reported.
+#[derive(Default)]
+pub(super) struct ListingMeter(pub(super) Mutex<Vec<CallRecord>>);
+
+impl CallMeter for ListingMeter {
+    fn end_call(&self, call: &CallRecord) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call.clone());
+    }
 }
 
 impl TestSession {
@@ -302,6 +316,7 @@ impl TestSession {
             window: 100_000,
             limits: TurnLimits::default(),
             permissions: ToolPermissions::default(),
+            meter: ListingMeter::default(),
             price: serde_json::from_value(json!({ "input": "1", "output": "2" })).unwrap(),
             turns: 0,
         }
@@ -394,6 +409,7 @@ impl TestSession {
             tools: &self.tools,
             tool_session: &mut self.tool_session,
             emit: &mut |event| events.push(event),
+            meter: &self.meter,
             cancel,
         };
         run_turn(&mut self.state, order, ports).await

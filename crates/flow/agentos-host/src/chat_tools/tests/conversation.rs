@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use agentos_chat::{
-    FinishedTurn, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore, TurnLimits,
-    TurnModel, TurnOrder, TurnPorts, run_turn,
+    FinishedTurn, NoMeter, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore,
+    TurnLimits, TurnModel, TurnOrder, TurnPorts, run_turn,
 };
 use agentos_ledger::{SessionKey, SessionRecord, TurnRecord, TurnSource};
 use agentos_model::{
@@ -127,6 +127,7 @@ fn talk(tools: &RepositoryTools, model: &CallingModel) -> FinishedTurn {
             tools,
             tool_session: &mut ToolSession::new(),
             emit: &mut |_| {},
+            meter: &NoMeter,
             cancel: Box::pin(std::future::pending()),
         };
         run_turn(&mut state, order, ports).await.unwrap()

@@ -1,0 +1,71 @@
+//! The port through which each call of a model is reported when it ends, and not only at the end of its turn.
+//!
+//! Owns: the trait, and the guard that reports a call exactly once. Never: adds a cost.
+
+use agentos_ledger::CallRecord;
+use agentos_tool::TokenPrices;
+
+/// Watcher of the calls of models in a turn.
+///
+/// A turn whose future is dropped leaves no record, but its calls were paid for. So they are reported one by one.
+pub trait CallMeter: Send + Sync {
+    /// Receives a call that ended, whatever the end is. Each call is reported once.
+    fn end_call(&self, call: &CallRecord);
+}
+
+/// Meter of a caller that reads the calls from the turn's record.
+#[derive(Debug, Clone, Copy)]
+pub struct NoMeter;
+
+impl CallMeter for NoMeter {
+    fn end_call(&self, _call: &CallRecord) {}
+}
+
+/// Call that was sent and has not been reported yet. Dropped, it is reported as cancelled: nobody knows what it cost.
+pub(crate) struct OpenCall<'a> {
+    meter: &'a dyn CallMeter,
+    /// Record of the call as it was sent. `None` after the report.
+    sent: Option<CallRecord>,
+}
+
+impl<'a> OpenCall<'a> {
+    /// Opens a call of this provider and model.
+    pub(crate) fn new(
+        meter: &'a dyn CallMeter,
+        provider: &str,
+        model: Option<&str>,
+        price: &TokenPrices,
+    ) -> Self {
+        Self {
+            meter,
+            sent: Some(CallRecord {
+                provider: provider.to_owned(),
+                model: model.map(str::to_owned),
+                price: (!price.is_unknown()).then(|| price.clone()),
+                ..CallRecord::default()
+            }),
+        }
+    }
+
+    /// Returns the record of the call as it was sent.
+    pub(crate) fn sent_record(&self) -> CallRecord {
+        self.sent.clone().unwrap_or_default()
+    }
+
+    /// Reports the call with its end.
+    pub(crate) fn report(mut self, record: &CallRecord) {
+        self.sent = None;
+        self.meter.end_call(record);
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        if let Some(sent) = self.sent.take() {
+            self.meter.end_call(&CallRecord {
+                failure: Some("cancelled".to_owned()),
+                ..sent
+            });
+        }
+    }
+}
