@@ -304,7 +304,7 @@ impl ProcessSlot {
         self.signal_all();
     }
 
-    /// Settles the requests after a run: the running ones fail with the error of the run, the waiting ones stay. `None` stands for a
+    /// Settles the requests after a run: the running ones fail with the error of the run, the waiting ones stay. `None` means a
     /// run that ended because it was idle or closed. If no process can be started, the waiting ones fail too.
     pub(crate) fn settle_run(&self, failure: Option<&RunFailure>) {
         let mut state = self.lock();

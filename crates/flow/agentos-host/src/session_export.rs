@@ -46,7 +46,7 @@ pub struct SessionExport {
 pub struct ExportedTurn {
     /// Id of the turn.
     pub turn: RunId,
-    /// Time of its end, RFC 3339. `None` if its record is on a tape that was set aside.
+    /// Time of its end, RFC 3339. `None` if its record is on a tape that was replaced.
     pub time: Option<String>,
     /// Cost of its calls in US dollars, exact. `None` if one is not known.
     pub cost_usd: Option<ExactCost>,

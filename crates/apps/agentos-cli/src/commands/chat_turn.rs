@@ -21,7 +21,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
-use crate::render::chat::{describe_receipt, format_cost};
+use crate::render::chat::describe_receipt;
 use crate::render::context::format_size;
 use crate::terminal::working::WorkDisplay;
 
@@ -238,10 +238,12 @@ fn summarize_turn(shown: &ShownTurn, state: Option<&SessionState>) -> String {
     );
     parts.extend(state.map(|state| {
         let totals = state.totals();
-        let cost = format_cost(Some(totals.cost_usd), totals.calls_without_cost);
-        match cost.starts_with(|first: char| first.is_ascii_digit()) {
-            true => format!("session ${cost}"),
-            false => format!("session cost {cost}"),
+        let known = totals.cost_usd.micro_dollars();
+        match (known, totals.calls_without_cost) {
+            // Rounded like the cost of the turn: two roundings of one amount look like two amounts.
+            (_, 0) => format!("session {}", format_dollars(known)),
+            (0, _) => "session cost unknown".to_owned(),
+            (_, _) => format!("session {}+", format_dollars(known)),
         }
     }));
     let tenths = calls

@@ -9,7 +9,7 @@ const NARROWEST: usize = 20;
 /// Widest bar. A wider one shows no more.
 const WIDEST: usize = 100;
 
-/// Returns the window with a line for each part: a letter stands for the part in the bar, so that no color is needed.
+/// Returns the window with a line for each part: a letter marks the part in the bar, so that no color is needed.
 pub fn format_gauge(gauge: &WindowGauge, width: usize) -> Vec<String> {
     let parts = [
         ('s', "system prompt", gauge.system),
