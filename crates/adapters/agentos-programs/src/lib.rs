@@ -4,7 +4,8 @@
 //! There are three ways to run a program: [`Agent`] runs a coding agent or a command in a copy (`adapter`), [`Speaker`]
 //! runs a program that reads a task and writes an answer, without a copy (`speaker`), and [`Hosted`] runs a built-in
 //! adapter in a child process (`hosted`). The first two pass through `calling`, which starts the thread and the sandbox; the third
-//! is one request to a [`ModelProcess`], which serves any number of conversations for [`HostedModel`] (`hosted_chat`). [`Trial`] runs the user's check command on a candidate.
+//! is one request to a [`ModelProcess`], which serves any number of conversations for [`HostedModel`] (`hosted_chat`). [`Trial`] runs the user's check command on a candidate. A
+//! [`Toolbox`] answers calls of a model's tools (`toolbox`); it has no task.
 //!
 //! Owns: the folders, environment and network outlets of a program, the diff of its copy, the adapters. Never: believes a
 //! program's report of what it did, shows it the repository itself, or reads git; copies come through [`Copies`].
@@ -40,6 +41,8 @@ mod quote;
 mod refusals;
 mod request_table;
 mod speaker;
+mod toolbox;
+mod toolbox_process;
 mod trial;
 mod views;
 mod watched_files;
@@ -54,5 +57,6 @@ pub use model_process::{ModelProcess, NameLookup, ProcessLimits};
 pub use places::Places;
 pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;
+pub use toolbox::{Toolbox, ToolboxResult};
 pub use trial::{CandidateFile, Trial, TrialResult};
 pub use views::{FolderView, ViewFallback, ViewPlace};

@@ -43,6 +43,7 @@ pub mod status;
 pub mod tool_conform;
 pub mod tool_list;
 pub mod tool_run;
+pub mod tool_trust;
 pub mod undo;
 
 use crate::app::{App, usage_error};
@@ -130,6 +131,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Tool(ToolVerb::List) => (false, tool_list::list_providers(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::check_health(app, args)),
         Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run_tool(app, args, &run)),
+        Verb::Tool(ToolVerb::Trust(args)) => (false, tool_trust::trust_toolbox(app, args)),
         Verb::Tool(ToolVerb::Conform(args)) => (false, tool_conform::check_conformance(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Set(args))) => (false, auth::set_key(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Status)) => (false, auth::show_keys(app)),

@@ -31,6 +31,7 @@ pub mod run_ids;
 pub mod status;
 pub mod story;
 pub mod thought_lines;
+pub mod toolbox;
 pub mod when;
 
 /// Returns a number with its noun, as in `1 file` and `2 files`.

@@ -61,7 +61,7 @@ pub struct ProfileFile {
     /// Wire format, for the adapter `generic-http`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpFile>,
-    /// Program to start, for the adapters `agent` and `tool`.
+    /// Program to start, for the adapters `agent`, `acp`, `tool` and `toolbox`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFile>,
     /// Prices of tokens. Without any, they are 0 for a server of llama.cpp, LM Studio or Ollama on this machine, and unknown for
@@ -92,7 +92,7 @@ pub struct TimeoutsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub idle_seconds: Option<u64>,
-    /// Time for the whole call. Default: 7200 for a server, 1800 for a program.
+    /// Time for the whole call. Default: 7200 for a server, 1800 for a program, for a toolbox that of its `program.class`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub total_seconds: Option<u64>,
@@ -231,6 +231,8 @@ pub enum AdapterKind {
     Acp,
     /// A program of the profile's `program` that reads a task and writes an answer, line by line.
     Tool,
+    /// A program of the profile's `program` that offers tools to the models of conversations. It answers no task.
+    Toolbox,
 }
 
 impl AdapterKind {
@@ -248,6 +250,7 @@ impl AdapterKind {
             Self::Agent => "agent",
             Self::Acp => "acp",
             Self::Tool => "tool",
+            Self::Toolbox => "toolbox",
         }
     }
 
@@ -255,7 +258,7 @@ impl AdapterKind {
     #[must_use]
     pub fn is_program(self) -> bool {
         match self {
-            Self::Agent | Self::Acp | Self::Tool => true,
+            Self::Agent | Self::Acp | Self::Tool | Self::Toolbox => true,
             Self::Openai
             | Self::Lmstudio
             | Self::Llamacpp

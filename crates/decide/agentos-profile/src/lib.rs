@@ -27,5 +27,5 @@ pub use file::{
 };
 pub use models::{KnownModel, known_model, known_models, nearest_model};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
-pub use program::{ProgramFile, split_address};
+pub use program::{ProgramFile, ToolboxClass, split_address};
 pub use resolve::{ModelLayer, ProfileFlags, ProfileLayers, resolve_profile};

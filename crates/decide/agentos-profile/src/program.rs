@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::AdapterKind;
+
 /// Program that is used as a provider. A repository's profile cannot name one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +72,41 @@ pub struct ProgramFile {
     /// Addresses as `host:port` that the program may reach, through a proxy. It has no other network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// Class of the tools of a toolbox, which sets the time limit of a call. Default: `plain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<ToolboxClass>,
+    /// Most calls of each tool of a toolbox in a minute, 1 to 6000. Default: 60.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 6000))]
+    pub calls_per_minute: Option<u32>,
+}
+
+/// Class of the tools of a toolbox. It sets the default time limit of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolboxClass {
+    /// Tools without a class of their own: 10 seconds.
+    #[default]
+    Plain,
+    /// Searches: 15 seconds.
+    Search,
+    /// Requests to the web: 20 seconds.
+    Web,
+    /// Making of images: 30 seconds.
+    Image,
+}
+
+impl ToolboxClass {
+    /// Returns the default time limit of a call, in seconds.
+    #[must_use]
+    pub fn limit_seconds(self) -> u64 {
+        match self {
+            Self::Plain => 10,
+            Self::Search => 15,
+            Self::Web => 20,
+            Self::Image => 30,
+        }
+    }
 }
 
 impl ProgramFile {
@@ -93,8 +130,41 @@ impl ProgramFile {
     }
 }
 
-/// Returns the first wrong field, with the requirement that it does not meet. `None` if all are right.
-pub(crate) fn find_fault(program: &ProgramFile) -> Option<(&'static str, String)> {
+/// Returns the first wrong field of an adapter's program, with the requirement that it does not meet. `None` if all are right.
+pub(crate) fn find_fault(program: &ProgramFile, adapter: AdapterKind) -> Option<(&'static str, String)> {
+    find_wrong_value(program).or_else(|| match adapter {
+        AdapterKind::Toolbox => find_toolbox_fault(program),
+        AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool
+        | AdapterKind::Openai
+        | AdapterKind::Lmstudio
+        | AdapterKind::Llamacpp
+        | AdapterKind::Ollama
+        | AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp => None,
+    })
+}
+
+/// Returns the first field that a toolbox cannot have. `None` if there is none.
+fn find_toolbox_fault(program: &ProgramFile) -> Option<(&'static str, String)> {
+    // A model decides what a toolbox is sent and reads what it answers, so nothing of the user's may be in its reach.
+    let given = [
+        ("program.key_variable", program.key_variable.is_some()),
+        ("program.home_files", !program.home_files.is_empty()),
+        ("program.sign_in", !program.sign_in.is_empty()),
+        ("program.base_url_variable", program.takes_base_url()),
+    ];
+    if let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        let must = "must be left out: a toolbox gets no key, no sign-in and no file of yours".to_owned();
+        return Some((field, must));
+    }
+    let calls = program.calls_per_minute.unwrap_or(1);
+    (!(1..=6000).contains(&calls)).then(|| ("program.calls_per_minute", "must be 1 to 6000".to_owned()))
+}
+
+fn find_wrong_value(program: &ProgramFile) -> Option<(&'static str, String)> {
     let no_control = |text: &str| !text.chars().any(char::is_control);
     if program.command.trim().is_empty() || !no_control(&program.command) {
         return Some(("program.command", "must name a program".to_owned()));
@@ -187,6 +257,7 @@ mod tests {
             hosts: vec!["api.example.com:443".to_owned()],
             ..ProgramFile::default()
         };
+        let find_fault = |program: &ProgramFile| find_fault(program, AdapterKind::Agent);
         assert_eq!(find_fault(&good()), None);
         type Change = fn(&mut ProgramFile);
         let cases: [(&str, Change); 12] = [
@@ -215,6 +286,35 @@ mod tests {
             let mut program = good();
             change(&mut program);
             assert_eq!(find_fault(&program).map(|(field, _)| field), Some(field));
+        }
+    }
+    #[test]
+    fn a_toolbox_gets_nothing_of_the_users() {
+        let good = || ProgramFile {
+            command: "weather".to_owned(),
+            hosts: vec!["api.example.com:443".to_owned()],
+            class: Some(ToolboxClass::Web),
+            calls_per_minute: Some(6),
+            ..ProgramFile::default()
+        };
+        assert_eq!(find_fault(&good(), AdapterKind::Toolbox), None);
+        type Change = fn(&mut ProgramFile);
+        let cases: [(&str, Change); 5] = [
+            ("program.key_variable", |p| {
+                p.key_variable = Some("KEY".to_owned())
+            }),
+            ("program.home_files", |p| p.home_files = vec![".netrc".to_owned()]),
+            ("program.sign_in", |p| p.sign_in = vec![".token".to_owned()]),
+            ("program.base_url_variable", |p| {
+                p.base_url_variable = Some("URL".to_owned())
+            }),
+            ("program.calls_per_minute", |p| p.calls_per_minute = Some(0)),
+        ];
+        for (field, change) in cases {
+            let mut program = good();
+            change(&mut program);
+            let fault = find_fault(&program, AdapterKind::Toolbox);
+            assert_eq!(fault.map(|(field, _)| field), Some(field));
         }
     }
 }

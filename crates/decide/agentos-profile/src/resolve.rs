@@ -95,6 +95,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let adapter_kind = adapter.value;
+    let class = program.as_ref().and_then(|program| program.value.class);
     let is_own_machine = runs_own_models(adapter_kind)
         && base_url.as_ref().is_some_and(|url| url.value.is_loopback())
         && !model.as_ref().is_some_and(|model| is_hosted_model(&model.value));
@@ -117,7 +118,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
         price: pick_price(&stack, is_own_machine, &mut origins)?,
-        timeouts: pick_timeouts(&stack, adapter_kind, &mut origins)?,
+        timeouts: pick_timeouts(&stack, adapter_kind, class, &mut origins)?,
         params: pick_params(&stack, &mut origins)?,
     };
     Ok(ResolvedProfile {
@@ -141,7 +142,8 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
         | AdapterKind::GenericHttp
         | AdapterKind::Agent
         | AdapterKind::Acp
-        | AdapterKind::Tool => Mode::OpenaiCompatible,
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox => Mode::OpenaiCompatible,
     }
 }
 
@@ -231,7 +233,8 @@ fn pick_http(
             | AdapterKind::Gemini
             | AdapterKind::Agent
             | AdapterKind::Acp
-            | AdapterKind::Tool,
+            | AdapterKind::Tool
+            | AdapterKind::Toolbox,
             // Other adapters ignore the field, so a layer below that has it does no harm.
         ) => return Ok(None),
     }
@@ -257,7 +260,7 @@ fn pick_program(
         })
     };
     match (trusted, stated) {
-        (Some(program), _) => match program::find_fault(&program.value) {
+        (Some(program), _) => match program::find_fault(&program.value, adapter) {
             Some((field, message)) => wrong(field, program.origin, message),
             None => Ok(Some(program)),
         },
@@ -284,7 +287,8 @@ fn runs_own_models(adapter: AdapterKind) -> bool {
         | AdapterKind::GenericHttp
         | AdapterKind::Agent
         | AdapterKind::Acp
-        | AdapterKind::Tool => false,
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox => false,
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::stack::{LayerStack, check_value, note_origin};
-use crate::{AdapterKind, Origin, ProfileError, ProfileFile, Timeouts};
+use crate::{AdapterKind, Origin, ProfileError, ProfileFile, Timeouts, ToolboxClass};
 
 /// Default time limits of a server. The first byte comes after the prompt was read, which takes a laptop minutes; the limit on the
 /// whole call only stops a stream without end.
@@ -21,7 +21,7 @@ const SERVER_TIMEOUTS: Timeouts = Timeouts {
     idle_seconds: 300,
     total_seconds: 7200,
 };
-/// Default time limit of a program.
+/// Default time limit of a program that works on a task.
 const PROGRAM_SECONDS: u64 = 1800;
 
 /// Reads one limit of a file.
@@ -34,6 +34,7 @@ type ReadLimit = fn(&ProfileFile) -> Option<u64>;
 pub(crate) fn pick_timeouts(
     stack: &LayerStack,
     adapter: AdapterKind,
+    class: Option<ToolboxClass>,
     origins: &mut BTreeMap<&'static str, Origin>,
 ) -> Result<Timeouts, ProfileError> {
     // Checked under its own name: the limits below would name a field that the file does not have.
@@ -81,7 +82,19 @@ pub(crate) fn pick_timeouts(
                         .and_then(|all| all.total_seconds)
                         .or(file.timeout_seconds)
                 },
-                PROGRAM_SECONDS,
+                match adapter {
+                    AdapterKind::Toolbox => class.unwrap_or_default().limit_seconds(),
+                    AdapterKind::Agent
+                    | AdapterKind::Acp
+                    | AdapterKind::Tool
+                    | AdapterKind::Openai
+                    | AdapterKind::Lmstudio
+                    | AdapterKind::Llamacpp
+                    | AdapterKind::Ollama
+                    | AdapterKind::Anthropic
+                    | AdapterKind::Gemini
+                    | AdapterKind::GenericHttp => PROGRAM_SECONDS,
+                },
             )?
         } else {
             pick(

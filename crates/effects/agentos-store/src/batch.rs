@@ -167,6 +167,8 @@ impl StoreBatch<'_> {
             system_sha256,
             pins,
             repository,
+            // No list and no search asks for them.
+            toolboxes: _,
         } = settings;
         self.batch
             .prepare_cached(

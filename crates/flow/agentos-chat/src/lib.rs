@@ -43,7 +43,9 @@ pub use prompt::{list_sizes, write_system};
 pub use state::{
     LedgerBody, LedgerEntry, SessionState, SessionTotals, StateCompression, StateMessage, fold_session,
 };
-pub use tools::{RateLimit, RateLimiter, ToolPermissions, ToolSession};
+pub use tools::{
+    OfferFault, RateLimit, RateLimiter, ToolPermissions, ToolSession, check_tools, name_tool, split_name,
+};
 pub use transcript::{StoredMessage, read_message, write_message};
 pub use turn::{
     FinishedTurn, SummaryEnd, TurnFailure, TurnModel, TurnOrder, TurnPorts, compress_session, run_turn,

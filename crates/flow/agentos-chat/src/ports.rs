@@ -2,6 +2,8 @@
 //!
 //! Owns: the traits and their values. Never: implements one; the host does, and tests do.
 
+use std::time::Duration;
+
 use agentos_ledger::{CompressionReceipt, SessionRecord, TurnRecord};
 use agentos_model::{ImageData, ToolCall, ToolSpec};
 use agentos_tool::{BoxFuture, RunId, Usage};
@@ -85,6 +87,8 @@ pub struct TurnTool {
     pub access: ToolAccess,
     /// Limit on the number of calls. `None` if there is none.
     pub rate: Option<RateLimit>,
+    /// Time limit of a call. `None` if its class sets it.
+    pub timeout: Option<Duration>,
 }
 
 /// Class of a tool. It sets the time limit of a call.

@@ -4,11 +4,13 @@
 
 mod calls;
 mod checks;
+mod offer;
 mod rate;
 mod results;
 
 pub(crate) use calls::CallBatch;
 pub use checks::ToolPermissions;
+pub use offer::{OfferFault, check_tools, name_tool, split_name};
 pub use rate::{RateLimit, RateLimiter};
 
 /// State of the tools of a session, which lasts from turn to turn.

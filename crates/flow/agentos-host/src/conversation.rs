@@ -11,15 +11,15 @@
 
 mod changes;
 pub(crate) mod model;
+mod offered;
 mod transcript;
 
 use std::path::PathBuf;
 
 use agentos_chain::hash_bytes;
 use agentos_chat::{
-    FinishedTurn, LedgerBody, LedgerEntry, NoMeter, SessionState, StoreError, ToolAnswer, ToolPermissions,
-    ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, TurnTool, TurnTools,
-    fold_session, read_message, run_turn,
+    FinishedTurn, LedgerBody, LedgerEntry, NoMeter, SessionState, StoreError, ToolPermissions, ToolSession,
+    TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, fold_session, read_message, run_turn,
 };
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -27,22 +27,22 @@ use agentos_evidence::{Record, RecordKind};
 use agentos_ledger::{
     SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord, TurnSource,
 };
-use agentos_model::{ChatMessage, ChatRole, ToolCall};
+use agentos_model::{ChatMessage, ChatRole};
 use agentos_store::{LedgerLock, LedgerStore};
 use agentos_tool::{BoxFuture, RunId};
 use agentos_window::{WindowGauge, WindowRules};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
+use crate::chat_tools::RepositoryTools;
 use crate::clock;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
 use crate::ledger::{Ledger, ledger_error, store_error};
-use crate::options::{ProviderChoice, SessionOptions};
+use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::repository;
-use crate::run::ConsentMode;
+use crate::toolboxes::session::OpenToolboxes;
 use transcript::LedgerTranscript;
 
 pub use changes::SummarySpec;
@@ -56,6 +56,8 @@ pub struct Conversation {
     tools: Option<ToolSession>,
     /// The tools of the repository, with the model that they are for. `None` before a turn with tools.
     repository_tools: Option<(ModelFacts, RepositoryTools)>,
+    /// The toolboxes of the session, with the names in its settings. `None` before a turn with toolboxes.
+    toolboxes: Option<(Vec<String>, OpenToolboxes)>,
     /// Processes of the models that it has asked.
     processes: ModelProcesses,
     _lock: LedgerLock,
@@ -94,7 +96,7 @@ pub struct TurnReport {
     pub message: Option<String>,
 }
 
-/// Tools that a model is offered in a turn.
+/// Tools that a model is offered in a turn, besides those of the session's toolboxes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// No tool.
@@ -103,21 +105,6 @@ pub enum ToolChoice {
     /// Tools that read the base commit of the host's repository as far as policy shows it to the provider, and one that proposes a
     /// change.
     Repository,
-}
-
-/// Tools of a conversation without a repository: none.
-#[derive(Debug, Clone, Copy)]
-struct NoTools;
-
-impl TurnTools for NoTools {
-    fn list_tools(&self) -> Vec<TurnTool> {
-        Vec::new()
-    }
-
-    fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
-        // Not reached: a call of a tool that was not offered is answered without running anything.
-        Box::pin(async { ToolAnswer::from_error(format!("there is no tool `{}`", call.name)) })
-    }
 }
 
 /// Returns the error of a turn that ended without an answer. `None` if it has one, or the user stopped it.
@@ -171,6 +158,7 @@ impl Host {
             ledger,
             tools: None,
             repository_tools: None,
+            toolboxes: None,
             processes: ModelProcesses::new(),
             _lock: lock,
         })
@@ -425,44 +413,25 @@ impl Conversation {
             message: spec.message,
             limits: spec.limits,
             rules: WindowRules::default(),
-            permissions: ToolPermissions::default(),
+            permissions: ToolPermissions {
+                // The user named the toolboxes of the session, and trusts each of their tools.
+                other: true,
+                ..ToolPermissions::default()
+            },
         };
-        let toolbox = self.open_tools(spec.tools, parts.facts());
+        let tools = self.offer_tools(spec.tools, parts.facts()).await?;
         let mut store = LedgerTranscript::new(&self.ledger);
         let ports = TurnPorts {
             store: &mut store,
             model: parts.turn_model(),
             summarizer: None,
-            tools: toolbox.as_ref().map_or(&NoTools as &dyn TurnTools, |tools| tools),
+            tools: &tools,
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
             meter: &NoMeter,
             cancel,
         };
         run_turn(&mut self.state, order, ports).await.map_err(word_store)
-    }
-
-    /// Returns the tools of a turn. Those of the repository last as long as the model stays: they count what it was sent.
-    fn open_tools(&mut self, choice: ToolChoice, author: &ModelFacts) -> Option<RepositoryTools> {
-        match choice {
-            ToolChoice::Nothing => return None,
-            ToolChoice::Repository => {}
-        }
-        if let Some((known, tools)) = &self.repository_tools
-            && known == author
-        {
-            return Some(tools.clone());
-        }
-        let spec = RepositoryToolsSpec {
-            session: SessionOptions::default(),
-            author: author.clone(),
-            // In a conversation a person says when a change lands.
-            consent: ConsentMode::Later,
-            conversation: self.key().to_string(),
-        };
-        let tools = RepositoryTools::new(self.host.clone(), spec);
-        self.repository_tools = Some((author.clone(), tools.clone()));
-        Some(tools)
     }
 
     fn append(&mut self, event: &SessionEvent, text: Option<&str>) -> Result<(), EffectError> {

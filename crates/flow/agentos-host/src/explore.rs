@@ -189,7 +189,7 @@ pub(crate) fn takes_tools(profile: &Profile) -> bool {
         | AdapterKind::Ollama
         | AdapterKind::Anthropic
         | AdapterKind::Gemini => true,
-        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => false,
+        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool | AdapterKind::Toolbox => false,
     };
     has_wire && profile.capabilities.tools != Ability::No
 }

@@ -367,7 +367,7 @@ fn misconfigured_health(provider: &str, error: &EffectError) -> ToolHealth {
 }
 
 /// Awaits all futures at once, on this thread. Returns the results in the given order.
-async fn await_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+pub(crate) async fn await_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     // Polled by hand: the standard library has no stable function that awaits many futures.
     let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {

@@ -90,6 +90,7 @@ mod task_preview;
 mod tasks;
 mod tool_calls;
 mod tool_notices;
+mod toolboxes;
 mod tools;
 mod undo;
 mod user_models;
@@ -194,6 +195,8 @@ pub use settings::{
 pub use status::{PolicyStatus, StatusReport};
 pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
+pub use toolboxes::pins::ToolboxChange;
+pub use toolboxes::{ListedToolbox, ToolboxLaunch, ToolboxReview, ToolboxTrust};
 pub use user_models::{ChangedModel, ImportReport};
 
 #[cfg(test)]

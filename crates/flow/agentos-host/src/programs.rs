@@ -18,7 +18,7 @@ use crate::options::ProgramOptions;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
 use crate::tools::{KeySent, Tool};
-use crate::{keys, paths, tool_notices};
+use crate::{keys, paths, tool_notices, toolboxes};
 
 mod copies;
 mod own_server;
@@ -73,6 +73,9 @@ pub fn make_profiled(
     flags: &ProgramOptions,
     session: &Session,
 ) -> Result<Tool, EffectError> {
+    if resolved.profile.adapter == AdapterKind::Toolbox {
+        return Err(toolboxes::not_answering(&resolved.profile.provider));
+    }
     let (mut program, tool) = program_from_profile(host, resolved)?;
     program.readable = readable_paths(host, flags)?;
     if resolved.profile.adapter == AdapterKind::Tool {

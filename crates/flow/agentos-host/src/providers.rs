@@ -18,6 +18,7 @@ use crate::host::Host;
 use crate::options::{KeyStore, ProviderOverrides};
 use crate::profile_values::describe_profile;
 use crate::tool_notices::ignored_program;
+use crate::toolboxes::ListedToolbox;
 use crate::tools::{Tools, bad_profile};
 use crate::{files, key_checks, keys};
 
@@ -47,6 +48,8 @@ pub struct ToolList {
     pub version: u32,
     /// The providers.
     pub tools: Vec<Listed>,
+    /// Programs whose tools models may call.
+    pub toolboxes: Vec<ListedToolbox>,
 }
 
 impl Host {
@@ -59,9 +62,11 @@ impl Host {
         let listed = tools
             .provider_names()
             .map(|provider| describe_provider(self, &tools, provider));
+        let tools = listed.collect();
         Ok(ToolList {
             version: 1,
-            tools: listed.collect(),
+            tools,
+            toolboxes: self.list_toolboxes()?,
         })
     }
 

@@ -14,7 +14,7 @@ use agentos_landing::LandingReport;
 use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_policy::ApprovalHashes;
 use agentos_profile::nearest_word;
-use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
+use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessage, ToolboxRequest};
 use schemars::{JsonSchema, Schema};
 
 use crate::chat::ChatReport;
@@ -35,6 +35,7 @@ use crate::session_export::SessionExport;
 use crate::sessions::{SessionChange, SessionList, SessionSearch, SessionStory};
 use crate::settings::{SettingsReport, settings_schema};
 use crate::status::StatusReport;
+use crate::toolboxes::ToolboxReview;
 use crate::user_models::{ChangedModel, ImportReport};
 
 /// The body of a record under the name of the record's kind.
@@ -144,6 +145,9 @@ const SHAPES: &[(&str, Generator)] = &[
     ("tool-request", generate_schema::<ToolRequest>),
     ("tool-result", generate_schema::<ToolResult>),
     ("tool-task", generate_schema::<ToolTask>),
+    ("tool-trust", generate_schema::<ToolboxReview>),
+    ("toolbox-message", generate_schema::<ToolboxMessage>),
+    ("toolbox-request", generate_schema::<ToolboxRequest>),
 ];
 
 /// Lists the names of the published shapes, sorted.

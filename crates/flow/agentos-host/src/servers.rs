@@ -64,7 +64,7 @@ impl Hosting {
             AdapterKind::Gemini => Box::new(HttpAdapter::new(settings, GeminiService, http)),
             AdapterKind::GenericHttp => generic_adapter(settings, profile, http)?,
             // Callers ask `is_program` first, so this is a bug and not the user's mistake.
-            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
+            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool | AdapterKind::Toolbox => {
                 return Err(EffectError::new(
                     Cause::Internal,
                     "adapter",

@@ -118,6 +118,16 @@ pub enum NextStep {
         /// Name of the provider.
         provider: String,
     },
+    /// Review the tools of a toolbox, and trust them.
+    TrustToolbox {
+        /// Name of the toolbox.
+        toolbox: String,
+    },
+    /// Offer the tools of a toolbox to a model.
+    OfferToolbox {
+        /// Name of the toolbox.
+        toolbox: String,
+    },
     /// Overwrite the existing profile.
     ReplaceProfile,
     /// Show the values of a provider's profile, and correct the wrong one.

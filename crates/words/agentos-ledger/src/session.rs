@@ -72,6 +72,9 @@ pub struct SessionSettings {
     /// Folder of the repository that tools read. `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
+    /// Names of the toolboxes that models are offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolboxes: Vec<String>,
 }
 
 /// Pinned text, by its hash.

@@ -127,6 +127,12 @@ pub enum SchemaName {
     ToolResult,
     /// Task of a tool.
     ToolTask,
+    /// Output of `tool trust`.
+    ToolTrust,
+    /// Line that a toolbox writes.
+    ToolboxMessage,
+    /// Line that a toolbox reads.
+    ToolboxRequest,
 }
 
 impl SchemaName {
@@ -188,6 +194,9 @@ impl SchemaName {
         Self::ToolRequest,
         Self::ToolResult,
         Self::ToolTask,
+        Self::ToolTrust,
+        Self::ToolboxMessage,
+        Self::ToolboxRequest,
     ];
 
     /// Schemas of files that the gates write, which `agentos` does not know.
@@ -260,6 +269,9 @@ impl SchemaName {
             Self::ToolRequest => "tool-request",
             Self::ToolResult => "tool-result",
             Self::ToolTask => "tool-task",
+            Self::ToolTrust => "tool-trust",
+            Self::ToolboxMessage => "toolbox-message",
+            Self::ToolboxRequest => "toolbox-request",
         }
     }
 
@@ -339,6 +351,9 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::ToolList => include_str!("../schemas/tool-list.json"),
         SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
         SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),
+        SchemaName::ToolTrust => include_str!("../schemas/tool-trust.json"),
+        SchemaName::ToolboxMessage => include_str!("../schemas/toolbox-message.json"),
+        SchemaName::ToolboxRequest => include_str!("../schemas/toolbox-request.json"),
     }
 }
 
@@ -367,13 +382,7 @@ pub fn validate_value(name: SchemaName, value: &Value) -> Result<(), Vec<SchemaV
 /// # Errors
 /// Returns every violation, or one at the root if the schema itself is wrong.
 pub fn check_value(schema: &Value, value: &Value) -> Result<(), Vec<SchemaViolation>> {
-    // The crate is built without its resolvers for files and addresses (see the manifest), so a `$ref` to another
-    // document is an error here and nothing is fetched.
-    let validator = jsonschema::options()
-        .should_validate_formats(true)
-        .build(schema)
-        // Masked: an error of the library quotes the value, which may be a secret.
-        .map_err(|error| broken_schema(&error.masked().to_string()))?;
+    let validator = compile_schema(schema)?;
     let violations: Vec<SchemaViolation> = validator
         .iter_errors(value)
         .map(|error| SchemaViolation {
@@ -388,6 +397,24 @@ pub fn check_value(schema: &Value, value: &Value) -> Result<(), Vec<SchemaViolat
     } else {
         Err(violations)
     }
+}
+
+/// Checks that values can be checked against a schema. References to other documents are refused.
+///
+/// # Errors
+/// Returns one violation at the root, with the reason.
+pub fn check_schema(schema: &Value) -> Result<(), Vec<SchemaViolation>> {
+    compile_schema(schema).map(drop)
+}
+
+fn compile_schema(schema: &Value) -> Result<jsonschema::Validator, Vec<SchemaViolation>> {
+    // The crate is built without its resolvers for files and addresses (see the manifest), so a `$ref` to another
+    // document is an error here and nothing is fetched.
+    jsonschema::options()
+        .should_validate_formats(true)
+        .build(schema)
+        // Masked: an error of the library quotes the value, which may be a secret.
+        .map_err(|error| broken_schema(&error.masked().to_string()))
 }
 
 fn broken_schema(message: &str) -> Vec<SchemaViolation> {

@@ -20,6 +20,7 @@ mod protocol;
 mod result;
 mod secret;
 mod task;
+mod toolbox;
 
 pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
 pub use base_url::{BaseUrl, BaseUrlFault};
@@ -40,3 +41,4 @@ pub use result::{
 };
 pub use secret::Secret;
 pub use task::{ContextFile, EditFormat, FileOutline, FilePart, OutlineLine, TaskLimits, ToolTask};
+pub use toolbox::{TOOLBOX_PROTOCOL, ToolDescription, ToolboxMessage, ToolboxRequest};

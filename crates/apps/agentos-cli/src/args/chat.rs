@@ -14,6 +14,7 @@ use crate::app::App;
 pub const TALK_EXAMPLES: &[&str] = &[
     "agentos chat -p ollama",
     "agentos chat -c review --tools --system \"You review code.\"",
+    "agentos chat -c trip --tool weather",
     "agentos chat send \"What is a rebase?\"",
 ];
 
@@ -97,7 +98,8 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
     after_help = "Without a verb, a conversation begins or goes on: type a message, `/help` for commands, Tab to complete one, Ctrl-C to \
                   stop an answer or clear a line, Ctrl-D to leave. A message of several lines has `\\` at the end of a line, Alt-Enter, a \
                   paste, or `\"\"\"` around it. The model sees the session's messages; with `--tools`, \
-                  it can read the last commit as far as policy shows it to the provider, and propose changes that wait for `/land`."
+                  it can read the last commit as far as policy shows it to the provider, and propose changes that wait for `/land`; \
+                  with `--tool NAME`, it can call the tools of a program of yours (`agentos tool trust`)."
 )]
 pub struct ChatArgs {
     /// Verb. Without one, a person talks to the model.
@@ -144,6 +146,9 @@ pub struct ChatTalkArgs {
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
     #[arg(long)]
     pub tools: bool,
+    /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
+    #[arg(long = "tool", value_name = "NAME")]
+    pub toolboxes: Vec<String>,
 }
 
 /// Verbs of `chat`.
@@ -301,6 +306,9 @@ pub struct ChatSendArgs {
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
     #[arg(long, requires = "session")]
     pub tools: bool,
+    /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
+    #[arg(long = "tool", value_name = "NAME", requires = "session")]
+    pub toolboxes: Vec<String>,
 }
 
 impl ChatFlags {

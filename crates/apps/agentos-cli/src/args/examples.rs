@@ -231,6 +231,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tool trust",
+        &["agentos tool trust weather", "agentos tool trust weather --json"],
+    ),
+    (
         "tool conform",
         &[
             "agentos tool conform -- python3 scripts/examples/tool.py",

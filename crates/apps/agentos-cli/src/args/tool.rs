@@ -75,6 +75,15 @@ pub enum ToolVerb {
     Auth(AuthVerb),
     /// Run a tool once and print the result; lands nothing
     Run(ToolRunArgs),
+    /// Show the tools of a toolbox, ask whether models may call them, and remember the answer
+    #[command(
+        after_help = "A toolbox is a program of yours with a profile of the adapter `toolbox`; models call its tools in `chat --tool \
+                      NAME`. It is started in the sandbox, without a repository, your files, a key or your environment. Its bytes, \
+                      tools, descriptions and schemas are remembered; if one of them changes, its tools are not offered until you \
+                      are asked again. Without a terminal, `--json` shows the same with its `sha256`, and `--accept` consents to \
+                      exactly that. `agentos schema toolbox-request` and `toolbox-message` print the protocol's schemas."
+    )]
+    Trust(TrustArgs),
     /// Check that a program speaks the tool protocol: JSON lines over its standard streams
     #[command(
         after_help = "`agentos schema tool-request` and `agentos schema tool-message` print the protocol's schemas."
@@ -156,6 +165,20 @@ pub struct ConformArgs {
     /// Time limit for one answer in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
+}
+
+/// Arguments of `tool trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Name of the toolbox
+    #[arg(value_name = "NAME")]
+    pub toolbox: String,
+    /// Consent without a question, if the toolbox has this SHA-256 now
+    #[arg(long, value_name = "SHA256", conflicts_with = "forget")]
+    pub accept: Option<String>,
+    /// Forget the consent: the tools are not offered any more
+    #[arg(long)]
+    pub forget: bool,
 }
 
 /// Store of a key.

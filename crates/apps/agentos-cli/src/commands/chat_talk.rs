@@ -18,7 +18,8 @@ use crate::commands::chat::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
 use crate::commands::chat_turn::{
-    SummaryResult, list_waiting, parse_session, remembered_provider, show_summary, summarize, take_turn,
+    SummaryResult, add_toolboxes, list_waiting, parse_session, remembered_provider, show_summary, summarize,
+    take_turn,
 };
 use crate::commands::chat_words::{CommandWord, format_help, parse_command};
 use crate::commands::{approve, undo};
@@ -47,6 +48,7 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     if args.tools {
         conversation.set_repository(true)?;
     }
+    add_toolboxes(&mut conversation, &args.toolboxes)?;
     if let Some(system) = &args.flags.system {
         conversation.set_system(Some(system))?;
     }
@@ -221,13 +223,27 @@ impl Talk<'_> {
             "on" => conversation.set_repository(true)?,
             "off" => conversation.set_repository(false)?,
             "" => {}
-            _ => return Err(usage_error(format!("`{word}` is neither `on` nor `off`"))),
+            name => match name.strip_prefix('-') {
+                Some(name) => {
+                    let mut kept = conversation.state().settings().toolboxes.clone();
+                    kept.retain(|known| known != name);
+                    conversation.set_toolboxes(&kept)?;
+                }
+                None => add_toolboxes(conversation, &[name.to_owned()])?,
+            },
+        }
+        let toolboxes = &conversation.state().settings().toolboxes;
+        if !toolboxes.is_empty() {
+            self.note(&format!(
+                "the model is offered the tools of {}",
+                toolboxes.join(", ")
+            ));
         }
         match &conversation.state().settings().repository {
             Some(folder) => self.note(&format!(
                 "the model can read the last commit of {folder}, and propose changes"
             )),
-            None => self.note("the model has no tools; `/tools on` lets it read this repository"),
+            None => self.note("the model cannot read this repository; `/tools on` lets it"),
         }
         Ok(())
     }

@@ -62,6 +62,7 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     if args.tools {
         conversation.set_repository(true)?;
     }
+    add_toolboxes(&mut conversation, &args.toolboxes)?;
     let shown = take_turn(
         app,
         &mut conversation,
@@ -77,6 +78,19 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
         }
     }
     exit
+}
+
+/// Offers the tools of these toolboxes too, from now on.
+///
+/// # Errors
+/// Fails if the person does not trust one of them.
+pub fn add_toolboxes(conversation: &mut Conversation, names: &[String]) -> Result<(), EffectError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let known = conversation.state().settings().toolboxes.iter();
+    let all: Vec<String> = known.chain(names).cloned().collect();
+    conversation.set_toolboxes(&all)
 }
 
 /// Returns the provider and model that a session asked last, as the user would type them. `None` if it asked none.

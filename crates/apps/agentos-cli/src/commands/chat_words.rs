@@ -136,7 +136,7 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
                 CommandWord::Tools,
                 "tools",
                 "on|off",
-                "let the model read this repository and propose changes, or not",
+                "let the model read this repository and propose changes, or not; `/tools NAME` offers a toolbox, `/tools -NAME` no more",
             ),
             command(
                 CommandWord::Land,
@@ -275,7 +275,7 @@ mod tests {
           /export [FILE]  write the session as Markdown, or JSON if the name ends in `.json`
           /exit           leave; the session stays
         Repository
-          /tools on|off   let the model read this repository and propose changes, or not
+          /tools on|off   let the model read this repository and propose changes, or not; `/tools NAME` offers a toolbox, `/tools -NAME` no more
           /land [RUN]     show the proposed change, and land it if you agree
           /undo           undo the change that `/land` landed last
         Numbers

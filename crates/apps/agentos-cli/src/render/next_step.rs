@@ -150,6 +150,12 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::MakeProfile { provider } => {
             format!("create a profile with `agentos profile init {provider}`").into()
         }
+        NextStep::TrustToolbox { toolbox } => {
+            format!("review its tools with `agentos tool trust {toolbox}`").into()
+        }
+        NextStep::OfferToolbox { toolbox } => {
+            format!("offer its tools in a conversation with `agentos chat --tool {toolbox}`").into()
+        }
         NextStep::ReplaceProfile => "overwrite it with `--force`".into(),
         NextStep::CorrectProfile { provider } => {
             format!("see `agentos profile show {provider}`, and correct the named value").into()

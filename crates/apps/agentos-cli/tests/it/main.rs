@@ -95,5 +95,6 @@ mod start;
 mod support;
 mod talk;
 mod terminal;
+mod toolboxes;
 mod undo;
 mod wrong_calls;

@@ -456,6 +456,7 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
           list     List the providers with their addresses, models and the sources of their keys
           health   Check the health of all providers at once
           auth     Manage providers' keys
+          trust    Show the tools of a toolbox, ask whether models may call them, and remember the answer
           conform  Check that a program speaks the tool protocol: JSON lines over its standard streams
         Global options:
               --repo <DIR>  Use the repository in this folder [default: the current one]

@@ -14,7 +14,7 @@ use super::ToolSession;
 use super::checks::{ToolPermissions, admit_call};
 use super::results::{TextLimit, make_result};
 use crate::limits::TurnLimits;
-use crate::ports::{ToolAnswer, ToolClass, TurnEvent, TurnTool, TurnTools};
+use crate::ports::{ToolAnswer, TurnEvent, TurnTool, TurnTools};
 use crate::turn::{StopCause, StopSignal};
 
 /// Calls of one answer, with everything that limits them.
@@ -44,7 +44,7 @@ pub(crate) struct CallResults {
 struct AdmittedCall<'a> {
     position: usize,
     call: &'a ToolCall,
-    class: ToolClass,
+    limit: Duration,
 }
 
 /// Call that runs.
@@ -108,7 +108,9 @@ impl<'a> CallBatch<'a> {
                 Ok(tool) => waiting.push_back(AdmittedCall {
                     position,
                     call,
-                    class: tool.class,
+                    limit: tool
+                        .timeout
+                        .unwrap_or_else(|| self.limits.tools.limit_class(tool.class)),
                 }),
                 Err(reason) => {
                     emit(begin_event(call));
@@ -120,8 +122,7 @@ impl<'a> CallBatch<'a> {
     }
 
     fn start_call(&self, admitted: &AdmittedCall<'a>) -> BoxFuture<'a, ToolAnswer> {
-        let limit = self.limits.tools.limit_class(admitted.class);
-        let (runner, call) = (self.runner, admitted.call);
+        let (runner, call, limit) = (self.runner, admitted.call, admitted.limit);
         Box::pin(async move {
             match tokio::time::timeout(limit, runner.call_tool(call)).await {
                 Ok(answer) => answer,

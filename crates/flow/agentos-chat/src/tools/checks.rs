@@ -137,6 +137,7 @@ mod tests {
                 burst: 1,
                 interval: Duration::from_millis(2_500),
             }),
+            timeout: None,
         }
     }
 

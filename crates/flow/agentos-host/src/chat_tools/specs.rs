@@ -126,6 +126,7 @@ fn read_tool(
         class,
         access: ToolAccess::Read,
         rate: None,
+        timeout: None,
     }
 }
 

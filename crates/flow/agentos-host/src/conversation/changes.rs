@@ -14,10 +14,11 @@ use agentos_tool::BoxFuture;
 use agentos_window::WindowRules;
 
 use super::transcript::LedgerTranscript;
-use super::{Conversation, NoTools, model, word_store};
+use super::{Conversation, model, word_store};
 use crate::clock;
 use crate::error::usage_error;
 use crate::options::ProviderChoice;
+use crate::toolboxes::session::SessionTools;
 
 /// Longest title, in characters.
 const LONGEST_TITLE: usize = 100;
@@ -71,7 +72,7 @@ impl Conversation {
             store: &mut store,
             model: parts.turn_model(),
             summarizer: None,
-            tools: &NoTools,
+            tools: &SessionTools::default(),
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
             meter: &NoMeter,

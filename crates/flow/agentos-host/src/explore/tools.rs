@@ -107,5 +107,6 @@ fn propose_tool() -> TurnTool {
         class: ToolClass::Plain,
         access: ToolAccess::Propose,
         rate: None,
+        timeout: None,
     }
 }

@@ -281,8 +281,8 @@ async fn a_result_that_commands_is_only_text() {
     Assistant: I look.
     Assistant: call c0 program {}
     Assistant: call c1 approve {}
-    User: error c0 There is no tool `program`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, fail, hang, limited, propose.
-    User: error c1 There is no tool `approve`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, fail, hang, limited, propose.
+    User: error c0 There is no tool `program`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, wait_short, fail, hang, limited, propose.
+    User: error c1 There is no tool `approve`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, wait_short, fail, hang, limited, propose.
     Assistant: I may not.
     "#);
 }

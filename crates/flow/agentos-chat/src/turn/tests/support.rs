@@ -183,6 +183,7 @@ impl TurnTools for ScriptedTools {
                 burst: 1,
                 interval: Duration::from_mins(1),
             }),
+            timeout: (name == "wait_short").then_some(Duration::from_secs(1)),
         };
         vec![
             tool("echo", ToolClass::Plain, ToolAccess::Read),
@@ -191,6 +192,7 @@ impl TurnTools for ScriptedTools {
             tool("wait_search", ToolClass::Search, ToolAccess::Read),
             tool("wait_web", ToolClass::Web, ToolAccess::Read),
             tool("wait_image", ToolClass::Image, ToolAccess::Read),
+            tool("wait_short", ToolClass::Image, ToolAccess::Read),
             tool("fail", ToolClass::Plain, ToolAccess::Read),
             tool("hang", ToolClass::Plain, ToolAccess::Read),
             tool("limited", ToolClass::Plain, ToolAccess::Read),

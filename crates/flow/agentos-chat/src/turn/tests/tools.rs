@@ -43,7 +43,7 @@ async fn what_times_out_is_limited_or_fails_goes_back_in_the_order_of_the_calls(
     User: error c2 The limit on calls of `limited` is reached. Call it again in 60 s.
     User: error c3 no such file
     User: result c4 after 300 ms
-    User: error c5 There is no tool `unknown`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, fail, hang, limited, propose.
+    User: error c5 There is no tool `unknown`. Use one of: echo, long, wait, wait_search, wait_web, wait_image, wait_short, fail, hang, limited, propose.
     User: error c6 The arguments of `echo` do not match its schema: /: Additional properties are not allowed ('texts' was unexpected).
     Assistant: Done.
     "#);
@@ -132,6 +132,8 @@ async fn a_class_of_tools_has_its_own_time() {
         ("wait_search", 15),
         ("wait_web", 20),
         ("wait_image", 30),
+        // A time of its own, whatever its class has.
+        ("wait_short", 1),
     ];
     for (tool, seconds) in cases {
         for (millis, text) in [

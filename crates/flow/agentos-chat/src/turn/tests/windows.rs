@@ -187,7 +187,7 @@ async fn a_message_that_fits_in_no_way_is_refused_and_not_kept() {
     session.turn(&model, "Hello.").await;
     let finished = session.turn(&model, &"much ".repeat(5_000)).await;
     let failure = finished.failure.clone().unwrap();
-    insta::assert_snapshot!(format!("{}: {} ({:?})", show_end(&finished), failure.message, failure.excess.unwrap().part), @r#"Failed { code: "context-length" } []: the conversation does not fit: it needs 5081 tokens, and the model's window has room for 3584 (Request)"#);
+    insta::assert_snapshot!(format!("{}: {} ({:?})", show_end(&finished), failure.message, failure.excess.unwrap().part), @r#"Failed { code: "context-length" } []: the conversation does not fit: it needs 5147 tokens, and the model's window has room for 3584 (Request)"#);
     assert!(finished.record.messages.is_empty());
     // The session is not stuck.
     assert_eq!(session.turn(&model, "Hello?").await.record.end, TurnEnd::Answered);

@@ -1,0 +1,190 @@
+//! The toolboxes of a session: started once, and called in its turns.
+//!
+//! Owns: which of them are offered, and the results of their calls. Never: offers one that is not as the user trusts it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentos_api::{NextStep, Notice};
+use agentos_chat::{ToolAnswer, TurnTool, TurnTools, split_name};
+use agentos_engine::ports::EffectError;
+use agentos_model::ToolCall;
+use agentos_programs::Toolbox;
+use agentos_tool::{BoxFuture, ToolDescription};
+
+use super::offer::offer_tools;
+use super::pins::{ToolboxPin, list_changes, read_pins};
+use super::{ToolboxProfile, describe_tools, start_toolbox};
+use crate::chat_tools::RepositoryTools;
+use crate::health::await_all;
+use crate::host::Host;
+
+/// Toolboxes of a session. Their processes end when the last clone is dropped.
+#[derive(Clone, Default)]
+pub(crate) struct OpenToolboxes(Arc<BTreeMap<String, OpenToolbox>>);
+
+struct OpenToolbox {
+    toolbox: Toolbox,
+    offered: Vec<TurnTool>,
+    /// Hosts and ports that it may reach.
+    hosts: Vec<String>,
+}
+
+impl OpenToolboxes {
+    /// Starts toolboxes. One that is not as the user trusts it, or does not start, is left out with a notice: a session that named it
+    /// long ago goes on without it.
+    pub(crate) async fn open(host: &Host, names: &[String]) -> Result<Self, EffectError> {
+        if names.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut trusted = read_pins(host)?.toolboxes;
+        let mut started = Vec::new();
+        for name in names {
+            match prepare_toolbox(host, name, trusted.remove(name)) {
+                Ok(ready) => started.push(ready),
+                Err(notice) => host.notify(notice),
+            }
+        }
+        // At once: each of them takes as long as an interpreter takes to start.
+        let described = started
+            .iter()
+            .map(|ready| Box::pin(describe_tools(&ready.toolbox, &ready.profile)) as BoxFuture<'_, _>);
+        let described = await_all(described.collect()).await;
+        let mut open = BTreeMap::new();
+        for (ready, described) in started.into_iter().zip(described) {
+            match ready.judge_tools(described) {
+                Ok((name, toolbox)) => drop(open.insert(name, toolbox)),
+                Err(notice) => host.notify(notice),
+            }
+        }
+        Ok(Self(Arc::new(open)))
+    }
+
+    /// Reports which toolboxes can reach hosts, where a model also reads a repository: it decides what they are sent.
+    pub(crate) fn warn_of_network(&self, host: &Host) {
+        for (name, toolbox) in self.0.iter().filter(|(_, toolbox)| !toolbox.hosts.is_empty()) {
+            let hosts = toolbox.hosts.join(", ");
+            let message = format!(
+                "the model reads this repository, and can send what it reads to `{name}`, which reaches {hosts}"
+            );
+            host.notify(Notice::new("toolbox-network", message));
+        }
+    }
+
+    /// Lists the tools, always in the same order.
+    pub(crate) fn list_tools(&self) -> impl Iterator<Item = TurnTool> {
+        self.0
+            .values()
+            .flat_map(|toolbox| toolbox.offered.iter().cloned())
+    }
+
+    /// Runs a call. `None` if it is not for one of these toolboxes.
+    pub(crate) fn call_tool<'a>(&'a self, call: &'a ToolCall) -> Option<BoxFuture<'a, ToolAnswer>> {
+        let (name, tool) = split_name(&call.name)?;
+        let toolbox = &self.0.get(name)?.toolbox;
+        Some(Box::pin(async move {
+            match toolbox.call(tool, &call.arguments).await {
+                Ok(result) => ToolAnswer {
+                    is_error: result.is_error,
+                    ..ToolAnswer::from_text(result.text)
+                },
+                Err(error) => ToolAnswer::from_error(format!("The tool failed: {error}.")),
+            }
+        }))
+    }
+}
+
+/// A toolbox that was started, with what the user trusts.
+struct ReadyToolbox {
+    profile: ToolboxProfile,
+    toolbox: Toolbox,
+    pin: ToolboxPin,
+}
+
+fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<ReadyToolbox, Notice> {
+    let profile = host
+        .read_toolbox(name)
+        .map_err(|error| leave_out(name, &error.message))?;
+    let Some(pin) = pin else {
+        return Err(ask_again(name, "you were not asked about its tools"));
+    };
+    // Before it is started: other bytes may do anything with the time that it is given.
+    if pin.launch != profile.launch {
+        return Err(ask_again(name, "its program or its profile changed"));
+    }
+    let toolbox = start_toolbox(host, &profile).map_err(|error| leave_out(name, &error.message))?;
+    Ok(ReadyToolbox {
+        profile,
+        toolbox,
+        pin,
+    })
+}
+
+impl ReadyToolbox {
+    fn judge_tools(
+        self,
+        described: Result<Vec<ToolDescription>, EffectError>,
+    ) -> Result<(String, OpenToolbox), Notice> {
+        let name = self.profile.name.clone();
+        let tools = described.map_err(|error| leave_out(&name, &error.message))?;
+        let offered = offer_tools(&self.profile, &tools);
+        let now = ToolboxPin {
+            launch: self.profile.launch,
+            tools,
+        };
+        if !list_changes(&self.pin, &now).is_empty() {
+            return Err(ask_again(&name, "its tools changed"));
+        }
+        let opened = OpenToolbox {
+            toolbox: self.toolbox,
+            offered,
+            hosts: now.launch.hosts,
+        };
+        Ok((name, opened))
+    }
+}
+
+/// Makes the notice of a toolbox about which the user must be asked.
+fn ask_again(name: &str, why: &str) -> Notice {
+    let message = format!("the tools of `{name}` are not offered, because {why}");
+    Notice {
+        next: vec![NextStep::TrustToolbox {
+            toolbox: name.to_owned(),
+        }],
+        ..Notice::new("toolbox-untrusted", message)
+    }
+}
+
+fn leave_out(name: &str, why: &str) -> Notice {
+    Notice::new(
+        "toolbox-failed",
+        format!("the tools of `{name}` are not offered: {why}"),
+    )
+}
+
+/// Tools of a turn: those of the repository, and those of toolboxes.
+#[derive(Clone, Default)]
+pub(crate) struct SessionTools {
+    /// Tools of the repository. `None` if the session has none.
+    pub(crate) repository: Option<RepositoryTools>,
+    pub(crate) toolboxes: OpenToolboxes,
+}
+
+impl TurnTools for SessionTools {
+    fn list_tools(&self) -> Vec<TurnTool> {
+        let repository = self.repository.iter().flat_map(RepositoryTools::list_tools);
+        repository.chain(self.toolboxes.list_tools()).collect()
+    }
+
+    fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
+        match (self.toolboxes.call_tool(call), &self.repository) {
+            (Some(answer), _) => answer,
+            (None, Some(repository)) => repository.call_tool(call),
+            // Not reached: a call of a tool that was not offered is answered without running anything.
+            (None, None) => Box::pin(std::future::ready(ToolAnswer::from_error(format!(
+                "There is no tool `{}`.",
+                call.name
+            )))),
+        }
+    }
+}
