@@ -85,20 +85,6 @@ impl Printer {
         forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
     }
 
-    /// Writes a piece of data that arrives in pieces. Returns false if nobody reads standard output any more, so that more need not be
-    /// fetched.
-    ///
-    /// # Errors
-    /// Fails like [`Printer::write_data`].
-    pub fn write_live(&self, bytes: &[u8]) -> io::Result<bool> {
-        last_line::end_status();
-        let mut out = io::stdout().lock();
-        match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            written => written.map(|()| true),
-        }
-    }
-
     /// Writes one JSON document to standard output, with invisible and control characters as escapes.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ pub mod keyboard;
 pub mod last_line;
 #[cfg(unix)]
 pub mod line_editor;
+pub mod live_output;
 pub mod progress;
 #[cfg(unix)]
 pub mod saved_mode;

@@ -16,6 +16,7 @@ use crate::input;
 use crate::printer::{paint, style};
 use crate::render::markdown::MarkdownStream;
 use crate::render::thought_lines::ThoughtLines;
+use crate::terminal::live_output::{LiveWrite, write_live};
 use crate::terminal::working::{LongWork, WorkDisplay};
 use crate::terminal::{last_line, screen};
 
@@ -60,6 +61,8 @@ fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
         images: args.images.clone(),
     };
     let call = app.host.prepare_chat(&spec, run)?;
+    // From here on a signal never ends the program before the cost of the call is on the ledger, also while a write waits.
+    let _guard = app.signals.guard_orderly();
     let mut answer = call.start();
     let mut display = ChatDisplay::new(app, AnswerLook::from_flags(&args.flags));
     let read = block_on(read_answer(app, &mut answer, &mut display))?;
@@ -67,12 +70,17 @@ fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
     match read? {
         ReadEnd::Whole => show_end(app, &answer.finish_report()?, &shown.notes),
         ReadEnd::NoReader => Ok(Exit::Done),
-        // Dropping the answer ends the generation, before this program ends.
-        ReadEnd::Stopped if app.printer.json => Err(stopped_error()),
-        ReadEnd::Stopped => Ok(app.show_stopped(match shown.has_text {
-            true => "the answer is incomplete",
-            false => "there is no answer",
-        })),
+        ReadEnd::Stopped => {
+            // Ends the generation and records the call before standard error is written: nobody may read that either.
+            drop(answer);
+            if app.printer.json {
+                return Err(stopped_error());
+            }
+            Ok(app.show_stopped(match shown.has_text {
+                true => "the answer is incomplete",
+                false => "there is no answer",
+            }))
+        }
     }
 }
 
@@ -92,11 +100,13 @@ async fn read_answer(
         let Some(event) = event? else {
             return Ok(ReadEnd::Whole);
         };
-        let has_reader = display
+        let shown = display
             .show_event(&event)
             .map_err(|error| output_failed(&error))?;
-        if !has_reader {
-            return Ok(ReadEnd::NoReader);
+        match shown {
+            LiveWrite::Whole => {}
+            LiveWrite::NoReader => return Ok(ReadEnd::NoReader),
+            LiveWrite::Stopped => return Ok(ReadEnd::Stopped),
         }
     }
 }
@@ -208,8 +218,11 @@ impl ChatDisplay {
         }
     }
 
-    /// Shows an event. Returns false if nobody reads standard output any more.
-    pub fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<bool> {
+    /// Shows an event.
+    ///
+    /// # Errors
+    /// Fails like [`write_live`].
+    pub fn show_event(&mut self, event: &ChatEvent) -> std::io::Result<LiveWrite> {
         match event {
             ChatEvent::Note { note } => {
                 let text = format!("note: {}", escape::line(note));
@@ -228,29 +241,29 @@ impl ChatDisplay {
             // No tool was offered, and the end is shown when everything has been read.
             ChatEvent::ToolCall(_) | ChatEvent::Usage(_) | ChatEvent::Finish(_) => {}
         }
-        Ok(true)
+        Ok(LiveWrite::Whole)
     }
 
-    fn show_text(&mut self, text: &str) -> std::io::Result<bool> {
+    fn show_text(&mut self, text: &str) -> std::io::Result<LiveWrite> {
         let printer = self.app.printer;
         if printer.json {
             if let Some(work) = &self.work {
                 work.count_step();
             }
-            return Ok(true);
+            return Ok(LiveWrite::Whole);
         }
         self.work = None;
         self.end_thinking();
         self.last = text.chars().last().or(self.last);
         if let Some(markdown) = &mut self.markdown {
             let shown = markdown.push(text);
-            return printer.write_live(shown.as_bytes());
+            return write_live(&self.app.signals, shown.as_bytes());
         }
         // A pipe is given the bytes as they come; only the end of the last line is added.
         if self.app.streams.stdout_is_terminal {
-            return printer.write_live(escape::block(text).as_bytes());
+            return write_live(&self.app.signals, escape::block(text).as_bytes());
         }
-        printer.write_live(text.as_bytes())
+        write_live(&self.app.signals, text.as_bytes())
     }
 
     fn end_thinking(&mut self) {
@@ -265,11 +278,11 @@ impl ChatDisplay {
             let rest = markdown.finish();
             if !rest.is_empty() {
                 // Ignored: the answer itself was written, and a failure of that was reported.
-                let _ = self.app.printer.write_live(rest.as_bytes());
+                let _ = write_live(&self.app.signals, rest.as_bytes());
             }
         } else if self.last.is_some_and(|last| last != '\n') {
             // Ignored: the answer itself was written, and a failure of that was reported.
-            let _ = self.app.printer.write_live(b"\n");
+            let _ = write_live(&self.app.signals, b"\n");
         }
         ShownAnswer {
             has_text: self.last.is_some(),

@@ -23,6 +23,7 @@ use crate::input;
 use crate::printer::{paint, style};
 use crate::render::chat::describe_receipt;
 use crate::render::context::format_size;
+use crate::terminal::live_output::LiveWrite;
 use crate::terminal::working::WorkDisplay;
 
 /// Longest arguments of a tool's call on the screen, in characters.
@@ -343,9 +344,13 @@ impl TurnDisplay {
         let display = self
             .answer
             .get_or_insert_with(|| ChatDisplay::new(&self.app, self.look));
-        if !display.show_event(event).unwrap_or(false) {
-            self.has_no_reader = true;
-            self.stop.notify_one();
+        match display.show_event(event) {
+            // A signal has ended the turn already.
+            Ok(LiveWrite::Whole | LiveWrite::Stopped) => {}
+            Ok(LiveWrite::NoReader) | Err(_) => {
+                self.has_no_reader = true;
+                self.stop.notify_one();
+            }
         }
     }
 

@@ -124,6 +124,17 @@ struct SignalState {
     remains: String,
 }
 
+impl SignalState {
+    fn innermost_work(&self) -> Option<u64> {
+        self.works.last().map(|(number, _)| *number)
+    }
+
+    fn is_stopping(&self) -> bool {
+        let work = self.innermost_work();
+        self.received.is_some() || (work.is_some() && work == self.ended_turn)
+    }
+}
+
 #[derive(Debug)]
 struct SignalDesk {
     state: Mutex<SignalState>,
@@ -209,8 +220,8 @@ impl Signals {
     fn deliver(&self, signal: StopSignal) -> Option<String> {
         let mut state = lock(&self.0.state);
         let works: Vec<Work> = state.works.iter().map(|(_, work)| work.clone()).collect();
-        let turn = state.works.last().map(|(number, _)| *number);
-        let is_stopping = state.received.is_some() || (turn.is_some() && turn == state.ended_turn);
+        let turn = state.innermost_work();
+        let is_stopping = state.is_stopping();
         match choose_reaction(&works, is_stopping, signal) {
             Reaction::Ignore => None,
             Reaction::EndTurn => {
@@ -255,6 +266,11 @@ impl Signals {
     /// Returns the signal that stopped the work. `None` if there was none.
     pub fn received(&self) -> Option<StopSignal> {
         lock(&self.0.state).received
+    }
+
+    /// Returns true if a signal has stopped the work in progress, or the turn of a conversation.
+    pub fn is_stopping(&self) -> bool {
+        lock(&self.0.state).is_stopping()
     }
 
     /// Sets the last words for a signal that ends the program at once: what remains of its work.

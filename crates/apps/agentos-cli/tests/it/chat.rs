@@ -189,6 +189,41 @@ fn a_piece_is_shown_before_the_next_is_sent_and_a_signal_hangs_up() {
     }
 }
 
+/// Waits until a pipe is nearly full: the program that writes to it waits for its reader, or does so with the next pieces.
+fn wait_until_full(pipe: &impl std::os::fd::AsFd) {
+    // Linux has 16 pages of 4 KiB, and none is filled to its last byte.
+    while rustix::io::ioctl_fionread(pipe).unwrap() < 56 << 10 {
+        std::thread::yield_now();
+    }
+}
+
+// A signal reaches a program whose reader does not read, and the call is on the ledger afterwards.
+#[test]
+fn one_signal_ends_an_answer_that_nobody_reads() {
+    let flood = format!("data: {}\n\n", text("more and more\n")).into_bytes();
+    for session in [&[][..], &["-c", "work"]] {
+        for (signal, code) in [("INT", 130), ("TERM", 143)] {
+            let flood = flood.clone();
+            let server =
+                FakeServer::start(move |_| Reply::Flood(stream(&[text("first\n")]), flood.clone())).unwrap();
+            let cli = agentos();
+            let mut child = start(&cli, &server, &[&["Hello"], session].concat());
+            let out = child.stdout.take().unwrap();
+            wait_until_full(&out);
+            assert!(send_signal(child.id(), signal));
+            let ended = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!(ended.status.code(), Some(code), "{session:?} {signal}: {said}");
+            assert!(
+                said.contains("the answer is incomplete"),
+                "{session:?} {signal}: {said}"
+            );
+            let cost = cli.run(&["cost", "--json"]).unwrap().json().unwrap();
+            assert_eq!(cost["calls"], 1, "{session:?} {signal}: {cost:#}");
+        }
+    }
+}
+
 #[test]
 fn a_reader_that_has_seen_enough_ends_the_answer() {
     let flood = format!("data: {}\n\n", text("more and more\n"));
