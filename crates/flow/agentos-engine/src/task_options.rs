@@ -84,6 +84,9 @@ pub struct TaskOptions {
     /// Answers of the model whose calls of tools were run, at most. `None` if the model did not read the repository itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explore_rounds: Option<u32>,
+    /// Programs whose tools the model was offered, by the names of their profiles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolboxes: Vec<String>,
 }
 
 /// The earlier run that a run follows.

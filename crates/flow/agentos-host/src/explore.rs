@@ -47,9 +47,10 @@ use crate::proposals::ModelFacts;
 use crate::provider_kind::ProviderKind;
 use crate::run::ConsentMode;
 use crate::session::Session;
+use crate::toolboxes::session::OpenToolboxes;
 use crate::tools::{self as profiled, Tool};
 use conversation::{RunConversation, sum_usage};
-use tools::{ExploreTools, PROPOSE};
+use tools::{ExploreTools, PROPOSE, ReadReports};
 
 /// Most characters of a call in the transcript.
 const LONGEST_CALL: usize = 400;
@@ -132,23 +133,28 @@ struct Explorer {
     /// The window that profile or catalogue state. `None` if neither does.
     window: Option<ModelWindow>,
     limits: ExploreLimits,
+    /// Toolboxes whose tools the model is offered too.
+    toolboxes: Vec<String>,
     conversation: Mutex<RunConversation>,
 }
 
 /// Makes the tool of a task whose model reads the repository itself.
 ///
 /// # Errors
-/// If the model takes no tools, its profile is invalid, or this program's own file cannot be found.
+/// If the model takes no tools, its profile is invalid, the user does not trust one of the toolboxes, or this program's own file cannot
+/// be found.
 pub(crate) fn make_explorer(
     host: &Host,
     session: &Session,
     resolved: &ResolvedProfile,
     limits: ExploreLimits,
+    toolboxes: &[String],
 ) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
     if !takes_tools(profile) {
         return Err(without_tools(&profile.provider));
     }
+    host.require_trusted(toolboxes)?;
     let mut made = profiled::make_server_tool(host, resolved)?;
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
@@ -170,6 +176,7 @@ pub(crate) fn make_explorer(
         max_tokens: made.max_tokens,
         window: made.window,
         limits,
+        toolboxes: toolboxes.to_vec(),
         conversation: Mutex::default(),
     };
     Ok(Tool {
@@ -299,12 +306,12 @@ impl Explorer {
             conversation: task.task_id.to_string(),
         };
         let view = AttemptView { facts, target };
-        Ok(ExploreTools::new(RepositoryTools::for_attempt(
-            self.host.clone(),
-            spec,
-            view,
-            sent,
-        )))
+        // For each attempt again: their processes end with it, as all processes of a tool do.
+        let toolboxes = OpenToolboxes::open(&self.host, &self.toolboxes).await;
+        let toolboxes = toolboxes.map_err(|error| fail(&error.code, error.message))?;
+        toolboxes.warn_of_network(&self.host);
+        let reading = RepositoryTools::for_attempt(self.host.clone(), spec, view, sent);
+        Ok(ExploreTools::new(reading, toolboxes))
     }
 
     async fn take_turn(
@@ -327,7 +334,10 @@ impl Explorer {
                 ..TurnLimits::default()
             },
             rules: WindowRules::default(),
-            permissions: ToolPermissions::default(),
+            permissions: ToolPermissions {
+                other: !self.toolboxes.is_empty(),
+                ..ToolPermissions::default()
+            },
         };
         let ports = TurnPorts {
             store: &mut conversation.store,
@@ -375,30 +385,6 @@ impl Explorer {
             latency_ms: sum_latency(calls),
             ..error
         }
-    }
-}
-
-/// Reports what the model was shown, also if the engine drops the call because the user stops the run.
-struct ReadReports<'a> {
-    tools: &'a ExploreTools,
-    progress: &'a dyn ProgressSink,
-}
-
-impl ReadReports<'_> {
-    /// Reports the texts since the last report, and returns their bytes.
-    fn report(&self) -> u64 {
-        let mut sent = 0_u64;
-        for read in self.tools.reading().take_reads() {
-            sent = sent.saturating_add(read.bytes);
-            self.progress.progress(Progress::Read(read));
-        }
-        sent
-    }
-}
-
-impl Drop for ReadReports<'_> {
-    fn drop(&mut self) {
-        self.report();
     }
 }
 

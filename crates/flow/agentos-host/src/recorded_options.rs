@@ -67,6 +67,7 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
         dry_run: target.dry_run,
         policies: target.policies.iter().map(name_path).collect(),
         explore_rounds: explore.map(|limits| limits.rounds),
+        toolboxes: spec.toolboxes.clone(),
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn restore_task(
             }),
             None => ExploreMode::Never,
         },
+        toolboxes: options.toolboxes.clone(),
     }
 }
 

@@ -64,6 +64,8 @@ pub struct TaskSpec {
     pub follows: Option<FollowSpec>,
     /// Choice whether the model reads the repository itself.
     pub explore: ExploreMode,
+    /// Toolboxes whose tools a model that reads the repository itself is offered too.
+    pub toolboxes: Vec<String>,
 }
 
 /// An earlier run that a task follows.
@@ -315,7 +317,7 @@ fn make_tool(
                 );
             }
             if let Some(limits) = spec.explore.choose_limits(&resolved.profile) {
-                return explore::make_explorer(host, session, &resolved, limits);
+                return explore::make_explorer(host, session, &resolved, limits, &spec.toolboxes);
             }
             // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
             hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session, tool_use)

@@ -62,6 +62,7 @@ const OPTION_GROUPS: &[(&str, &[&str])] = &[
             "no_explore",
             "explore_rounds",
             "explore_time",
+            "toolboxes",
         ],
     ),
     (
@@ -111,6 +112,7 @@ const RARE_OPTIONS: &[&str] = &[
     "no_explore",
     "explore_rounds",
     "explore_time",
+    "toolboxes",
     "no_check",
     "check_base",
     "check_timeout",

@@ -214,6 +214,9 @@ pub struct ExploreFlags {
     /// Time limit of each attempt of a model with tools, in seconds [usual: 300]
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_explore", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub explore_time: Option<u64>,
+    /// Offer the model the tools of this toolbox too; can be repeated
+    #[arg(long = "tool", value_name = "NAME", requires = "explore")]
+    pub toolboxes: Vec<String>,
 }
 
 /// Arguments of `run`.

@@ -69,6 +69,7 @@ fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
             remark: None,
         }),
         explore: choose_explore(&args.explore, &settings)?,
+        toolboxes: args.explore.toolboxes.clone(),
     })
 }
 

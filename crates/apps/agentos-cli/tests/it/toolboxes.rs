@@ -14,7 +14,7 @@ use agentos_testkit::server::{FakeServer, Reply, head};
 use serde_json::{Value, json};
 
 use crate::sessions::{add_provider, ok};
-use crate::support::{agentos, sandbox_holds, small_repo};
+use crate::support::{LIB_FIXED, agentos, sandbox_holds, small_repo};
 
 /// Answers with calls of tools, a list for each request, and after the last list with a text.
 pub fn calling_server(rounds: Vec<Vec<(&'static str, Value)>>) -> FakeServer {
@@ -360,6 +360,51 @@ for line in sys.stdin:
     assert_eq!((repo.git(&["rev-parse", "HEAD"]), repo.status()), before);
     // The repository's own tools are offered beside it.
     assert!(offered(&server, 0).contains(&"read_file".to_owned()));
+}
+
+#[test]
+fn a_model_of_a_task_calls_toolboxes_that_are_named() {
+    if !sandbox_holds() {
+        return;
+    }
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let answer = "*'\"call\"'*) echo '{\"type\":\"result\",\"text\":\"use a plus sign\"}' ;;";
+    add_script(
+        &cli,
+        "advice",
+        "/bin/sh",
+        &shell_toolbox(&["ask"], answer),
+        &json!({}),
+    );
+    let diff = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -5 +5 @@\n-    a - b\n+    a + b\n";
+    let server = calling_server(vec![
+        vec![
+            ("advice__ask", json!({})),
+            ("read_file", json!({ "path": "src/lib.rs" })),
+        ],
+        vec![("propose_change", json!({ "answer": diff }))],
+        vec![("advice__ask", json!({}))],
+    ]);
+    add_provider(&cli, "mine", &server);
+    let call = ["run", "-p", "mine", "--explore", "--tool", "advice", "Fix add."];
+    let untrusted = cli.run(&call).unwrap();
+    assert_eq!(untrusted.code, Some(3), "{untrusted}");
+    trust(&cli, "advice");
+    ok(&cli, &call);
+    assert_eq!(results(&server, 1)[0], "use a plus sign");
+    assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
+    ok(&cli, &["evidence", "verify"]);
+    // Without its name, it is neither offered nor called.
+    let alone = cli.run(&["run", "-p", "mine", "--explore", "Fix it."]).unwrap();
+    assert!(
+        !offered(&server, 2).contains(&"advice__ask".to_owned()),
+        "{alone}"
+    );
+    assert!(
+        results(&server, 3)[0].contains("There is no tool `advice__ask`"),
+        "{alone}"
+    );
 }
 
 #[test]

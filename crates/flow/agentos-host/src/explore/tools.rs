@@ -1,15 +1,16 @@
-//! The tools of a model that works on a task: those that read, and the one that ends the attempt.
+//! The tools of a model that works on a task: those that read, those of toolboxes, and the one that ends the attempt.
 //!
-//! Owns: the proposal of an attempt. Never: lands it; the engine does, as with every answer.
+//! Owns: the proposal of an attempt, and the reports of what it was shown. Never: lands it; the engine does, as with every answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_chat::{ToolAccess, ToolAnswer, ToolClass, TurnTool, TurnTools};
 use agentos_model::{ToolCall, ToolSpec};
-use agentos_tool::BoxFuture;
+use agentos_tool::{BoxFuture, Progress, ProgressSink};
 use serde_json::{Value, json};
 
 use crate::chat_tools::RepositoryTools;
+use crate::toolboxes::session::OpenToolboxes;
 
 /// Name of the tool that ends an attempt.
 pub(super) const PROPOSE: &str = "propose_change";
@@ -17,6 +18,7 @@ pub(super) const PROPOSE: &str = "propose_change";
 /// Tools of one attempt.
 pub(super) struct ExploreTools {
     reading: RepositoryTools,
+    toolboxes: OpenToolboxes,
     proposal: Mutex<Proposal>,
 }
 
@@ -31,9 +33,10 @@ pub(super) struct Proposal {
 
 impl ExploreTools {
     /// Makes the tools of an attempt.
-    pub(super) fn new(reading: RepositoryTools) -> Self {
+    pub(super) fn new(reading: RepositoryTools, toolboxes: OpenToolboxes) -> Self {
         Self {
             reading,
+            toolboxes,
             proposal: Mutex::default(),
         }
     }
@@ -72,15 +75,41 @@ impl ExploreTools {
 impl TurnTools for ExploreTools {
     fn list_tools(&self) -> Vec<TurnTool> {
         let mut tools = RepositoryTools::list_reading();
+        tools.extend(self.toolboxes.list_tools());
         tools.push(propose_tool());
         tools
     }
 
     fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
-        match call.name.as_str() {
-            PROPOSE => Box::pin(async { self.keep_proposal(call) }),
-            _ => self.reading.call_tool(call),
+        match (call.name.as_str(), self.toolboxes.call_tool(call)) {
+            (PROPOSE, _) => Box::pin(async { self.keep_proposal(call) }),
+            (_, Some(answer)) => answer,
+            (_, None) => self.reading.call_tool(call),
         }
+    }
+}
+
+/// Reports what the model was shown, also if the engine drops the call because the user stops the run.
+pub(super) struct ReadReports<'a> {
+    pub(super) tools: &'a ExploreTools,
+    pub(super) progress: &'a dyn ProgressSink,
+}
+
+impl ReadReports<'_> {
+    /// Reports the texts since the last report, and returns their bytes.
+    pub(super) fn report(&self) -> u64 {
+        let mut sent = 0_u64;
+        for read in self.tools.reading().take_reads() {
+            sent = sent.saturating_add(read.bytes);
+            self.progress.progress(Progress::Read(read));
+        }
+        sent
+    }
+}
+
+impl Drop for ReadReports<'_> {
+    fn drop(&mut self) {
+        self.report();
     }
 }
 
