@@ -11,6 +11,7 @@ pub mod help;
 pub mod land;
 pub mod models;
 pub mod policy;
+pub mod pool;
 pub mod record;
 pub mod shell;
 pub mod start;
@@ -124,7 +125,7 @@ pub struct Common {
 pub enum Verb {
     /// Show the whole path of a change in a temporary repository, without a model, a key or network
     Demo(land::DemoArgs),
-    /// Add a policy and a provider's profile to this repository, after a search for local servers and keys
+    /// Add a policy and a provider's profile to this repository; finds servers and keys
     Init(start::InitArgs),
     /// Choose the provider of tasks that name none
     Use(config::UseArgs),
@@ -176,6 +177,9 @@ pub enum Verb {
     /// List, show, add and import models; choose the default one
     #[command(subcommand)]
     Models(models::ModelsVerb),
+    /// List pools of models; show the member that a turn is given, and why
+    #[command(subcommand)]
+    Pool(pool::PoolVerb),
     /// Manage the database that is made from the ledger
     #[command(subcommand)]
     Store(cost::StoreVerb),

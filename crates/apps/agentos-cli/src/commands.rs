@@ -32,6 +32,7 @@ pub mod log;
 pub mod man;
 pub mod models;
 pub mod policy;
+pub mod pool;
 pub mod profile;
 pub mod profile_init;
 pub mod recover;
@@ -152,6 +153,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         }
         Verb::Profile(ProfileVerb::List) => (false, tool_list::list_providers(app)),
         Verb::Profile(ProfileVerb::Init(args)) => (false, profile_init::create_profile(app, args)),
+        Verb::Pool(verb) => (false, pool::run_pool_verb(app, verb)),
         Verb::Models(ModelsVerb::List(args)) => (false, models::print_models(app, args)),
         Verb::Models(ModelsVerb::Show(args)) => (false, models::show_model(app, args)),
         Verb::Models(ModelsVerb::Add(args)) => (false, models::add_model(app, args)),

@@ -22,6 +22,7 @@ pub mod next_step;
 pub mod outcome;
 pub mod page;
 pub mod policy;
+pub mod pool;
 pub mod record_line;
 pub mod reference;
 pub mod report;

@@ -6,7 +6,7 @@ use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ProfileError, ProgramFile};
+use crate::{PoolFile, ProfileError, ProgramFile};
 
 /// Profile file. Fields that it leaves out come from the layers below.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +74,9 @@ pub struct ProfileFile {
     /// Declared abilities of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<CapabilitiesFile>,
+    /// Models to choose from, for the adapter `pool`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolFile>,
 }
 
 /// Time limits in seconds, each 1 to 86400.
@@ -233,6 +236,8 @@ pub enum AdapterKind {
     Tool,
     /// A program of the profile's `program` that offers tools to the models of conversations. It answers no task.
     Toolbox,
+    /// Models of the profile's `pool`, one of which is chosen for each turn.
+    Pool,
 }
 
 impl AdapterKind {
@@ -251,6 +256,7 @@ impl AdapterKind {
             Self::Acp => "acp",
             Self::Tool => "tool",
             Self::Toolbox => "toolbox",
+            Self::Pool => "pool",
         }
     }
 
@@ -265,7 +271,8 @@ impl AdapterKind {
             | Self::Ollama
             | Self::Anthropic
             | Self::Gemini
-            | Self::GenericHttp => false,
+            | Self::GenericHttp
+            | Self::Pool => false,
         }
     }
 
@@ -371,6 +378,12 @@ fn in_words(message: &str) -> String {
         ("expected struct ProgramFile", "expected an object"),
         ("expected struct PriceFile", "expected an object"),
         ("expected struct TimeoutsFile", "expected an object"),
+        ("expected struct PoolFile", "expected an object"),
+        ("expected struct MemberFile", "expected an object"),
+        (
+            "data did not match any variant of untagged enum AbilityValue",
+            "an ability is true, false, a number, a word or a list of words",
+        ),
         ("expected a sequence", "expected a list"),
     ];
     words

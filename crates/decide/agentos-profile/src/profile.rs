@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
 
-use crate::{AdapterKind, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
+use crate::{AdapterKind, HttpFile, LimitField, Mode, PoolFile, PriceFile, ProgramFile};
 
 /// Origin of a value, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +103,9 @@ pub struct Profile {
     pub http: Option<HttpFile>,
     /// The program, for `agent` and `tool`.
     pub program: Option<ProgramFile>,
+    /// The models to choose from. `None` if the profile is no pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolFile>,
     /// Prices of tokens.
     pub price: PriceFile,
     /// Time limits of a call.

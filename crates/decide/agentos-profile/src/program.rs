@@ -143,7 +143,8 @@ pub(crate) fn find_fault(program: &ProgramFile, adapter: AdapterKind) -> Option<
         | AdapterKind::Ollama
         | AdapterKind::Anthropic
         | AdapterKind::Gemini
-        | AdapterKind::GenericHttp => None,
+        | AdapterKind::GenericHttp
+        | AdapterKind::Pool => None,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::stack::{LayerStack, LayeredValue, check_value, note_origin};
 use crate::timeouts::pick_timeouts;
 use crate::{
     AdapterKind, CapabilitiesFile, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile,
-    ProfileError, ProfileFile, ProgramFile, ResolvedProfile, TimeoutsFile, program, template,
+    ProfileError, ProfileFile, ProgramFile, ResolvedProfile, TimeoutsFile, pool, program, template,
 };
 
 /// Values from the command line.
@@ -86,10 +86,11 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     let base_url = pick_base_url(&stack)?;
     let model = pick_model(&stack, base_url.as_ref())?;
     let keys = collect_keys(provider, &stack, layers, base_url.as_ref());
-    let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
+    let adapter = pool::pick_adapter(provider, &stack)?;
     let (edit_format, constrain) = pick_format(&stack)?;
     let http = pick_http(&stack, adapter.value)?;
     let program = pick_program(&stack, adapter.value)?;
+    let pool = pool::pick_pool(&stack, adapter.value)?;
     let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
     // Compatible and local servers often need no key, so only the vendors' own hosts require one by default.
     let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
@@ -117,10 +118,15 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         organization: pick_organization(&stack)?.map(|name| note_origin(&mut origins, "organization", name)),
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
+        pool: pool.map(|pool| note_origin(&mut origins, "pool", pool)),
         price: pick_price(&stack, is_own_machine, &mut origins)?,
         timeouts: pick_timeouts(&stack, adapter_kind, class, &mut origins)?,
         params: pick_params(&stack, &mut origins)?,
     };
+    if adapter_kind == AdapterKind::Pool {
+        // A pool has no server: its members' own profiles have the address, the key and the limits.
+        origins.retain(|field, _| pool::FIELDS.contains(field));
+    }
     Ok(ResolvedProfile {
         profile,
         origins,
@@ -143,7 +149,8 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
         | AdapterKind::Agent
         | AdapterKind::Acp
         | AdapterKind::Tool
-        | AdapterKind::Toolbox => Mode::OpenaiCompatible,
+        | AdapterKind::Toolbox
+        | AdapterKind::Pool => Mode::OpenaiCompatible,
     }
 }
 
@@ -234,7 +241,8 @@ fn pick_http(
             | AdapterKind::Agent
             | AdapterKind::Acp
             | AdapterKind::Tool
-            | AdapterKind::Toolbox,
+            | AdapterKind::Toolbox
+            | AdapterKind::Pool,
             // Other adapters ignore the field, so a layer below that has it does no harm.
         ) => return Ok(None),
     }
@@ -288,7 +296,8 @@ fn runs_own_models(adapter: AdapterKind) -> bool {
         | AdapterKind::Agent
         | AdapterKind::Acp
         | AdapterKind::Tool
-        | AdapterKind::Toolbox => false,
+        | AdapterKind::Toolbox
+        | AdapterKind::Pool => false,
     }
 }
 

@@ -93,7 +93,8 @@ pub(crate) fn pick_timeouts(
                     | AdapterKind::Ollama
                     | AdapterKind::Anthropic
                     | AdapterKind::Gemini
-                    | AdapterKind::GenericHttp => PROGRAM_SECONDS,
+                    | AdapterKind::GenericHttp
+                    | AdapterKind::Pool => PROGRAM_SECONDS,
                 },
             )?
         } else {

@@ -245,8 +245,8 @@ impl StoreBatch<'_> {
         let (dollars, pico) = (cost.map(|cost| cost.0), cost.map(|cost| cost.1));
         self.batch
             .prepare_cached(
-                "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, dollars, pico, failed)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, dollars, pico, failed,
+                 requested, latency) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .execute(params![
                 at.place.seq,
@@ -262,6 +262,8 @@ impl StoreBatch<'_> {
                 dollars,
                 pico,
                 call.failure.is_some(),
+                call.model,
+                call.latency_ms.min(MOST_MILLISECONDS),
             ])?;
         // Kept as a sum, so that a list of sessions does not read their calls.
         self.batch
@@ -276,6 +278,9 @@ impl StoreBatch<'_> {
 
 /// Largest number of tokens of one call that is counted. No model takes so many, and sums of larger ones would not fit.
 const MOST_TOKENS: u64 = 1 << 40;
+
+/// Longest time of one call that is counted: SQLite's integers have 63 bits, and a sum must fit.
+const MOST_MILLISECONDS: u64 = 1 << 40;
 
 fn bound_tokens(tokens: Option<u64>) -> u64 {
     tokens.unwrap_or(0).min(MOST_TOKENS)

@@ -21,6 +21,7 @@ mod database;
 mod error;
 mod locks;
 mod sessions;
+mod statistics;
 mod words;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
@@ -29,6 +30,7 @@ pub use database::{LedgerStore, StoreMark, make_private_folder};
 pub use error::StoreError;
 pub use locks::LedgerLock;
 pub use sessions::{EntryPlace, FoundTurn, SessionRow};
+pub use statistics::{CallStatistics, RequestedModel};
 
 #[cfg(test)]
 mod tests {

@@ -28,9 +28,9 @@ use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_ledger::{CallRecord, TurnEnd, TurnSource};
 use agentos_model::{ChatMessage, Model};
 use agentos_policy::ToolFacts;
-use agentos_profile::{AdapterKind, Mode, Profile, ResolvedProfile};
+use agentos_profile::{Profile, ResolvedProfile};
 use agentos_tool::{
-    Ability, Adapter, BoxFuture, Confinement, ErrorCategory, FinishReason, Progress, ProgressSink, Timestamp,
+    Adapter, BoxFuture, Confinement, ErrorCategory, FinishReason, Progress, ProgressSink, Timestamp,
     TokenPrices, ToolAdvice, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask,
 };
 use agentos_window::WindowRules;
@@ -50,7 +50,7 @@ use crate::session::Session;
 use crate::toolboxes::session::OpenToolboxes;
 use crate::tools::{self as profiled, Tool};
 use conversation::{RunConversation, sum_usage};
-use tools::{ExploreTools, PROPOSE, ReadReports};
+use tools::{ExploreTools, PROPOSE, ReadReports, takes_tools};
 
 /// Most characters of a call in the transcript.
 const LONGEST_CALL: usize = 400;
@@ -184,21 +184,6 @@ pub(crate) fn make_explorer(
         has_tools: true,
         ..made
     })
-}
-
-/// Returns false if a model is known to take no tools: by its profile, or because its wire has none.
-pub(crate) fn takes_tools(profile: &Profile) -> bool {
-    let has_wire = match profile.adapter {
-        AdapterKind::GenericHttp => false,
-        AdapterKind::Llamacpp => profile.mode != Mode::LlamacppCompletion,
-        AdapterKind::Openai
-        | AdapterKind::Lmstudio
-        | AdapterKind::Ollama
-        | AdapterKind::Anthropic
-        | AdapterKind::Gemini => true,
-        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool | AdapterKind::Toolbox => false,
-    };
-    has_wire && profile.capabilities.tools != Ability::No
 }
 
 /// Makes the error of a provider whose model cannot call tools.

@@ -19,6 +19,7 @@ use crate::host::Host;
 use crate::keys;
 use crate::model_name::ModelName;
 use crate::options::ProviderOverrides;
+use crate::pools::{self, is_pool};
 use crate::probe::{self, Probe};
 use crate::profile_file::save_edit_format;
 use crate::provider_kind::ProviderKind;
@@ -94,7 +95,7 @@ impl Host {
     /// If there is no such provider, several are named with a model, or a profile folder cannot be read.
     pub fn watch_health(&self, mut spec: HealthSpec) -> Result<HealthWatch, EffectError> {
         let tools = read_tools(self)?;
-        let (kinds, model) = select_providers(&tools, &spec)?;
+        let (kinds, model) = select_providers(self, &tools, &spec)?;
         spec.overrides.model = model;
         Ok(HealthWatch {
             host: self.clone(),
@@ -118,6 +119,7 @@ impl HealthWatch {
 
 /// Returns the providers of a check, each once, and the model that the call names. `None` if it names none.
 fn select_providers(
+    host: &Host,
     tools: &Tools,
     spec: &HealthSpec,
 ) -> Result<(Vec<ProviderKind>, Option<String>), EffectError> {
@@ -131,8 +133,13 @@ fn select_providers(
     let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in &given {
         tools.require_known(name.provider.name())?;
-        if !kinds.contains(&name.provider) {
-            kinds.push(name.provider.clone());
+        // The health of a pool is that of its members' providers.
+        let members = pools::list_providers(host, tools, name.provider.name())?;
+        let meant = members.unwrap_or_else(|| vec![name.provider.clone()]);
+        for kind in meant {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
         }
     }
     let model = match given.as_slice() {
@@ -143,7 +150,9 @@ fn select_providers(
         _ => option.map(str::to_owned),
     };
     if kinds.is_empty() {
-        kinds = tools.profiled_names().map(ProviderKind::from).collect();
+        // A pool has no server of its own.
+        let servers = tools.profiled_names().filter(|name| !is_pool(tools, name));
+        kinds = servers.map(ProviderKind::from).collect();
     }
     Ok((kinds, model))
 }

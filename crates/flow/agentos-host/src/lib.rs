@@ -51,6 +51,7 @@ mod own_file;
 mod paths;
 mod person;
 mod policy;
+mod pools;
 mod prices;
 mod probe;
 mod profile_file;
@@ -125,7 +126,11 @@ pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
+pub use agentos_pool::{ChoiceReplay, PoolChoice, RefusedMember};
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
+pub use agentos_select::{
+    AbilityValue, ChosenModel, LocalTime, ModelSelector, NeedOrigin, PoolModel, SelectionView, SelectorKind,
+};
 pub use agentos_store::{CostFilter, CostGroup, CostRow, FoundTurn, SessionRow};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 pub use agentos_window::WindowGauge;
@@ -158,6 +163,10 @@ pub use options::{
     SessionOptions,
 };
 pub use policy::POLICY_DIR;
+pub use pools::{
+    DetectedMember, ListedMember, ListedPool, MemberStatistics, PoolAbilities, PoolImport, PoolImportSpec,
+    PoolList, PoolQuery, PoolStatistics, SourcedAbility,
+};
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
 pub use proposals::{ModelFacts, ProposalSpec};

@@ -27,6 +27,7 @@ pub(crate) fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> Pr
             "limit_field" => serde_json::to_value(profile.limit_field).unwrap_or_default(),
             "organization" => profile.organization.clone().into(),
             "http" => serde_json::to_value(&profile.http).unwrap_or_default(),
+            "pool" => serde_json::to_value(&profile.pool).unwrap_or_default(),
             "price.input" => profile.price.input.into(),
             "price.cached" => profile.price.cached.into(),
             "price.cache_write" => profile.price.cache_write.into(),

@@ -20,7 +20,7 @@ use crate::profile_values::describe_profile;
 use crate::tool_notices::ignored_program;
 use crate::toolboxes::ListedToolbox;
 use crate::tools::{Tools, bad_profile};
-use crate::{files, key_checks, keys};
+use crate::{files, key_checks, keys, pools};
 
 /// A provider in the list.
 #[derive(Serialize, JsonSchema)]
@@ -88,7 +88,11 @@ impl Host {
             version: 1,
             keys: BTreeMap::new(),
         };
-        for provider in tools.profiled_names() {
+        // A pool has no key: its members' providers have.
+        for provider in tools
+            .profiled_names()
+            .filter(|name| !pools::is_pool(&tools, name))
+        {
             let status = match tools.resolve_profile(self, provider, &ProviderOverrides::default()) {
                 Ok(resolved) => {
                     let mut status = keys::key_status(self, &resolved);
@@ -223,6 +227,13 @@ fn describe_provider(host: &Host, tools: &Tools, provider: &str) -> Listed {
     if !tools.has_profile(provider) {
         // Programs and recordings are on this machine.
         listed.execution_mode = Some(ExecutionMode::Local);
+        return listed;
+    }
+    if pools::is_pool(tools, provider) {
+        match pools::load_chain(host, tools, provider) {
+            Ok(chain) => listed.execution_mode = Some(pools::find_place(&chain)),
+            Err(error) => listed.problem = Some(error.message),
+        }
         return listed;
     }
     match tools.resolve_profile(host, provider, &ProviderOverrides::default()) {

@@ -13,6 +13,7 @@ use agentos_executor::{Intent, Receipt, Recovered};
 use agentos_landing::LandingReport;
 use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_policy::ApprovalHashes;
+use agentos_pool::{ChoiceReplay, PoolChoice};
 use agentos_profile::nearest_word;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessage, ToolboxRequest};
 use schemars::{JsonSchema, Schema};
@@ -24,6 +25,7 @@ use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::health::HealthReport;
 use crate::init::InitReport;
 use crate::models::ModelList;
+use crate::pools::{PoolAbilities, PoolImport, PoolList, PoolStatistics};
 use crate::providers::ToolList;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
@@ -128,6 +130,12 @@ const SHAPES: &[(&str, Generator)] = &[
     ("policy-lint", generate_schema::<PolicyLint>),
     ("policy-show", generate_schema::<PolicyShow>),
     ("policy-test", generate_schema::<PolicyTest>),
+    ("pool-abilities", generate_schema::<PoolAbilities>),
+    ("pool-choice", generate_schema::<PoolChoice>),
+    ("pool-import", generate_schema::<PoolImport>),
+    ("pool-list", generate_schema::<PoolList>),
+    ("pool-replay", generate_schema::<ChoiceReplay>),
+    ("pool-stats", generate_schema::<PoolStatistics>),
     ("profile", generate_schema::<agentos_profile::ProfileFile>),
     ("profile-show", generate_schema::<ProfileReport>),
     ("receipt", generate_schema::<Receipt>),

@@ -64,11 +64,15 @@ impl Hosting {
             AdapterKind::Gemini => Box::new(HttpAdapter::new(settings, GeminiService, http)),
             AdapterKind::GenericHttp => generic_adapter(settings, profile, http)?,
             // Callers ask `is_program` first, so this is a bug and not the user's mistake.
-            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool | AdapterKind::Toolbox => {
+            AdapterKind::Agent
+            | AdapterKind::Acp
+            | AdapterKind::Tool
+            | AdapterKind::Toolbox
+            | AdapterKind::Pool => {
                 return Err(EffectError::new(
                     Cause::Internal,
                     "adapter",
-                    "a program is not a server",
+                    "a program or pool is not a server",
                 ));
             }
         })

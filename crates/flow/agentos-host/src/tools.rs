@@ -308,6 +308,13 @@ impl Tools {
 /// If the profile names a program, or its wire is invalid.
 pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
+    if profile.adapter.is_pool() {
+        return Err(usage_error(format!(
+            "`{}` is a pool of models, and this needs one model",
+            profile.provider
+        ))
+        .hint("name a provider, or a member's model as in `openai/gpt-4o`"));
+    }
     let usable = keys::find_usable_key(host, resolved);
     let notices = tool_notices::collect_notices(resolved, &usable);
     let key = usable.key.as_ref().map(|key| KeySent {

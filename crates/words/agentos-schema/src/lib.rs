@@ -4,9 +4,13 @@
 //! checked value in a message. The files are generated from the types; `cargo xtask schemas` writes and compares
 //! them. A new schema is one file and one variant of [`SchemaName`].
 
+mod texts;
+
 use std::fmt;
 
 use serde_json::Value;
+
+pub use texts::schema_text;
 
 /// Name of a schema, which is also the name of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,6 +97,18 @@ pub enum SchemaName {
     PolicyShow,
     /// Output of `policy test`.
     PolicyTest,
+    /// Output of `pool detect`.
+    PoolAbilities,
+    /// Choice of a pool's member: output of `pool select`, and part of a turn's record.
+    PoolChoice,
+    /// Output of `pool import`.
+    PoolImport,
+    /// Output of `pool list`.
+    PoolList,
+    /// Output of `pool replay`.
+    PoolReplay,
+    /// Output of `pool stats`.
+    PoolStats,
     /// Profile of a provider.
     Profile,
     /// Output of `profile show`.
@@ -177,6 +193,12 @@ impl SchemaName {
         Self::PolicyLint,
         Self::PolicyShow,
         Self::PolicyTest,
+        Self::PoolAbilities,
+        Self::PoolChoice,
+        Self::PoolImport,
+        Self::PoolList,
+        Self::PoolReplay,
+        Self::PoolStats,
         Self::Profile,
         Self::ProfileShow,
         Self::Receipt,
@@ -252,6 +274,12 @@ impl SchemaName {
             Self::PolicyLint => "policy-lint",
             Self::PolicyShow => "policy-show",
             Self::PolicyTest => "policy-test",
+            Self::PoolAbilities => "pool-abilities",
+            Self::PoolChoice => "pool-choice",
+            Self::PoolImport => "pool-import",
+            Self::PoolList => "pool-list",
+            Self::PoolReplay => "pool-replay",
+            Self::PoolStats => "pool-stats",
             Self::Profile => "profile",
             Self::ProfileShow => "profile-show",
             Self::Receipt => "receipt",
@@ -285,75 +313,6 @@ impl SchemaName {
 impl fmt::Display for SchemaName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// Returns the text of the schema, as committed.
-#[must_use]
-pub fn schema_text(name: SchemaName) -> &'static str {
-    // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
-    match name {
-        SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
-        SchemaName::ChatChange => include_str!("../schemas/chat-change.json"),
-        SchemaName::ChatExport => include_str!("../schemas/chat-export.json"),
-        SchemaName::ChatReply => include_str!("../schemas/chat-reply.json"),
-        SchemaName::ChatSearch => include_str!("../schemas/chat-search.json"),
-        SchemaName::ChatSession => include_str!("../schemas/chat-session.json"),
-        SchemaName::ChatSessions => include_str!("../schemas/chat-sessions.json"),
-        SchemaName::ChatTurn => include_str!("../schemas/chat-turn.json"),
-        SchemaName::Config => include_str!("../schemas/config.json"),
-        SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
-        SchemaName::Context => include_str!("../schemas/context.json"),
-        SchemaName::Cost => include_str!("../schemas/cost.json"),
-        SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
-        SchemaName::Doctor => include_str!("../schemas/doctor.json"),
-        SchemaName::Error => include_str!("../schemas/error.json"),
-        SchemaName::EvidenceBody => include_str!("../schemas/evidence-body.json"),
-        SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
-        SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
-        SchemaName::EvidenceList => include_str!("../schemas/evidence-list.json"),
-        SchemaName::EvidencePublish => include_str!("../schemas/evidence-publish.json"),
-        SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
-        SchemaName::EvidenceReplay => include_str!("../schemas/evidence-replay.json"),
-        SchemaName::EvidenceRun => include_str!("../schemas/evidence-run.json"),
-        SchemaName::EvidenceStats => include_str!("../schemas/evidence-stats.json"),
-        SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
-        SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
-        SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
-        SchemaName::Init => include_str!("../schemas/init.json"),
-        SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
-        SchemaName::ModelChange => include_str!("../schemas/model-change.json"),
-        SchemaName::Models => include_str!("../schemas/models.json"),
-        SchemaName::ModelsFile => include_str!("../schemas/models-file.json"),
-        SchemaName::ModelsImport => include_str!("../schemas/models-import.json"),
-        SchemaName::OpenRequests => include_str!("../schemas/open-requests.json"),
-        SchemaName::Outcome => include_str!("../schemas/outcome.json"),
-        SchemaName::Policy => include_str!("../schemas/policy.json"),
-        SchemaName::PolicyCheck => include_str!("../schemas/policy-check.json"),
-        SchemaName::PolicyExplain => include_str!("../schemas/policy-explain.json"),
-        SchemaName::PolicyLint => include_str!("../schemas/policy-lint.json"),
-        SchemaName::PolicyShow => include_str!("../schemas/policy-show.json"),
-        SchemaName::PolicyTest => include_str!("../schemas/policy-test.json"),
-        SchemaName::Profile => include_str!("../schemas/profile.json"),
-        SchemaName::ProfileShow => include_str!("../schemas/profile-show.json"),
-        SchemaName::Receipt => include_str!("../schemas/receipt.json"),
-        SchemaName::Recover => include_str!("../schemas/recover.json"),
-        SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
-        SchemaName::RunLog => include_str!("../schemas/run-log.json"),
-        SchemaName::RunStory => include_str!("../schemas/run-story.json"),
-        SchemaName::Settings => include_str!("../schemas/settings.json"),
-        SchemaName::Status => include_str!("../schemas/status.json"),
-        SchemaName::StoreRebuild => include_str!("../schemas/store-rebuild.json"),
-        SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
-        SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),
-        SchemaName::ToolRequest => include_str!("../schemas/tool-request.json"),
-        SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
-        SchemaName::ToolList => include_str!("../schemas/tool-list.json"),
-        SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
-        SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),
-        SchemaName::ToolTrust => include_str!("../schemas/tool-trust.json"),
-        SchemaName::ToolboxMessage => include_str!("../schemas/toolbox-message.json"),
-        SchemaName::ToolboxRequest => include_str!("../schemas/toolbox-request.json"),
     }
 }
 

@@ -372,7 +372,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 
 /// Returns the examples of every verb.
 fn all_examples() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
-    EXAMPLES.iter().chain(super::chat::SESSION_EXAMPLES)
+    let more = super::chat::SESSION_EXAMPLES
+        .iter()
+        .chain(super::pool::POOL_EXAMPLES);
+    EXAMPLES.iter().chain(more)
 }
 
 /// Adds the examples to the end of the help text of `command` and of all verbs below it.

@@ -25,6 +25,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
             "tool",
             "profile",
             "models",
+            "pool",
             "completions",
             "man",
         ],
@@ -315,14 +316,14 @@ mod tests {
         Set up:
           demo          Show the whole path of a change in a temporary repository, without a model, a key or
                         network
-          init          Add a policy and a provider's profile to this repository, after a search for local
-                        servers and keys
+          init          Add a policy and a provider's profile to this repository; finds servers and keys
           use           Choose the provider of tasks that name none
           config        List, get and set your own defaults
           doctor        Check the machine and the repository, and show a fix for each problem
           tool          List tools, check their health, manage their keys, run one without landing
           profile       List, show, create and validate provider profiles
           models        List, show, add and import models; choose the default one
+          pool          List pools of models; show the member that a turn is given, and why
           completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program
 

@@ -71,6 +71,7 @@ mod next_steps;
 mod object_store;
 mod pipeline;
 mod policy;
+mod pool;
 mod preflight;
 mod probing;
 mod profiles;

@@ -1,12 +1,14 @@
 //! The tools of a model that works on a task: those that read, those of toolboxes, and the one that ends the attempt.
 //!
-//! Owns: the proposal of an attempt, and the reports of what it was shown. Never: lands it; the engine does, as with every answer.
+//! Owns: the proposal of an attempt, the reports of what it was shown, and which models take tools at all. Never: lands it; the engine
+//! does, as with every answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_chat::{ToolAccess, ToolAnswer, ToolClass, TurnTool, TurnTools};
 use agentos_model::{ToolCall, ToolSpec};
-use agentos_tool::{BoxFuture, Progress, ProgressSink};
+use agentos_profile::{AdapterKind, Mode, Profile};
+use agentos_tool::{Ability, BoxFuture, Progress, ProgressSink};
 use serde_json::{Value, json};
 
 use crate::chat_tools::RepositoryTools;
@@ -138,4 +140,23 @@ fn propose_tool() -> TurnTool {
         rate: None,
         timeout: None,
     }
+}
+
+/// Returns false if a model is known to take no tools: by its profile, or because its wire has none.
+pub(crate) fn takes_tools(profile: &Profile) -> bool {
+    let has_wire = match profile.adapter {
+        AdapterKind::GenericHttp => false,
+        AdapterKind::Llamacpp => profile.mode != Mode::LlamacppCompletion,
+        AdapterKind::Openai
+        | AdapterKind::Lmstudio
+        | AdapterKind::Ollama
+        | AdapterKind::Anthropic
+        | AdapterKind::Gemini => true,
+        AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox
+        | AdapterKind::Pool => false,
+    };
+    has_wire && profile.capabilities.tools != Ability::No
 }

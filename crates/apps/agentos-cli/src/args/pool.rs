@@ -1,0 +1,148 @@
+//! Arguments of `pool`.
+//!
+//! Owns: their names, flags and help. Never: chooses a model.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Examples of `pool` and its verbs.
+pub const POOL_EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "pool",
+        &[
+            "agentos pool list",
+            "agentos pool select --require supports_vision=true",
+        ],
+    ),
+    ("pool list", &["agentos pool list", "agentos pool list --json"]),
+    (
+        "pool select",
+        &[
+            "agentos pool select -p mine --message \"what is in this image?\"",
+            "agentos pool select -p mine --require min_context_window=50000 --require specialized_for=sql",
+            "agentos pool select -p mine --tools --json > choice.json",
+        ],
+    ),
+    (
+        "pool detect",
+        &[
+            "agentos pool detect -p mine",
+            "agentos pool detect -p mine --json",
+        ],
+    ),
+    (
+        "pool stats",
+        &[
+            "agentos pool stats -p mine",
+            "agentos pool stats -p mine --since 7days",
+        ],
+    ),
+    (
+        "pool import",
+        &[
+            "agentos pool import models.json --name mine",
+            "agentos pool import litellm.json --allow-cloud",
+        ],
+    ),
+    (
+        "pool replay",
+        &[
+            "agentos pool replay choice.json",
+            "agentos pool replay choice.json --json",
+        ],
+    ),
+];
+
+/// Verbs of `pool`.
+#[derive(Debug, Subcommand)]
+pub enum PoolVerb {
+    /// List your pools and their members
+    List,
+    /// Show which member a turn would be given, and why each other one does not fit; sends nothing
+    Select(PoolSelectArgs),
+    /// Ask the servers of a pool's members, and show each ability with its source
+    Detect(PoolNameArgs),
+    /// Show calls, success, latency, tokens and cost of each member, from the ledger
+    Stats(PoolStatsArgs),
+    /// Make a pool from the file of another program
+    Import(PoolImportArgs),
+    /// Make a recorded choice again and compare it
+    Replay(PoolReplayArgs),
+}
+
+/// Pool of a call.
+#[derive(Debug, Args)]
+pub struct PoolNameArgs {
+    /// Pool [default: the default provider if it is a pool, else the only pool]
+    #[arg(short = 'p', long = "pool", value_name = "POOL")]
+    pub pool: Option<String>,
+}
+
+/// Arguments of `pool select`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A need `supports_NAME=true` asks for an ability, `min_NAME=NUMBER` for at least so much, and any other NAME=VALUE for this \
+                        value. Needs also follow from the turn: tools, images, the words `image` and `图片`, and a context of more than \
+                        50,000 characters; one that is stated wins. An unknown ability meets no need."
+)]
+pub struct PoolSelectArgs {
+    /// Pool
+    #[command(flatten)]
+    pub name: PoolNameArgs,
+    /// Need of the turn; can be repeated
+    #[arg(long = "require", value_name = "NAME=VALUE")]
+    pub needs: Vec<String>,
+    /// Message of the turn
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub message: String,
+    /// The turn has an image
+    #[arg(long)]
+    pub image: bool,
+    /// The turn offers tools
+    #[arg(long)]
+    pub tools: bool,
+    /// Characters of instructions, earlier messages and context
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub context_size: u64,
+}
+
+/// Arguments of `pool stats`.
+#[derive(Debug, Args)]
+pub struct PoolStatsArgs {
+    /// Pool
+    #[command(flatten)]
+    pub name: PoolNameArgs,
+    /// Count only calls since this date or duration, as in `2026-11-21` or `7days`
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+}
+
+/// Arguments of `pool import`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The file is JSON: a list of models with `alias`, `provider`, `model_name` and `capabilities`, an object `models` \
+                        with fallback chains, or LiteLLM's `model_list`. Keys are never taken."
+)]
+pub struct PoolImportArgs {
+    /// File of the other program
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Name of the new pool [default: the file's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Allow turns to go from a member on this machine to one in the cloud
+    #[arg(long)]
+    pub allow_cloud: bool,
+    /// Replace a profile of this name
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// Arguments of `pool replay`.
+#[derive(Debug, Args)]
+pub struct PoolReplayArgs {
+    /// File with the output of `pool select --json`
+    #[arg(value_name = "FILE")]
+    pub choice: PathBuf,
+}

@@ -1,0 +1,312 @@
+//! Pools that other programs describe, as members of a pool here.
+//!
+//! Owns: the forms that are read. Never: takes a key, or an address: both belong to a provider's profile.
+//!
+//! | form | recognized by |
+//! |---|---|
+//! | `ModelConfig` objects: `alias`, `provider`, `model_name`, `capabilities` | a list, or `models` with a list |
+//! | a `models.json` of a bot: models by name, with limits and fallback chains | `models` with an object |
+//! | LiteLLM's configuration | `model_list` |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentos_profile::{MemberFile, PoolFile, PriceFile};
+use agentos_select::AbilityValue;
+use serde_json::{Map, Value};
+
+use crate::chain::is_alias;
+
+/// Pool that was read, with remarks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ImportedPool {
+    /// The pool.
+    pub pool: PoolFile,
+    /// Parts that have no place in a pool, one sentence each. Untrusted.
+    pub notes: Vec<String>,
+    /// Entries that were not taken.
+    pub skipped: Vec<SkippedMember>,
+}
+
+/// Entry that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedMember {
+    /// Name of the entry, or its position from 1. Untrusted.
+    pub entry: String,
+    /// Reason.
+    pub reason: String,
+}
+
+/// Fields of an entry that are read by name, and so are no abilities.
+const ENTRY_FIELDS: [&str; 17] = [
+    "alias",
+    "provider",
+    "backend",
+    "model_name",
+    "api_model_name",
+    "model",
+    "name",
+    "id",
+    "api_key",
+    "base_url",
+    "capabilities",
+    "extra_config",
+    "daily_limit",
+    "fallback",
+    "litellm_params",
+    "model_info",
+    "display_name",
+];
+/// Ability that the members of a list of image models have.
+const MAKES_IMAGES: &str = "generates_images";
+
+/// Reads a pool in one of the known forms. `None` if the text has none of them.
+#[must_use]
+pub fn read_pool(text: &str) -> Option<ImportedPool> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let entries = list_entries(&value)?;
+    let mut imported = ImportedPool::default();
+    let mut renamed = BTreeMap::new();
+    for (position, (name, entry)) in entries.into_iter().enumerate() {
+        let shown = name.clone().unwrap_or_else(|| (position + 1).to_string());
+        match read_entry(name.as_deref(), entry, &mut imported.notes) {
+            Ok(mut member) => {
+                let given = member.alias.clone();
+                member.alias = free_alias(&member.alias, &imported.pool.members);
+                renamed.entry(given).or_insert_with(|| member.alias.clone());
+                imported.pool.members.push(member);
+            }
+            Err(reason) => imported.skipped.push(SkippedMember { entry: shown, reason }),
+        }
+    }
+    let find = |name: &str| renamed.get(&name_alias(name)).cloned();
+    imported.pool.default = text_of(&value, &["default_alias", "default", "default_model"]).and_then(find);
+    read_fallback(&value, &mut imported, &renamed);
+    for name in strings_of(
+        &value,
+        &["image_models", "image_model_preferences", "image_model"],
+    ) {
+        let alias = find(&name);
+        let mut members = imported.pool.members.iter_mut();
+        if let Some(member) = members.find(|member| Some(&member.alias) == alias.as_ref()) {
+            member
+                .abilities
+                .insert(MAKES_IMAGES.to_owned(), AbilityValue::Flag(true));
+        }
+    }
+    Some(imported)
+}
+
+/// Lists the entries of a document with their names. `None` if it has no known form.
+fn list_entries(value: &Value) -> Option<Vec<(Option<String>, &Value)>> {
+    let listed = match value {
+        Value::Array(all) => all,
+        // LiteLLM's name first, because its entries have fields of both other forms.
+        Value::Object(fields) => match fields.get("model_list").or(fields.get("models"))? {
+            Value::Array(all) => all,
+            Value::Object(named) => {
+                return Some(
+                    named
+                        .iter()
+                        .map(|(name, entry)| (Some(name.clone()), entry))
+                        .collect(),
+                );
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    };
+    Some(listed.iter().map(|entry| (None, entry)).collect())
+}
+
+/// Reads one entry.
+///
+/// # Errors
+/// With the reason if it names no model.
+fn read_entry(name: Option<&str>, entry: &Value, notes: &mut Vec<String>) -> Result<MemberFile, String> {
+    let Value::Object(fields) = entry else {
+        return Err("it is no object".to_owned());
+    };
+    // LiteLLM's entries have the model below their own name for it, and limits and prices next to it.
+    let parameters = fields.get("litellm_params").unwrap_or(entry);
+    let model = text_of(
+        parameters,
+        &["model", "model_name", "api_model_name", "name", "id"],
+    );
+    let model = model.or(name).ok_or("it names no model")?;
+    let alias = text_of(entry, &["alias", "model_name", "name", "id"]);
+    let given = text_of(entry, &["alias"]).or(name).or(alias).unwrap_or(model);
+    let provider = text_of(parameters, &["provider", "backend"]).map(str::to_lowercase);
+    let model = match (provider, model.split_once('/')) {
+        (Some(provider), _) => format!("{provider}/{model}"),
+        (None, Some(_)) => model.to_owned(),
+        // LiteLLM takes a name without a provider as OpenAI's; others leave it to their defaults, which are not known here.
+        (None, None) if fields.contains_key("litellm_params") => format!("openai/{model}"),
+        (None, None) => return Err("it names no provider".to_owned()),
+    };
+    note_parts(given, parameters, entry, notes);
+    let mut member = MemberFile {
+        alias: name_alias(given),
+        model,
+        ..MemberFile::default()
+    };
+    for part in ["capabilities", "custom_capabilities", "model_info"] {
+        let part = entry.get(part).or_else(|| entry.get("capabilities")?.get(part));
+        if let Some(Value::Object(stated)) = part {
+            add_abilities(&mut member, stated);
+        }
+    }
+    let own = fields
+        .iter()
+        .filter(|(field, _)| !ENTRY_FIELDS.contains(&field.as_str()));
+    let own: Map<String, Value> = own.map(|(field, value)| (field.clone(), value.clone())).collect();
+    add_abilities(&mut member, &own);
+    Ok(member)
+}
+
+/// Notes the parts of an entry that a pool has no place for.
+fn note_parts(alias: &str, parameters: &Value, entry: &Value, notes: &mut Vec<String>) {
+    if text_of(parameters, &["api_key"]).is_some() {
+        notes.push(format!(
+            "`{alias}`: its key was left out; a key is stored for a provider"
+        ));
+    }
+    if let Some(url) = text_of(parameters, &["base_url", "api_base"]) {
+        notes.push(format!(
+            "`{alias}`: its provider needs a profile with the address {url}"
+        ));
+    }
+    if entry.get("daily_limit").is_some() {
+        notes.push(format!("`{alias}`: its daily limit was left out"));
+    }
+}
+
+/// Adds abilities, and what else describes a member: latency and prices.
+fn add_abilities(member: &mut MemberFile, stated: &Map<String, Value>) {
+    for (name, value) in stated {
+        let number = value.as_f64();
+        let price = |per: f64| number.map(|number| number * per);
+        match name.as_str() {
+            "avg_latency_ms" | "latency_ms" => {
+                member.latency_ms = number
+                    .filter(|ms| (0.0..1e12).contains(ms))
+                    .map(|ms| ms.round() as u64);
+            }
+            // One number for both directions, per 1,000 tokens.
+            "cost_per_1k_tokens" => {
+                let price = price(1_000.0);
+                member.price = Some(PriceFile {
+                    input: price,
+                    output: price,
+                    ..PriceFile::default()
+                });
+            }
+            "input_cost_per_token" => member.price.get_or_insert_default().input = price(1e6),
+            "output_cost_per_token" => member.price.get_or_insert_default().output = price(1e6),
+            // LiteLLM's `max_input_tokens` is what is a window here.
+            "max_input_tokens" => add_ability(member, "context_window", value),
+            "custom_capabilities" => {}
+            _ => add_ability(member, name, value),
+        }
+    }
+}
+
+fn add_ability(member: &mut MemberFile, name: &str, value: &Value) {
+    // `null` and objects say nothing that a need could ask for.
+    if let Ok(value) = serde_json::from_value::<AbilityValue>(value.clone()) {
+        member.abilities.insert(name.to_owned(), value);
+    }
+}
+
+/// Reads the chain of fallbacks: a list, or lists by model, of which the default model's counts.
+fn read_fallback(value: &Value, imported: &mut ImportedPool, renamed: &BTreeMap<String, String>) {
+    let first = imported.pool.members.first().map(|member| member.alias.clone());
+    let default = imported.pool.default.clone().or(first).unwrap_or_default();
+    let chains = ["fallback_chain", "fallback_chains", "fallbacks", "fallback"]
+        .iter()
+        .find_map(|key| value.get(*key));
+    let is_default = |name: &str| renamed.get(&name_alias(name)) == Some(&default);
+    let own = |chains: &Map<String, Value>| {
+        let mut chains = chains.iter();
+        chains
+            .find(|(name, _)| is_default(name))
+            .map(|(_, chain)| chain.clone())
+    };
+    let of_entry = || {
+        let entries = list_entries(value)?;
+        let entry = entries.into_iter().find(|(name, entry)| {
+            name.as_deref()
+                .or(text_of(entry, &["alias", "name", "id"]))
+                .is_some_and(is_default)
+        });
+        entry.and_then(|(_, entry)| entry.get("fallback").cloned())
+    };
+    let chain = match chains {
+        Some(Value::Object(chains)) => {
+            imported
+                .notes
+                .push("of the fallback chains, the default model's was taken: a pool has one".to_owned());
+            own(chains)
+        }
+        Some(chains) => Some(chains.clone()),
+        None => of_entry(),
+    };
+    let named = chain.iter().flat_map(strings_in);
+    let mut taken = BTreeSet::new();
+    let known: Vec<String> = named
+        .filter_map(|name| renamed.get(&name_alias(&name)).cloned())
+        .filter(|alias| *alias != default && taken.insert(alias.clone()))
+        .take(crate::MOST_HOPS)
+        .collect();
+    imported.pool.fallback = (!known.is_empty()).then_some(known);
+}
+
+/// Returns the first of these fields that is a text. `None` if none is.
+fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    keys.iter()
+        .find_map(|key| value.get(*key)?.as_str())
+        .filter(|text| !text.is_empty())
+}
+
+/// Returns the texts of the first of these fields that is there.
+fn strings_of(value: &Value, keys: &[&str]) -> Vec<String> {
+    let found = keys.iter().find_map(|key| value.get(*key));
+    found.map(strings_in).unwrap_or_default()
+}
+
+/// Returns a text, or all texts of a list or an object's values.
+fn strings_in(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(all) => all.iter().flat_map(strings_in).collect(),
+        Value::Object(fields) => fields.values().flat_map(strings_in).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// Makes an alias of a name: other characters than those of aliases become `-`.
+fn name_alias(name: &str) -> String {
+    let letters = name.to_lowercase().chars().take(64).collect::<String>();
+    let alias: String = letters
+        .chars()
+        .map(|c| {
+            if is_alias(c.encode_utf8(&mut [0; 4])) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    match alias.is_empty() {
+        true => "model".to_owned(),
+        false => alias,
+    }
+}
+
+/// Returns the alias, or one with a number if a member has it. LiteLLM repeats a name for servers that share the work.
+fn free_alias(wanted: &str, members: &[MemberFile]) -> String {
+    let is_free = |alias: &str| members.iter().all(|member| member.alias != alias);
+    let short: String = wanted.chars().take(58).collect();
+    let mut candidates =
+        std::iter::once(wanted.to_owned()).chain((2..).map(|number| format!("{short}-{number}")));
+    candidates.find(|alias| is_free(alias)).unwrap_or_default()
+}

@@ -1,0 +1,24 @@
+//! Pools of models: profiles with the adapter `pool`, of whose members one is chosen for each turn.
+//!
+//! Owns: what makes a pool valid, the record of a choice and its replay, and importing pools of other programs. Never: asks a
+//! server or reads a file; `agentos-select` makes the choice, and `agentos-host` knows the members.
+//!
+//! | question | function |
+//! |---|---|
+//! | is the pool valid by itself? | [`check_pool`] |
+//! | which pools follow it? | [`list_chain`]: no cycle, at most [`MOST_HOPS`] hops |
+//! | may a turn leave this machine? | [`check_places`]: only with `allow_cloud` |
+//! | which member is chosen? | [`make_choice`], a record that [`replay_choice`] makes again on any machine |
+
+mod chain;
+mod choice;
+mod fault;
+mod import;
+
+pub use chain::{ChainPlaces, MOST_HOPS, check_places, check_pool, list_chain};
+pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
+pub use fault::PoolFault;
+pub use import::{ImportedPool, SkippedMember, read_pool};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! A pool of models as a profile states it.
+//!
+//! Owns: the fields, and the rule that only the user's own profile makes a pool. Never: checks that its members exist, or chooses
+//! one; `agentos-pool` does.
+
+use std::collections::BTreeMap;
+
+use agentos_select::{AbilityValue, SelectorKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::stack::{LayerStack, LayeredValue};
+use crate::{AdapterKind, Origin, PriceFile, ProfileError};
+
+/// Fields of a pool's profile; all others belong to its members.
+pub(crate) const FIELDS: [&str; 3] = ["name", "adapter", "pool"];
+
+/// Models to choose from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolFile {
+    /// Members, in the order in which equal ones are chosen.
+    // A list and not an object: JSON objects have no order.
+    pub members: Vec<MemberFile>,
+    /// Alias of the default member. Default: the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Rule by which one of the members that fit is chosen. Default: `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<SelectorKind>,
+    /// True if a turn that a member on this machine could answer may go to a member in the cloud. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_cloud: Option<bool>,
+    /// Aliases of the members that are asked after a failure, in this order; an empty list asks nobody else. Default: the selector
+    /// chooses again among those that were not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 5))]
+    pub fallback: Option<Vec<String>>,
+    /// Pool that is asked after all members of this one failed. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_pool: Option<String>,
+}
+
+/// Member of a pool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberFile {
+    /// Name in the pool, such as `large-context`: lower-case letters, digits, `-`, `_` and `.`.
+    pub alias: String,
+    /// Model, as in `openai/gpt-4o`, or a provider alone, whose own model is meant.
+    pub model: String,
+    /// Abilities that add to those of the catalogue, or take their place: `supports_NAME`, `context_window`, or any other name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub abilities: BTreeMap<String, AbilityValue>,
+    /// Prices for the choice. Default: those of the provider's profile, else of the catalogue. The cost of a call is computed from
+    /// the latter in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceFile>,
+    /// Usual milliseconds until an answer is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// Bytes of memory that the model needs on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+impl AdapterKind {
+    /// Returns true if the profile is a pool of models.
+    #[must_use]
+    pub fn is_pool(self) -> bool {
+        self == Self::Pool
+    }
+}
+
+/// Picks the adapter. A repository cannot make a pool, or change one of the user into a server.
+pub(crate) fn pick_adapter(
+    provider: &str,
+    stack: &LayerStack,
+) -> Result<LayeredValue<AdapterKind>, ProfileError> {
+    let trusted = stack.pick_trusted(|file| file.adapter);
+    let stated = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
+    match (trusted, stated) {
+        // Whoever names a pool agreed to its members, and not to a server that a repository names.
+        (Some(trusted), _) if trusted.value.is_pool() => Ok(trusted),
+        (_, stated) if stated.value.is_pool() => Err(ProfileError::Value {
+            field: "adapter",
+            origin: stated.origin,
+            message: "a pool must be in your own profile: a repository cannot choose models".to_owned(),
+        }),
+        (_, stated) => Ok(stated),
+    }
+}
+
+/// Picks the pool. `None` if the profile is none.
+pub(crate) fn pick_pool(
+    stack: &LayerStack,
+    adapter: AdapterKind,
+) -> Result<Option<LayeredValue<PoolFile>>, ProfileError> {
+    if !adapter.is_pool() {
+        return Ok(None);
+    }
+    match stack.pick_trusted(|file| file.pool.clone()) {
+        Some(pool) => Ok(Some(pool)),
+        None => Err(ProfileError::Value {
+            field: "pool",
+            origin: Origin::Derived,
+            message: "is required for the adapter `pool`".to_owned(),
+        }),
+    }
+}

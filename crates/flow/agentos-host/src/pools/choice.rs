@@ -1,0 +1,177 @@
+//! The choice of a pool's member for a turn.
+//!
+//! Owns: the input of the choice: needs, statistics, expected tokens. Never: sends anything.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
+use agentos_select::{
+    LocalTime, ModelRecord, ModelSelector, Needs, SelectionError, SelectionInput, SelectorKind, TurnShape,
+    infer_needs,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LoadedPool, load_chain};
+use crate::clock;
+use crate::error::usage_error;
+use crate::files::read_text_file;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::ledger::{Ledger, store_error};
+
+/// Characters of a token, by which the size of a context is estimated.
+const TOKEN_CHARS: u64 = 4;
+/// Tokens that an answer is expected to have.
+const EXPECTED_ANSWER: u64 = 500;
+/// Time whose calls count for a choice.
+const STATISTICS_WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Largest record of a choice that is read, in bytes.
+const LARGEST_CHOICE: u64 = 16 << 20;
+
+/// Turn for which a member is chosen.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PoolQuery {
+    /// Needs that the user states, as in `supports_vision=true`.
+    pub needs: Vec<String>,
+    /// Message of the user.
+    pub message: String,
+    /// Number of images.
+    pub images: usize,
+    /// Number of tools on offer.
+    pub tools: usize,
+    /// Characters of instructions, earlier messages and context.
+    pub context_chars: u64,
+    /// Time where the user is, for a selector of an embedding program. `None` if no selector asks for it.
+    pub time: Option<LocalTime>,
+}
+
+impl Host {
+    /// Chooses a member of a pool for a turn that is described, and sends nothing.
+    ///
+    /// # Errors
+    /// If the pool cannot be used, a need is no need, or the ledger cannot be read. That no member fits is no error here.
+    pub fn choose_member(&self, pool: &str, query: &PoolQuery) -> Result<PoolChoice, EffectError> {
+        self.choose_member_with(pool, query, None)
+    }
+
+    /// Chooses a member of a pool as [`Host::choose_member`] does, with a named selector of the calling program.
+    ///
+    /// # Errors
+    /// Those of [`Host::choose_member`], and if the selector chose a member that does not fit.
+    pub fn choose_member_with(
+        &self,
+        pool: &str,
+        query: &PoolQuery,
+        own: Option<(&str, &dyn ModelSelector)>,
+    ) -> Result<PoolChoice, EffectError> {
+        let chain = load_chain(self, &read_tools(self)?, pool)?;
+        let first = chain
+            .first()
+            .ok_or_else(|| usage_error(format!("there is no pool `{pool}`")))?;
+        choose_in_pool(self, first, query, BTreeMap::new(), own)
+    }
+
+    /// Makes a recorded choice again. `file` is the output of a choice as JSON.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no record of a choice.
+    pub fn replay_choice_file(&self, file: &Path) -> Result<ChoiceReplay, EffectError> {
+        let text = read_text_file(self.environment(), file, LARGEST_CHOICE)?;
+        let recorded: PoolChoice = serde_json::from_str(&text).map_err(|error| {
+            usage_error(format!("`{}` is no record of a choice: {error}", file.display()))
+        })?;
+        replay_recorded(&recorded)
+    }
+}
+
+/// Makes a recorded choice again.
+pub(crate) fn replay_recorded(recorded: &PoolChoice) -> Result<ChoiceReplay, EffectError> {
+    replay_choice(recorded).map_err(|error| wrong_choice(&error))
+}
+
+/// Chooses a member. `excluded` are members that are not offered now, with the reasons.
+pub(crate) fn choose_in_pool(
+    host: &Host,
+    pool: &LoadedPool,
+    query: &PoolQuery,
+    excluded: BTreeMap<String, String>,
+    own: Option<(&str, &dyn ModelSelector)>,
+) -> Result<PoolChoice, EffectError> {
+    let stated = Needs::parse(query.needs.iter().map(String::as_str));
+    let stated = stated.map_err(|error| usage_error(error.to_string()))?;
+    let chars = query
+        .context_chars
+        .saturating_add(query.message.chars().count() as u64);
+    let input_tokens = chars.div_ceil(TOKEN_CHARS);
+    let shape = TurnShape {
+        message: &query.message,
+        images: query.images,
+        tools: query.tools,
+        context_chars: query.context_chars,
+        context_tokens: input_tokens.saturating_add(EXPECTED_ANSWER),
+    };
+    let selector = pool.file.selector.unwrap_or_default();
+    let since = uses_statistics(selector).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
+    let input = SelectionInput {
+        models: pool.members.iter().map(|member| member.model.clone()).collect(),
+        selector,
+        default_alias: pool.file.default.clone(),
+        needs: infer_needs(stated, &shape),
+        input_tokens,
+        output_tokens: EXPECTED_ANSWER,
+        records: read_records(host, pool, since.as_deref())?,
+        time: query.time,
+        excluded,
+        ..SelectionInput::default()
+    };
+    let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
+    Ok(PoolChoice {
+        statistics_since: since,
+        ..choice
+    })
+}
+
+fn uses_statistics(selector: SelectorKind) -> bool {
+    match selector {
+        SelectorKind::Fastest | SelectorKind::Best => true,
+        SelectorKind::Default
+        | SelectorKind::Capability
+        | SelectorKind::Cheapest
+        | SelectorKind::Resources => false,
+    }
+}
+
+/// Reads the records of the members from the ledger. Empty without a beginning: no selector asks for them then.
+fn read_records(
+    host: &Host,
+    pool: &LoadedPool,
+    since: Option<&str>,
+) -> Result<BTreeMap<String, ModelRecord>, EffectError> {
+    let (Some(since), Some(database)) = (since, Ledger::open_existing(host)?) else {
+        return Ok(BTreeMap::new());
+    };
+    let counted = database
+        .count_calls(Some(since))
+        .map_err(|error| store_error(&error))?;
+    let records = pool.members.iter().filter_map(|member| {
+        let key = (member.model.provider.clone(), member.model.model.clone());
+        let found = counted.get(&key)?;
+        let record = ModelRecord {
+            calls: found.calls,
+            failed: found.failed,
+            median_ms: found.median_ms,
+            ..ModelRecord::default()
+        };
+        Some((member.model.alias.clone(), record))
+    });
+    Ok(records.collect())
+}
+
+fn wrong_choice(error: &SelectionError) -> EffectError {
+    EffectError::from_error(Cause::Tool, "no-model-fits", error)
+}

@@ -1,0 +1,116 @@
+//! A pool of another program as a profile of the user.
+//!
+//! Owns: the name and the file of the new pool. Never: takes a key from the imported file.
+
+use std::path::{Path, PathBuf};
+
+use agentos_engine::ports::EffectError;
+use agentos_pool::{check_pool, read_pool};
+use agentos_profile::{AdapterKind, ProfileFile, builtin_profiles};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ListedMember, bad_pool, load_chain};
+use crate::error::usage_error;
+use crate::files::read_text_file;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::tools::bad_profile;
+
+/// Largest file that is imported, in bytes.
+const LARGEST_FILE: u64 = 4 << 20;
+
+/// Order to import a pool.
+#[derive(Debug, Clone, Default)]
+pub struct PoolImportSpec {
+    /// File with the other program's pool.
+    pub file: PathBuf,
+    /// Name of the new pool. `None` means the file's name.
+    pub name: Option<String>,
+    /// Leave for turns to go from this machine to the cloud.
+    pub allow_cloud: bool,
+    /// Replace a profile of this name.
+    pub may_replace: bool,
+}
+
+/// The output of `agentos pool import --json`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PoolImport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Name of the pool.
+    pub pool: String,
+    /// File of its profile.
+    pub file: String,
+    /// Members that were taken. Empty if the pool has a problem.
+    pub members: Vec<ListedMember>,
+    /// Parts that have no place in a pool. Untrusted.
+    pub notes: Vec<String>,
+    /// Entries that were not taken, each with its reason. Untrusted.
+    pub skipped: Vec<String>,
+    /// Reason why the pool cannot be used yet. `None` if it can.
+    pub problem: Option<String>,
+}
+
+impl Host {
+    /// Writes a pool of another program as a profile of the user.
+    ///
+    /// # Errors
+    /// If the file has no known form or no model, the name is taken, or the profile cannot be written.
+    pub fn import_pool(&self, spec: &PoolImportSpec) -> Result<PoolImport, EffectError> {
+        let text = read_text_file(self.environment(), &spec.file, LARGEST_FILE)?;
+        let imported = read_pool(&text).ok_or_else(|| {
+            usage_error(format!("`{}` has no known form of a pool", spec.file.display()))
+                .hint("it is JSON: a list of models with `alias`, `provider` and `model_name`, a `models` object, or LiteLLM's `model_list`")
+        })?;
+        let name = match &spec.name {
+            Some(name) => name.clone(),
+            None => name_pool(&spec.file),
+        };
+        let mut pool = imported.pool;
+        pool.allow_cloud = spec.allow_cloud.then_some(true);
+        check_pool(&pool).map_err(|fault| bad_pool(&name, &fault))?;
+        let known = builtin_profiles().map_err(|error| bad_profile(&error))?;
+        if known.contains_key(&name) {
+            return Err(bad_pool(&name, &agentos_pool::PoolFault::NameTaken(name.clone())));
+        }
+        let path = self.new_profile_path(&name, spec.may_replace)?;
+        let profile = ProfileFile {
+            schema: Some("../profile.schema.json".to_owned()),
+            provider: name.clone(),
+            adapter: Some(AdapterKind::Pool),
+            pool: Some(pool),
+            ..ProfileFile::default()
+        };
+        let text = serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n";
+        self.save_profile(&path, &text)?;
+        // Written in any case: a provider that is missing can be added afterwards, and the message names it.
+        let (members, problem) = match load_chain(self, &read_tools(self)?, &name) {
+            Ok(chain) => (chain.first().map(super::LoadedPool::list_members), None),
+            Err(error) => (None, Some(error.message)),
+        };
+        let skipped = imported.skipped.into_iter();
+        Ok(PoolImport {
+            version: 1,
+            pool: name,
+            file: self.environment().shorten_below_home(&path),
+            members: members.unwrap_or_default(),
+            notes: imported.notes,
+            skipped: skipped
+                .map(|entry| format!("`{}`: {}", entry.entry, entry.reason))
+                .collect(),
+            problem,
+        })
+    }
+}
+
+/// Returns the name of a file as a provider's name: other characters than those of names become `-`.
+fn name_pool(file: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
+    let letters = stem.unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    letters
+        .chars()
+        .map(|c| if is_name(c) { c } else { '-' })
+        .collect()
+}
