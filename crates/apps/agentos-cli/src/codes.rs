@@ -27,7 +27,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("some-not-imported", "correct the named entries and import the table again"),
     ("bad-pool", "correct the named field of its profile; `agentos pool list` shows all pools"),
     ("no-model-fits", "`agentos pool detect` shows the abilities of each member; add a member that has what is needed"),
-    ("replay-differs", "the record was changed, or another version made it: compare its `input` and `input_sha256`"),
+    ("replay-differs", "the record was changed, or another version made it: compare its `input` and `input_hash`"),
     ("no-models-listed", "`agentos tool health` shows what is wrong with each server"),
     ("missing-provider", "name a provider with `-p NAME`, or set a default with `agentos use NAME`"),
     ("no-home", "set `HOME`"),

@@ -17,7 +17,8 @@ pub struct PoolChoice {
     /// Name of the pool.
     pub pool: String,
     /// `sha256:` and the hash of the canonical JSON of `input`.
-    pub input_sha256: String,
+    // Not `_sha256`: verification takes fields with this end for references to blobs.
+    pub input_hash: String,
     /// Input of the choice.
     pub input: SelectionInput,
     /// Beginning of the time whose calls count in `input.records`, RFC 3339. `None` if the selector uses no statistics.
@@ -91,7 +92,7 @@ pub fn make_choice(
     Ok(PoolChoice {
         version: 1,
         pool: pool.to_owned(),
-        input_sha256: hash_input(&input),
+        input_hash: hash_input(&input),
         model: alias.as_deref().and_then(|alias| name_model(&input, alias)),
         statistics_since: None,
         own_selector: own.map(|(name, _)| name.to_owned()),
@@ -136,8 +137,8 @@ fn compare(recorded: &PoolChoice, again: &PoolChoice) -> ChoiceReplay {
         // First: with another input, another choice is no surprise.
         (
             "input hash",
-            recorded.input_sha256.clone(),
-            again.input_sha256.clone(),
+            recorded.input_hash.clone(),
+            again.input_hash.clone(),
         ),
         ("alias", word(&recorded.alias), word(&again.alias)),
         ("model", word(&recorded.model), word(&again.model)),

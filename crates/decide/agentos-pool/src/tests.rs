@@ -448,3 +448,83 @@ proptest! {
         prop_assert!(replay_choice(&read).unwrap().differences.is_empty());
     }
 }
+
+#[test]
+fn only_failures_of_a_server_are_passed_on() {
+    let attempt = |code| FailedAttempt {
+        code,
+        is_cancelled: false,
+        left_traces: false,
+        hops: 0,
+    };
+    for code in [
+        "refused",
+        "read-timeout",
+        "server-error",
+        "rate-limited",
+        "overloaded",
+        "context-length",
+        "broken-stream",
+    ] {
+        assert_eq!(next_step(attempt(code)), FailoverStep::Retry, "{code}");
+        let cancelled = FailedAttempt {
+            is_cancelled: true,
+            ..attempt(code)
+        };
+        assert_eq!(next_step(cancelled), FailoverStep::Stop(StopReason::Cancelled));
+        let kept = FailedAttempt {
+            left_traces: true,
+            ..attempt(code)
+        };
+        assert_eq!(next_step(kept), FailoverStep::Stop(StopReason::LeftTraces));
+        for (hops, step) in [
+            (4, FailoverStep::Retry),
+            (5, FailoverStep::Stop(StopReason::TooManyHops)),
+        ] {
+            assert_eq!(
+                next_step(FailedAttempt {
+                    hops,
+                    ..attempt(code)
+                }),
+                step
+            );
+        }
+    }
+    // A key, policy, a diff, the user, and mistakes in a profile.
+    for code in [
+        "unauthorized",
+        "forbidden",
+        "missing-key",
+        "key-required",
+        "proxy-auth",
+        "policy-denied",
+        "no-diff",
+        "conflict",
+        "cancelled",
+        "rejected",
+        "unknown-model",
+        "bad-url",
+        "tls-certificate",
+        "key-in-answer",
+        "no-such-code",
+    ] {
+        assert_eq!(
+            next_step(attempt(code)),
+            FailoverStep::Stop(StopReason::OwnFault),
+            "{code}"
+        );
+    }
+    for (calls, failed, is_open) in [
+        (0, 0, false),
+        (2, 2, false),
+        (3, 3, true),
+        (4, 3, false),
+        (9, 9, true),
+    ] {
+        assert_eq!(
+            judge_breaker(calls, failed).is_some(),
+            is_open,
+            "{calls} {failed}"
+        );
+    }
+}

@@ -18,6 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::usage_error;
 use crate::files;
@@ -26,6 +27,7 @@ use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
 use crate::ledger::Ledger;
 use crate::options::ProviderChoice;
+use crate::pools::{self, PoolQuery};
 use crate::provider_kind::ProviderKind;
 use crate::tools::{Tools, make_server_tool};
 
@@ -54,6 +56,8 @@ pub struct ChatCall {
     model_name: Option<String>,
     request: ChatRequest,
     price: TokenPrices,
+    /// Record of a pool's choice. `None` if the caller named a provider.
+    choice: Option<Value>,
 }
 
 /// A model that messages can be sent to.
@@ -137,7 +141,15 @@ impl Host {
     /// If the provider is not a server, its profile is invalid, or an image cannot be read.
     pub fn prepare_chat(&self, spec: &ChatSpec, run: &RunId) -> Result<ChatCall, EffectError> {
         let message = self.make_message(&spec.text, &spec.images)?;
-        let opened = self.open_provider(&spec.provider, &ModelProcesses::new())?;
+        let query = PoolQuery {
+            message: spec.text.clone(),
+            images: spec.images.len(),
+            context_chars: spec.system.as_ref().map_or(0, |text| text.chars().count() as u64),
+            ..PoolQuery::default()
+        };
+        let pinned = pools::pin_member(self, &spec.provider, query)?;
+        let provider = pinned.as_ref().map_or(&spec.provider, |pinned| &pinned.provider);
+        let opened = self.open_provider(provider, &ModelProcesses::new())?;
         let request = ChatRequest {
             system: spec.system.clone(),
             messages: vec![message],
@@ -153,6 +165,7 @@ impl Host {
             model_name: opened.model_name,
             request,
             price: opened.price,
+            choice: pinned.map(|pinned| pinned.record),
         })
     }
 
@@ -325,6 +338,7 @@ impl ChatAnswer<'_> {
             runs: Vec::new(),
             // Without a session, nobody could read them again.
             messages: Vec::new(),
+            choice: self.call.choice.clone().map(Box::new),
             calls: vec![call],
             end,
         };

@@ -13,29 +13,27 @@ mod changes;
 pub(crate) mod model;
 mod offered;
 mod transcript;
+mod turn;
 
 use std::path::PathBuf;
 
 use agentos_chain::hash_bytes;
 use agentos_chat::{
-    FinishedTurn, LedgerBody, LedgerEntry, NoMeter, SessionState, StoreError, ToolPermissions, ToolSession,
-    TranscriptStore, TurnEvent, TurnLimits, TurnOrder, TurnPorts, fold_session, read_message, run_turn,
+    FinishedTurn, LedgerBody, LedgerEntry, SessionState, StoreError, ToolSession, TranscriptStore, TurnEvent,
+    TurnLimits, fold_session, read_message,
 };
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{Record, RecordKind};
-use agentos_ledger::{
-    SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord, TurnSource,
-};
+use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord};
 use agentos_model::{ChatMessage, ChatRole};
 use agentos_store::{LedgerLock, LedgerStore};
 use agentos_tool::{BoxFuture, RunId};
-use agentos_window::{WindowGauge, WindowRules};
+use agentos_window::WindowGauge;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chat_tools::RepositoryTools;
-use crate::clock;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
 use crate::ledger::{Ledger, ledger_error, store_error};
@@ -386,52 +384,6 @@ impl Conversation {
     /// If an image cannot be read, or there is neither a text nor an image.
     pub fn make_message(&self, text: &str, images: &[PathBuf]) -> Result<ChatMessage, EffectError> {
         self.host.make_message(text, images)
-    }
-
-    /// Takes a turn to its end, whatever the end is. Must be awaited on a thread with a runtime that has timers and sockets; see
-    /// [`crate::block_on`].
-    ///
-    /// # Errors
-    /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
-    pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
-        let turn = clock::new_run();
-        let mut cancel = spec.cancel;
-        let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
-        let parts = prepared.await?;
-        if self.state.settings().provider.is_none() {
-            // The session remembers whom it asked first, so that it can be continued without naming anybody.
-            let settings = SessionSettings {
-                provider: Some(spec.provider.provider.name().to_owned()),
-                model: spec.provider.overrides.model.clone(),
-                ..self.state.settings().clone()
-            };
-            self.change_settings(settings)?;
-        }
-        let order = TurnOrder {
-            turn,
-            source: TurnSource::Session,
-            message: spec.message,
-            limits: spec.limits,
-            rules: WindowRules::default(),
-            permissions: ToolPermissions {
-                // The user named the toolboxes of the session, and trusts each of their tools.
-                other: true,
-                ..ToolPermissions::default()
-            },
-        };
-        let tools = self.offer_tools(spec.tools, parts.facts()).await?;
-        let mut store = LedgerTranscript::new(&self.ledger);
-        let ports = TurnPorts {
-            store: &mut store,
-            model: parts.turn_model(),
-            summarizer: None,
-            tools: &tools,
-            tool_session: self.tools.get_or_insert_with(ToolSession::new),
-            emit: spec.emit,
-            meter: &NoMeter,
-            cancel,
-        };
-        run_turn(&mut self.state, order, ports).await.map_err(word_store)
     }
 
     fn append(&mut self, event: &SessionEvent, text: Option<&str>) -> Result<(), EffectError> {

@@ -17,6 +17,7 @@ mod detect;
 mod import;
 mod members;
 mod stats;
+mod turn;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -38,6 +39,7 @@ pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
 pub use import::{PoolImport, PoolImportSpec};
 pub(crate) use members::{LoadedPool, load_chain, read_pool_file};
 pub use stats::{MemberStatistics, PoolStatistics};
+pub(crate) use turn::{PoolTurn, count_images, pin_member};
 
 /// The output of `agentos pool list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

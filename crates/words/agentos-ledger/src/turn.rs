@@ -27,6 +27,10 @@ pub struct TurnRecord {
     // Hashes and not texts: a record can never be removed from the chain, and people must be able to delete what they wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageRef>,
+    /// Choice of the pool's member that answered, as `agentos schema pool-choice` describes it. `None` if the user named a provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Boxed, because most turns have none and lists of entries hold turns by value.
+    pub choice: Option<Box<serde_json::Value>>,
     /// Calls of models, in their order. Empty if no model was called. The call for a summary is in the receipt of the summary, and
     /// here only if it gave none, so that each call is recorded once.
     pub calls: Vec<CallRecord>,

@@ -447,3 +447,142 @@ fn a_pool_is_no_server() {
     let fields: Vec<&String> = shown["values"].as_object().unwrap().keys().collect();
     assert_eq!(fields, ["adapter", "name", "pool"]);
 }
+
+/// A server that answers every message with this text, and one that breaks off after it.
+fn answering(text: &str, is_whole: bool) -> FakeServer {
+    let piece = json!({ "model": "tiny-2", "choices": [{ "index": 0, "delta": { "content": text } }] });
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 1000, "completion_tokens": 200 } });
+    let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+    bytes.extend_from_slice(format!("data: {piece}\n\n").as_bytes());
+    if is_whole {
+        bytes.extend_from_slice(format!("data: {end}\n\n").as_bytes());
+    }
+    FakeServer::start(move |_| Reply::Bytes(bytes.clone())).unwrap()
+}
+
+/// A pool of two members at these addresses.
+fn two_members(cli: &Cli, first: &str, second: &str, other: Value) {
+    for (name, url) in [("one", first), ("two", second)] {
+        let profile = json!({ "adapter": "openai", "model": "tiny", "base_url": format!("{url}/v1"), "requires_key": false,
+            "price": { "input": 3, "output": 15 } });
+        add_profile(cli, name, &profile);
+    }
+    let mut pool =
+        json!({ "members": [{ "alias": "first", "model": "one" }, { "alias": "second", "model": "two" }] });
+    for (key, value) in other.as_object().unwrap() {
+        pool[key] = value.clone();
+    }
+    add_pool(cli, "mine", &pool);
+}
+
+fn count_chats(server: &FakeServer) -> usize {
+    let requests = server.requests();
+    requests
+        .iter()
+        .filter(|request| request.path.contains("chat/completions"))
+        .count()
+}
+
+#[test]
+fn a_turn_goes_to_the_next_member_if_the_first_one_fails() {
+    let cli = agentos();
+    let second = answering("I am the second.", true);
+    let broken = answering("I am the fir", false);
+    let closed = agentos_testkit::server::closed_port().unwrap();
+    for (session, first) in [("refused", closed.clone()), ("broken", broken.url())] {
+        two_members(&cli, &first, &second.url(), json!({}));
+        let sent = call(
+            &cli,
+            &["chat", "send", "-c", session, "-p", "mine", "--json", "Hello"],
+        );
+        assert_eq!(sent.code, Some(0), "{session}: {sent}");
+        let turn = sent.json().unwrap();
+        assert_eq!(validate_value(SchemaName::ChatTurn, &turn), Ok(()));
+        // One author, and nothing of the answer that broke off.
+        assert_eq!(turn["answer"], "I am the second.");
+        let messages = turn["turn"]["messages"].as_array().unwrap();
+        assert_eq!(
+            (messages.len(), &messages[1]["author"]["provider"]),
+            (2, &json!("two"))
+        );
+        let choice = &turn["turn"]["choice"];
+        assert_eq!(validate_value(SchemaName::PoolChoice, choice), Ok(()));
+        assert_eq!(
+            (&choice["alias"], choice["refused"][0]["alias"].as_str()),
+            (&json!("second"), Some("first"))
+        );
+        assert!(sent.stderr.contains("`first` failed"), "{sent}");
+        // The record gives the same choice again.
+        let file = cli.home().join("turn.json");
+        write_file(&file, turn.to_string());
+        let (code, _) = call_json(
+            &cli,
+            SchemaName::PoolReplay,
+            &["pool", "replay", file.to_str().unwrap()],
+        );
+        assert_eq!(code, Some(0));
+    }
+    // The discarded attempts are calls of their own.
+    let (_, stats) = call_json(&cli, SchemaName::PoolStats, &["pool", "stats"]);
+    let counts = |at: usize| {
+        (
+            stats["members"][at]["calls"].as_u64(),
+            stats["members"][at]["failed"].as_u64(),
+        )
+    };
+    assert_eq!((counts(0), counts(1)), ((Some(2), Some(2)), (Some(2), Some(0))));
+    let verified = call(&cli, &["evidence", "verify", "--ledger"]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+    // After a third failure in a row it is not asked first any more.
+    let send = ["chat", "send", "-c", "third", "-p", "mine", "Hello"];
+    assert_eq!(call(&cli, &send).code, Some(0));
+    let seen = count_chats(&broken);
+    assert_eq!(call(&cli, &send).code, Some(0));
+    assert_eq!(count_chats(&broken), seen);
+}
+
+#[test]
+fn a_refused_key_and_a_pool_without_fallback_are_not_passed_on() {
+    let cli = agentos();
+    let second = answering("I am the second.", true);
+    let unauthorized =
+        FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no" } }))).unwrap();
+    let closed = agentos_testkit::server::closed_port().unwrap();
+    for (first, other) in [
+        (unauthorized.url(), json!({})),
+        (closed, json!({ "fallback": [] })),
+    ] {
+        two_members(&cli, &first, &second.url(), other);
+        let sent = call(&cli, &["chat", "send", "-c", "s", "-p", "mine", "Hello"]);
+        assert_ne!(sent.code, Some(0), "{sent}");
+        assert_eq!(count_chats(&second), 0);
+    }
+}
+
+#[test]
+fn a_run_and_a_single_message_have_one_member() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let first = answering("No change is needed.", true);
+    let second = answering("I am the second.", true);
+    two_members(&cli, &first.url(), &second.url(), json!({ "default": "second" }));
+    let sent = call(&cli, &["chat", "send", "-p", "mine", "--json", "Hello"])
+        .json()
+        .unwrap();
+    assert_eq!(
+        (&sent["provider"], &sent["text"]),
+        (&json!("two"), &json!("I am the second."))
+    );
+    let run = call(&cli, &["run", "-p", "mine", "--json", "fix the bug"]);
+    assert_ne!(run.code, Some(0));
+    // The evidence and policy have the provider that was really asked.
+    let shown = call(&cli, &["evidence", "show", "--json"]);
+    assert!(
+        shown.stdout.contains("\"two\"") && !shown.stdout.contains("\"mine\""),
+        "{shown}"
+    );
+    assert_eq!(count_chats(&first), 0);
+    let wrong = call(&cli, &["chat", "send", "-p", "mine", "--model", "other", "Hello"]);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+}

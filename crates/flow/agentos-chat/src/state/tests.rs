@@ -47,6 +47,7 @@ impl TestTape {
             repository: None,
             runs: Vec::new(),
             messages: hashes.iter().enumerate().map(message).collect(),
+            choice: None,
             calls: vec![call],
             end: TurnEnd::Answered,
         };

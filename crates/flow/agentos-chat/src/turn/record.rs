@@ -99,6 +99,8 @@ impl TurnFlow<'_> {
             repository: state.settings().repository.clone(),
             runs: self.runs,
             messages: self.added.into_iter().map(|(reference, _)| reference).collect(),
+            // The caller chose, if anybody did, and adds it.
+            choice: None,
             calls: self.calls,
             end: turn_end,
         };

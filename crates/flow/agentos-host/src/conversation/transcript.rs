@@ -8,6 +8,7 @@ use agentos_engine::ports::EffectError;
 use agentos_evidence::RecordKind;
 use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_tool::RunId;
+use serde_json::Value;
 
 use crate::ledger::{Ledger, ledger_error};
 
@@ -16,6 +17,8 @@ pub struct LedgerTranscript<'a> {
     ledger: &'a Ledger,
     /// Texts that the next record refers to. They are written with it, because nobody may remove them in between.
     texts: Vec<String>,
+    /// Choice of the pool's member that answers. `None` if the user named a provider.
+    choice: Option<Value>,
 }
 
 impl<'a> LedgerTranscript<'a> {
@@ -24,7 +27,13 @@ impl<'a> LedgerTranscript<'a> {
         Self {
             ledger,
             texts: Vec::new(),
+            choice: None,
         }
+    }
+
+    /// Records this choice with the turn.
+    pub fn with_choice(self, choice: Option<Value>) -> Self {
+        Self { choice, ..self }
     }
 }
 
@@ -46,6 +55,10 @@ impl TranscriptStore for LedgerTranscript<'_> {
     }
 
     fn append_turn(&mut self, turn: &RunId, record: &TurnRecord) -> Result<u64, StoreError> {
+        let record = &TurnRecord {
+            choice: self.choice.clone().map(Box::new),
+            ..record.clone()
+        };
         // Kept until the last record of the turn is written: a summary's receipt follows the turn.
         let written = self.ledger.record(turn, RecordKind::Turn, record, &self.texts);
         written.map_err(word_effect)

@@ -39,9 +39,9 @@ impl CallCollector {
         })
     }
 
-    /// Writes a turn with the calls to the ledger. A run without a call leaves none. A failure is a notice: the evidence of the run is on
+    /// Writes a turn with the calls to the ledger. A run without a call leaves none. `choice` is that of a pool. A failure is a notice: the evidence of the run is on
     /// the repository's tape.
-    pub fn record_run(&self, host: &Host, run: &RunId, failure: Option<&EffectError>) {
+    pub fn record_run(&self, host: &Host, run: &RunId, choice: Option<Value>, failure: Option<&EffectError>) {
         let calls = std::mem::take(&mut self.lock().calls);
         let Some(last) = calls.last() else {
             return;
@@ -55,6 +55,7 @@ impl CallCollector {
             repository: Some(host.repository_dir().display().to_string()),
             runs: vec![run.clone()],
             messages: Vec::new(),
+            choice: choice.map(Box::new),
             end: code.map_or(TurnEnd::Answered, |code| TurnEnd::Failed { code }),
             calls,
         };

@@ -15,6 +15,7 @@ use agentos_select::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{LoadedPool, load_chain};
 use crate::clock;
@@ -82,7 +83,13 @@ impl Host {
     /// If the file cannot be read, or is no record of a choice.
     pub fn replay_choice_file(&self, file: &Path) -> Result<ChoiceReplay, EffectError> {
         let text = read_text_file(self.environment(), file, LARGEST_CHOICE)?;
-        let recorded: PoolChoice = serde_json::from_str(&text).map_err(|error| {
+        // The outputs of a turn have the choice in them.
+        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        let inner = ["/choice", "/turn/choice"]
+            .iter()
+            .find_map(|place| value.pointer(place))
+            .cloned();
+        let recorded: PoolChoice = serde_json::from_value(inner.unwrap_or(value)).map_err(|error| {
             usage_error(format!("`{}` is no record of a choice: {error}", file.display()))
         })?;
         replay_recorded(&recorded)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentos_engine::ports::EffectError;
 use agentos_tool::RunId;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{ConsentMode, RunSpec, RunWork};
@@ -13,9 +14,11 @@ use crate::approver::{Approver, ConsentSource};
 use crate::consent::{ConsentAnswer, PersonAsker};
 use crate::control::Stopping;
 use crate::events::EventSender;
+use crate::explore::ExploreMode;
 use crate::host::Host;
 use crate::ledger::collector::CallCollector;
 use crate::notice::HostObserver;
+use crate::pools::{self, PoolQuery};
 use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
 use crate::session::Session;
@@ -35,6 +38,8 @@ pub(super) fn run_to_end(
 ) -> Result<RunEnd, EffectError> {
     // Before anything is opened or asked: a missing text is a slip of the caller, whatever the state of the repository.
     blank::refuse_blank_text(&spec.work)?;
+    let mut spec = spec;
+    let choice = pin_member(host, &mut spec.work)?;
     if !calls_model(&spec.work) {
         return do_work(host, run, spec, events, stopping, answers);
     }
@@ -44,8 +49,26 @@ pub(super) fn run_to_end(
         .with_observer(Arc::clone(&collector) as Arc<dyn HostObserver>);
     let end = do_work(&watched, run, spec, events, stopping, answers);
     // Whatever the end is: a call that failed may have cost something too.
-    collector.record_run(host, run, end.as_ref().err());
+    collector.record_run(host, run, choice, end.as_ref().err());
     end
+}
+
+/// Chooses a member if the work names a pool, and puts it in the pool's place: policy then judges by the provider that is really asked.
+/// Returns the record of the choice. `None` if the work names no pool.
+fn pin_member(host: &Host, work: &mut RunWork) -> Result<Option<Value>, EffectError> {
+    let (RunWork::Task(task) | RunWork::Question(task)) = work else {
+        return Ok(None);
+    };
+    let query = PoolQuery {
+        message: task.task.clone().unwrap_or_default(),
+        tools: usize::from(matches!(task.explore, ExploreMode::Always(_))),
+        ..PoolQuery::default()
+    };
+    let Some(pinned) = pools::pin_member(host, &task.provider, query)? else {
+        return Ok(None);
+    };
+    task.provider = pinned.provider;
+    Ok(Some(pinned.record))
 }
 
 /// Returns whether the work calls a model or an agent. Recordings and programs of the user's own cost nothing.

@@ -1,0 +1,120 @@
+//! Turns of a conversation, with one attempt or several.
+//!
+//! Owns: the order of the attempts. Never: chooses a model if the user named a provider, or lets two models write one answer.
+//!
+//! Each attempt is a turn with a record of its own. One that failed keeps nothing but its calls, so the next one begins as it did.
+
+use agentos_chat::{
+    FinishedTurn, NoMeter, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts,
+    run_turn,
+};
+use agentos_engine::ports::EffectError;
+use agentos_ledger::{SessionSettings, TurnSource};
+use agentos_model::ChatMessage;
+use agentos_tool::BoxFuture;
+use agentos_window::WindowRules;
+use serde_json::Value;
+
+use super::transcript::LedgerTranscript;
+use super::{Conversation, ToolChoice, TurnSpec, model, word_store};
+use crate::clock;
+use crate::options::ProviderChoice;
+use crate::pools::{PoolQuery, PoolTurn, count_images};
+
+/// Attempt of a turn: one member of a pool, or the provider that the user named.
+struct Attempt<'a> {
+    provider: &'a ProviderChoice,
+    /// Provider or pool that the user named.
+    spec_provider: &'a ProviderChoice,
+    choice: Option<Value>,
+    message: ChatMessage,
+    limits: TurnLimits,
+    tools: ToolChoice,
+}
+
+impl Conversation {
+    /// Takes a turn to its end, whatever the end is. Must be awaited on a thread with a runtime that has timers and sockets; see
+    /// [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
+    pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
+        let mut cancel = spec.cancel;
+        let query = PoolQuery {
+            message: spec.message.text(),
+            images: count_images(&spec.message),
+            tools: usize::from(spec.tools != ToolChoice::Nothing),
+            ..PoolQuery::default()
+        };
+        let mut pool = PoolTurn::begin(&self.host, &spec.provider, query)?;
+        loop {
+            let pinned = match &mut pool {
+                Some(pool) => pool.choose_next(&self.host)?,
+                None => None,
+            };
+            let attempt = Attempt {
+                provider: pinned.as_ref().map_or(&spec.provider, |pinned| &pinned.provider),
+                choice: pinned.as_ref().map(|pinned| pinned.record.clone()),
+                spec_provider: &spec.provider,
+                message: spec.message.clone(),
+                limits: spec.limits,
+                tools: spec.tools,
+            };
+            let mut finished = self.take_attempt(attempt, &mut *spec.emit, &mut cancel).await?;
+            finished.record.choice = pinned.as_ref().map(|pinned| Box::new(pinned.record.clone()));
+            let (Some(pool), Some(pinned)) = (&mut pool, pinned) else {
+                return Ok(finished);
+            };
+            if !pool.passes_on(&self.host, &pinned, &finished) {
+                return Ok(finished);
+            }
+        }
+    }
+
+    /// Takes a turn with one model.
+    async fn take_attempt(
+        &mut self,
+        attempt: Attempt<'_>,
+        emit: &mut (dyn FnMut(TurnEvent) + Send),
+        cancel: &mut BoxFuture<'_, ()>,
+    ) -> Result<FinishedTurn, EffectError> {
+        let turn = clock::new_run();
+        let prepared = model::prepare_model(&self.host, attempt.provider, &self.processes, cancel);
+        let parts = prepared.await?;
+        if self.state.settings().provider.is_none() {
+            // The session remembers whom it asked first, so that it can be continued without naming anybody.
+            let settings = SessionSettings {
+                provider: Some(attempt.spec_provider.provider.name().to_owned()),
+                model: attempt.spec_provider.overrides.model.clone(),
+                ..self.state.settings().clone()
+            };
+            self.change_settings(settings)?;
+        }
+        let order = TurnOrder {
+            turn,
+            source: TurnSource::Session,
+            message: attempt.message,
+            limits: attempt.limits,
+            rules: WindowRules::default(),
+            permissions: ToolPermissions {
+                // The user named the toolboxes of the session, and trusts each of their tools.
+                other: true,
+                ..ToolPermissions::default()
+            },
+        };
+        let tools = self.offer_tools(attempt.tools, parts.facts()).await?;
+        let mut store = LedgerTranscript::new(&self.ledger).with_choice(attempt.choice);
+        let ports = TurnPorts {
+            store: &mut store,
+            model: parts.turn_model(),
+            summarizer: None,
+            tools: &tools,
+            tool_session: self.tools.get_or_insert_with(ToolSession::new),
+            emit,
+            meter: &NoMeter,
+            // Borrowed: the next attempt waits for the same wish.
+            cancel: Box::pin(cancel),
+        };
+        run_turn(&mut self.state, order, ports).await.map_err(word_store)
+    }
+}

@@ -1,0 +1,256 @@
+//! A turn of a pool: the member of each attempt.
+//!
+//! Owns: who is asked next, and the notice about it. Never: asks a member, or passes on what `agentos-pool` does not pass on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use agentos_api::Notice;
+use agentos_chat::FinishedTurn;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_ledger::TurnEnd;
+use agentos_model::{ChatMessage, MessagePart};
+use agentos_pool::{FailedAttempt, FailoverStep, PoolChoice, judge_breaker, next_step};
+use serde_json::Value;
+
+use super::choice::choose_in_pool;
+use super::{LoadedPool, PoolQuery, is_pool, load_chain};
+use crate::clock;
+use crate::error::usage_error;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::ledger::{Ledger, store_error};
+use crate::options::{ProviderChoice, ProviderOverrides};
+use crate::provider_kind::ProviderKind;
+
+/// Time whose failures keep a member from being asked.
+const BREAKER_WINDOW: Duration = Duration::from_secs(300);
+
+/// Member that answers an attempt.
+#[derive(Debug, Clone)]
+pub(crate) struct PinnedMember {
+    /// The member's provider and model, with the caller's other settings.
+    pub provider: ProviderChoice,
+    /// Record of the choice.
+    pub record: Value,
+    alias: String,
+}
+
+/// Turn that a pool answers.
+#[derive(Debug)]
+pub(crate) struct PoolTurn {
+    chain: Vec<LoadedPool>,
+    provider: ProviderChoice,
+    query: PoolQuery,
+    /// Position of the pool whose members are asked now.
+    position: usize,
+    /// Members of this pool that failed, with the codes.
+    failed: BTreeMap<String, String>,
+    hops: usize,
+}
+
+impl PoolTurn {
+    /// Begins a turn. `None` if the user named no pool, so that nothing is chosen.
+    ///
+    /// # Errors
+    /// If the pool cannot be used, or the call overrides what each member has of its own.
+    pub fn begin(
+        host: &Host,
+        provider: &ProviderChoice,
+        query: PoolQuery,
+    ) -> Result<Option<Self>, EffectError> {
+        let ProviderKind::Profile(name) = &provider.provider else {
+            return Ok(None);
+        };
+        let tools = read_tools(host)?;
+        if !is_pool(&tools, name) {
+            return Ok(None);
+        }
+        let overrides = &provider.overrides;
+        if overrides.model.is_some() || overrides.base_url.is_some() {
+            return Err(usage_error(format!(
+                "`{name}` is a pool of models: its members have models and addresses of their own"
+            ))
+            .hint("leave the model and the address out, or name a provider"));
+        }
+        Ok(Some(Self {
+            chain: load_chain(host, &tools, name)?,
+            provider: provider.clone(),
+            query,
+            position: 0,
+            failed: BTreeMap::new(),
+            hops: 0,
+        }))
+    }
+
+    /// Chooses the member of the next attempt. `None` if nobody is left to ask after a failure.
+    ///
+    /// # Errors
+    /// If no member meets the needs of the turn, or the ledger cannot be read.
+    pub fn choose_next(&mut self, host: &Host) -> Result<Option<PinnedMember>, EffectError> {
+        let mut last = None;
+        while let Some(pool) = self.chain.get(self.position) {
+            for excluded in self.list_exclusions(host, pool)? {
+                let choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
+                if let Some(pinned) = self.pin(pool, &choice) {
+                    return Ok(Some(pinned));
+                }
+                last = Some(choice);
+            }
+            self.position += 1;
+            self.failed.clear();
+        }
+        match last {
+            // After a failure, the failure is the end of the turn.
+            Some(choice) if self.hops == 0 => Err(nothing_fits(&choice)),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Returns the exclusions of the next choices in a pool, in the order in which they are tried.
+    fn list_exclusions(
+        &self,
+        host: &Host,
+        pool: &LoadedPool,
+    ) -> Result<Vec<BTreeMap<String, String>>, EffectError> {
+        let failed: BTreeMap<String, String> = self
+            .failed
+            .iter()
+            .map(|(alias, code)| (alias.clone(), format!("it failed in this turn: {code}")))
+            .collect();
+        if failed.is_empty() {
+            let broken = find_broken(host, pool)?;
+            // If every member is broken, the one that would be asked otherwise is: nobody else could show that they recovered.
+            return Ok(match broken.is_empty() {
+                true => vec![broken],
+                false => vec![broken, BTreeMap::new()],
+            });
+        }
+        let Some(order) = &pool.file.fallback else {
+            return Ok(vec![failed]);
+        };
+        let next = order.iter().filter(|alias| !failed.contains_key(*alias));
+        let only = next.map(|alias| {
+            let others = pool.members.iter().map(|member| &member.model.alias);
+            let others: BTreeSet<&String> = others.filter(|other| *other != alias).collect();
+            let mut excluded = failed.clone();
+            for other in others {
+                let reason = || format!("`{alias}` is next in `fallback`");
+                excluded.entry(other.clone()).or_insert_with(reason);
+            }
+            excluded
+        });
+        Ok(only.collect())
+    }
+
+    fn pin(&self, pool: &LoadedPool, choice: &PoolChoice) -> Option<PinnedMember> {
+        let alias = choice.alias.as_ref()?;
+        let member = pool.members.iter().find(|member| member.model.alias == *alias)?;
+        Some(PinnedMember {
+            provider: ProviderChoice {
+                provider: ProviderKind::from(&member.model.provider),
+                overrides: ProviderOverrides {
+                    model: member.model.model.clone(),
+                    ..self.provider.overrides.clone()
+                },
+                ..self.provider.clone()
+            },
+            record: serde_json::to_value(choice).unwrap_or_default(),
+            alias: alias.clone(),
+        })
+    }
+
+    /// Returns whether another member is asked after this end of an attempt, and says so in a notice.
+    pub fn passes_on(&mut self, host: &Host, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
+        let Some(failure) = &finished.failure else {
+            return false;
+        };
+        let record = &finished.record;
+        let step = next_step(FailedAttempt {
+            code: &failure.code,
+            is_cancelled: record.end == TurnEnd::Cancelled,
+            left_traces: !record.messages.is_empty() || !record.runs.is_empty() || record.calls.len() > 1,
+            hops: self.hops,
+        });
+        match step {
+            FailoverStep::Stop(_) => return false,
+            FailoverStep::Retry => {}
+        }
+        self.failed.insert(pinned.alias.clone(), failure.code.clone());
+        // Asked on a copy: whoever is next is chosen again, and until then the failure is the turn's.
+        let mut ahead = Self {
+            chain: self.chain.clone(),
+            provider: self.provider.clone(),
+            query: self.query.clone(),
+            failed: self.failed.clone(),
+            ..*self
+        };
+        let Ok(Some(next)) = ahead.choose_next(host) else {
+            return false;
+        };
+        self.hops += 1;
+        let message = format!(
+            "`{}` failed ({}): `{}` is asked now",
+            pinned.alias, failure.code, next.alias
+        );
+        host.notify(Notice::new("pool-failover", message));
+        true
+    }
+}
+
+/// Finds members that only failed in the last minutes, with the reasons.
+fn find_broken(host: &Host, pool: &LoadedPool) -> Result<BTreeMap<String, String>, EffectError> {
+    let Some(database) = Ledger::open_existing(host)? else {
+        return Ok(BTreeMap::new());
+    };
+    let since = clock::before_now(BREAKER_WINDOW).to_string();
+    let counted = database
+        .count_calls(Some(&since))
+        .map_err(|error| store_error(&error))?;
+    let broken = pool.members.iter().filter_map(|member| {
+        let key = (member.model.provider.clone(), member.model.model.clone());
+        let found = counted.get(&key)?;
+        let reason = judge_breaker(found.calls, found.failed)?;
+        Some((member.model.alias.clone(), reason))
+    });
+    Ok(broken.collect())
+}
+
+/// Chooses the one member that answers a call without failover. `None` if the user named no pool.
+///
+/// # Errors
+/// Those of [`PoolTurn::begin`] and [`PoolTurn::choose_next`].
+pub(crate) fn pin_member(
+    host: &Host,
+    provider: &ProviderChoice,
+    query: PoolQuery,
+) -> Result<Option<PinnedMember>, EffectError> {
+    match PoolTurn::begin(host, provider, query)? {
+        Some(mut turn) => turn.choose_next(host),
+        None => Ok(None),
+    }
+}
+
+/// Counts the images of a message.
+pub(crate) fn count_images(message: &ChatMessage) -> usize {
+    let images = message
+        .parts
+        .iter()
+        .filter(|part| matches!(part, MessagePart::Image(_)));
+    images.count()
+}
+
+fn nothing_fits(choice: &PoolChoice) -> EffectError {
+    let reasons = choice
+        .refused
+        .iter()
+        .map(|refused| format!("`{}`: {}", refused.alias, refused.reason));
+    let reasons: Vec<String> = reasons.collect();
+    let message = format!(
+        "no member of the pool `{}` meets all needs: {}",
+        choice.pool,
+        reasons.join("; ")
+    );
+    EffectError::new(Cause::Tool, "no-model-fits", message)
+}
