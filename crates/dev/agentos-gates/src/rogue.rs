@@ -13,6 +13,7 @@ mod past;
 mod runs;
 mod suite;
 mod table;
+mod toolbox;
 mod watch;
 mod whole;
 

@@ -15,6 +15,7 @@ use super::basics::{AGENT, DIRECT, PROXIED, run_quietly, write_file};
 use super::listeners::Listeners;
 use super::past;
 use super::suite::{self, AttemptRow};
+use super::toolbox;
 use crate::error::GateError;
 use crate::witness;
 
@@ -144,7 +145,7 @@ impl Ground {
             });
             write_file(&profiles.join(format!("{name}.json")), &profile.to_string())?;
         }
-        Ok(())
+        toolbox::lay_out(self, python, &profiles, &config)
     }
 
     /// Opens everything to every user, so that ordinary permissions cannot be the reason why an attempt fails.

@@ -11,7 +11,10 @@ use serde_json::json;
 
 use super::ground::Ground;
 use super::runs::{AttemptReport, AttemptVerdict, ProductRunner, RunFinding};
+use super::suite::AttemptRow;
 use super::table;
+use super::toolbox;
+use super::watch::OutsideState;
 use crate::error::GateError;
 use crate::now;
 
@@ -54,7 +57,8 @@ impl SuiteHalf {
         for scene in ["alone", "proxy"] {
             let made = program.make_attempts(scene)?;
             let changed = ground.changed_paths(&before)?;
-            for verdict in judge_scene(&ground, scene, &made, &changed) {
+            let rows = ground.table.iter().filter(|row| row.scene == scene);
+            for verdict in judge_scene(&ground, rows, &made, &changed) {
                 tape.append_record(
                     now().as_str(),
                     "attempt",
@@ -68,6 +72,7 @@ impl SuiteHalf {
             let said = said.unwrap_or_else(|| "every attempt of the table was made".to_owned());
             checks.push(self.check(&id, name, made.is_ok(), said));
         }
+        self.judge_toolbox(&program, tape, &before, &mut checks)?;
         self.judge_runs(&program, tape, &mut checks)?;
         for (id, name, held, said) in ground.find_differences(&before)? {
             checks.push(self.check(id, name, held, said));
@@ -79,6 +84,38 @@ impl SuiteHalf {
         let copies = [program.forged_copies()?, program.forged_caches()?].concat();
         checks.extend(self.record_runs(tape, "a forged copy of the base leads nowhere", copies)?);
         Ok(Ok(checks))
+    }
+
+    /// Makes the attempts that fit a tool of a conversation, through a model that calls it. Their ids begin with `toolbox`.
+    fn judge_toolbox(
+        &self,
+        program: &ProductRunner<'_>,
+        tape: &mut GateTape,
+        before: &OutsideState,
+        checks: &mut Vec<Check>,
+    ) -> Result<(), GateError> {
+        let ground = program.ground;
+        let made = program.call_toolbox()?;
+        let changed = ground.changed_paths(before)?;
+        let rows = ground.table.iter();
+        let rows = rows.filter(|row| row.scene == "alone" && toolbox::KINDS.contains(&row.kind.as_str()));
+        for verdict in judge_scene(ground, rows, &made, &changed) {
+            let body = json!({"half": self.name, "toolbox": true, "verdict": verdict});
+            tape.append_record(now().as_str(), "attempt", body)?;
+            let (id, row) = (format!("toolbox-{}", verdict.row.attempt), &verdict.row);
+            let name = format!("called by a model, {}: {}", row.kind, row.what);
+            checks.push(self.check(&id, &name, !verdict.succeeded, verdict.said));
+        }
+        let said = made.as_ref().err().cloned();
+        let said = said.unwrap_or_else(|| {
+            format!(
+                "every attempt of these classes was made in a conversation: {}",
+                toolbox::KINDS.join(", ")
+            )
+        });
+        let name = "a model called the toolbox, and its results came back";
+        checks.push(self.check("scene-toolbox", name, made.is_ok(), said));
+        Ok(())
     }
 
     /// Makes the runs that consist of more than one attempt.
@@ -124,9 +161,9 @@ impl SuiteHalf {
 
 /// Judges every row of the table, first by the gate's own observations, otherwise by the rogue's report. An attempt that was
 /// not made counts as one that succeeded.
-fn judge_scene(
+fn judge_scene<'a>(
     ground: &Ground,
-    scene: &str,
+    rows: impl Iterator<Item = &'a AttemptRow>,
     made: &Result<Vec<AttemptReport>, String>,
     changed: &[PathBuf],
 ) -> Vec<AttemptVerdict> {
@@ -135,7 +172,6 @@ fn judge_scene(
         .flatten()
         .map(|report| (report.attempt.as_str(), report));
     let reports: BTreeMap<&str, &AttemptReport> = reports.collect();
-    let rows = ground.table.iter().filter(|row| row.scene == scene);
     let judged = rows.map(|row| {
         let report = reports.get(row.attempt.as_str());
         // Silence must not count as success of the sandbox: a rogue that crashed early would pass otherwise.

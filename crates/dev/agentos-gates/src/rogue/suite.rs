@@ -48,6 +48,17 @@ pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
     )
 }
 
+/// Copies the files of the toolbox, and of the model that calls it, into a folder.
+pub(super) fn copy_toolbox(folder: &Path) -> Result<(), GateError> {
+    let copy = "cp toolbox.py model.py \"$0\"";
+    run_quietly(
+        Command::new("sh")
+            .args(["-c", copy])
+            .arg(folder)
+            .current_dir(FOLDER),
+    )
+}
+
 /// Reads the table from the rogue in `folder`; with `--list` it makes no attempt.
 pub(super) fn read_table(python: &Path, folder: &Path) -> Result<Vec<AttemptRow>, GateError> {
     let mut list = Command::new(python);

@@ -29,16 +29,21 @@ print(json.dumps({"confined": {"layers": layers, "landlock_abi": 7}}), flush=Tru
 # Of the rogue only what ends by itself and touches its own places alone: the attempts of the first scene.
 if order["program"] is None or "rogue.py" in order["args"] and order["args"][-1] != "rogue.json":
     sys.exit()
-show = order["overlays"][0]
 copy = tempfile.mkdtemp()
-for folder in (show["lower"], show["upper"]):
+os.chmod(copy, 0o777)
+# A toolbox and the adapter of the model that calls it have no copy.
+show = order["overlays"][0] if order["overlays"] else {"lower": copy, "upper": copy}
+for folder in order["overlays"] and (show["lower"], show["upper"]):
     shutil.copytree(folder, copy, symlinks=True, dirs_exist_ok=True)
 subprocess.run(["chmod", "-R", "a+rwX", copy], check=True)
 plain = {"user": 65533, "group": 65533, "extra_groups": []} if os.geteuid() == 0 else {}
 parent = open(f"/proc/{os.getppid()}/environ").read().split("\0")
 inherited = dict(variable.split("=", 1) for variable in parent if "=" in variable)
-code = subprocess.run([order["program"], *order["args"]], env=inherited, cwd=copy, **plain).returncode
-for name in os.listdir(copy):
+# The program of a built-in adapter is the product itself, in whose place this stands.
+is_adapter = "__tool" in order["args"]
+program = os.readlink(f"/proc/{os.getppid()}/exe") if is_adapter else order["program"]
+code = subprocess.run([program, *order["args"]], env=inherited, cwd=copy, **plain).returncode
+for name in order["overlays"] and os.listdir(copy):
     new = os.path.join(copy, name)
     if os.path.isfile(new) and not os.path.exists(os.path.join(show["lower"], name)):
         shutil.copy(new, show["upper"])
@@ -96,26 +101,43 @@ fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
         .collect();
     assert!(!halves.is_empty());
     for half in halves {
-        let alone = |attempt: &&Value| attempt["half"] == half && attempt["verdict"]["scene"] == "alone";
-        let made: Vec<&Value> = attempts
-            .iter()
-            .filter(alone)
-            .map(|attempt| &attempt["verdict"])
-            .collect();
-        let worked = made.iter().filter(|verdict| verdict["succeeded"] == true).count();
-        println!(
-            "{half}: {worked} of {} attempts work without a sandbox",
-            made.len()
-        );
-        // Whatever an ordinary user may do unconfined works, and is found; every other row says why it may not.
-        let cannot = |verdict: &&&Value| verdict["needs"].is_null() && verdict["succeeded"] == false;
-        let silent: Vec<String> = made
-            .iter()
-            .filter(cannot)
-            .map(|verdict| format!("{}: {}", verdict["attempt"], verdict["said"]))
-            .collect();
-        assert!(silent.is_empty(), "{half}: never work: {silent:#?}");
-        assert!(worked >= 200, "{half}: only {worked} work");
+        for check in verdict["checks"].as_array().unwrap() {
+            let id = check["id"].as_str().unwrap();
+            if id.starts_with(&format!("ROGUE-{half}/scene-")) {
+                println!("{id}: {}", check["details"]);
+            }
+        }
+        for (is_toolbox, least) in [(false, 200), (true, 100)] {
+            let alone = |attempt: &&Value| {
+                let place = (&attempt["half"], &attempt["verdict"]["scene"]);
+                place == (&half.into(), &"alone".into()) && (attempt["toolbox"] == true) == is_toolbox
+            };
+            let made: Vec<&Value> = attempts
+                .iter()
+                .filter(alone)
+                .map(|attempt| &attempt["verdict"])
+                .collect();
+            let is_made = |verdict: &&Value| verdict["said"] != "the attempt was not made";
+            // A half whose scene cannot be played without a sandbox fails as a whole, which is seen below.
+            let counts_unmade = !made.iter().any(is_made);
+            let works =
+                |verdict: &&&Value| verdict["succeeded"] == true && (counts_unmade || is_made(verdict));
+            let worked = made.iter().filter(works).count();
+            println!(
+                "{half}, toolbox {is_toolbox}: {worked} of {} attempts work without a sandbox",
+                made.len()
+            );
+            // Whatever an ordinary user may do unconfined works, and is found; every other row says why it may not.
+            let cannot = |verdict: &&&Value| verdict["needs"].is_null() && verdict["succeeded"] == false;
+            let silent: Vec<String> = made
+                .iter()
+                .filter(cannot)
+                .map(|verdict| format!("{}: {}", verdict["attempt"], verdict["said"]))
+                .collect();
+            // Some things can be reached only once, such as a message in a queue, and the first scene had them.
+            assert!(is_toolbox || silent.is_empty(), "{half}: never work: {silent:#?}");
+            assert!(worked >= least, "{half}: only {worked} work");
+        }
         // And what the rogue did is seen from outside, whatever it says.
         for seen in ["repository", "outside", "silence", "nothing-left-outside"] {
             assert!(
