@@ -136,7 +136,7 @@ pub enum Verb {
     /// Land an untrusted diff or a model's whole reply as a commit, or explain the refusal
     Apply(land::ApplyArgs),
     /// Request a change from a tool and land it as a commit, or explain the refusal
-    Run(land::RunArgs),
+    Run(Box<land::RunArgs>),
     /// Talk to a model in a session that lasts, or send it single messages
     Chat(Box<chat::ChatArgs>),
     /// Land the recorded answer of an earlier run without asking the tool again
