@@ -145,6 +145,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("explore-limit", "raise `--explore-rounds` or `--explore-time`, or name files with `--file`"),
     ("no-tools", "leave `--explore` out, or name another provider"),
     ("turn-limit", "ask it to go on; `agentos chat show` shows what is kept"),
+    ("history-withheld", "go on with a model that may read the file, or begin a session without it"),
     ("toolbox-untrusted", "`agentos tool trust NAME` shows the tools and asks"),
     ("toolbox-failed", "see the message for the cause; `agentos profile show NAME` shows how it is started"),
     ("bad-toolboxes", "correct or remove the named file; `agentos tool trust NAME` asks again"),

@@ -116,6 +116,8 @@ impl ToldRun {
                 let message = text("/result/error_message").map(RecordedOutcome::Words);
                 self.outcome = message.or(self.outcome.take());
                 self.add_files(body.pointer("/result/files_touched"), |file| file.as_str());
+                // What the tool called for itself can be quoted in its answer as well as what it was given.
+                self.add_files(body.pointer("/reads"), |read| read.get("path")?.as_str());
             }
             RecordKind::Landing => {
                 self.add_files(body.pointer("/report/files"), |file| file.get("path")?.as_str());

@@ -15,6 +15,7 @@
 
 mod ancestors;
 mod base_reader;
+pub(crate) mod earlier_reads;
 mod history;
 mod moved_files;
 mod propose;
@@ -45,6 +46,9 @@ pub struct RepositoryToolsSpec {
     pub session: SessionOptions,
     /// The model, for policy.
     pub author: ModelFacts,
+    /// Others that the model can send what it reads, such as programs with a network. A file is shown only if policy lets each of
+    /// them read it too.
+    pub receivers: Vec<ModelFacts>,
     /// The source of consent to a proposal. With [`ConsentMode::Later`] every proposal waits for a person. [`ConsentMode::Person`]
     /// finds nobody here, because a tool cannot ask.
     pub consent: ConsentMode,
@@ -122,9 +126,22 @@ impl RepositoryTools {
         base_reader::find_target(host, session)
     }
 
+    /// Returns the others that the model can send what it reads.
+    pub(crate) fn receivers(&self) -> &[ModelFacts] {
+        &self.0.spec.receivers
+    }
+
     /// Takes the texts that the model was shown since the last call of this function.
     pub(crate) fn take_reads(&self) -> Vec<FileRead> {
         std::mem::take(&mut self.0.lock_shown().reads)
+    }
+
+    /// Lists the names of all tools.
+    pub(crate) fn list_names() -> Vec<String> {
+        specs::list_tools()
+            .into_iter()
+            .map(|tool| tool.spec.name)
+            .collect()
     }
 
     /// Lists the tools that read, and no other.

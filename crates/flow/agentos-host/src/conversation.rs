@@ -12,6 +12,7 @@
 mod changes;
 pub(crate) mod model;
 mod offered;
+mod readable_history;
 mod transcript;
 mod turn;
 

@@ -287,6 +287,7 @@ impl Explorer {
         let spec = RepositoryToolsSpec {
             session: self.session.clone(),
             author: self.facts.clone(),
+            receivers: Vec::new(),
             consent: ConsentMode::Nobody,
             conversation: task.task_id.to_string(),
         };
@@ -295,6 +296,10 @@ impl Explorer {
         let toolboxes = OpenToolboxes::open(&self.host, &self.toolboxes).await;
         let toolboxes = toolboxes.map_err(|error| fail(&error.code, error.message))?;
         toolboxes.warn_of_network(&self.host);
+        let spec = RepositoryToolsSpec {
+            receivers: toolboxes.list_receivers(),
+            ..spec
+        };
         let reading = RepositoryTools::for_attempt(self.host.clone(), spec, view, sent);
         Ok(ExploreTools::new(reading, toolboxes))
     }

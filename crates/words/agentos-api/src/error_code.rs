@@ -89,6 +89,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("consent-needed", &[4], "policy allows the change, and it waits for a person, as every change that a model proposes in a conversation"),
     code("consent-void", &[4], "the consent was given for another change, base commit, policy or target, or the change no longer lands"),
     code("consent-expired", &[4], "the request for consent has expired"),
+    code("history-withheld", &[3], "the session has read a file that policy withholds from the model that would be asked now, or from a program that this model can send text to"),
     code("consent-answered", &[4], "the request for consent was already answered"),
     // Tools: no usable answer.
     code("missing-url", &[5], "the provider has no base URL"),

@@ -2,8 +2,9 @@
 //!
 //! Owns: waiting for a reader that does not read, until a signal comes. Never: the text itself.
 //!
-//! A write to a pipe blocks while nobody reads it, and a write to a terminal while Ctrl-S holds it. A program that is blocked there
-//! cannot record how its work ended. So each piece is written only when it fits, and a signal ends the wait.
+//! A write to a pipe blocks while nobody reads it. A program that is blocked there cannot record how its work ended. So each piece is
+//! written only when it fits, and a signal ends the wait. A terminal reports that it takes a write when one byte fits, so a terminal
+//! whose other side reads nothing can still block it until a second signal.
 
 use std::io::{self, Write};
 

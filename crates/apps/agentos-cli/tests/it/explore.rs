@@ -498,3 +498,100 @@ fn a_file_that_gives_orders_changes_nothing() {
         (before, String::new())
     );
 }
+
+/// Adds providers at a scripted server, of which policy keeps the private folder from `mine` alone.
+fn add_providers(cli: &Cli, answers: Vec<Said>) -> FakeServer {
+    let server = script(cli, answers);
+    add_provider(cli, "near", &server, &json!({ "context_window": 32_000 }));
+    server
+}
+
+/// Counts the requests in which a text of a file occurs.
+fn count_with(server: &FakeServer, text: &str) -> usize {
+    let requests = server.requests();
+    let bodies = requests
+        .iter()
+        .map(|request| String::from_utf8_lossy(&request.body));
+    bodies.filter(|body| body.contains(text)).count()
+}
+
+#[test]
+fn an_answer_made_of_a_file_is_kept_from_whom_the_file_is_kept() {
+    let (repo, _) = private_repo();
+    let cli = agentos().in_dir(repo.path());
+    let quoting = format!("The plan is PLAN-SECRET two.\n\n{}", diff("a - b", "a + b"));
+    let server = add_providers(
+        &cli,
+        vec![
+            call("read_file", json!({ "path": "private/plan.txt" })),
+            call("propose_change", json!({ "answer": quoting })),
+            propose("a - b", "a + b"),
+        ],
+    );
+    let first = cli
+        .run(&[
+            "run",
+            "-p",
+            "near",
+            "--explore",
+            "--dry-run",
+            "--json",
+            "Fix add.",
+        ])
+        .unwrap();
+    assert_eq!(first.code, Some(0), "{first}");
+    let run = first.json().unwrap()["run"].as_str().unwrap().to_owned();
+    let before = count_with(&server, "PLAN-SECRET");
+    assert_eq!(before, 1, "the model that may read it has read it");
+    for more in [&[][..], &["--explore"]] {
+        let args = ["run", "-p", "mine", "--dry-run", "--continue", &run, "Again."];
+        cli.run(&[&args[..], more].concat()).unwrap();
+    }
+    assert_eq!(count_with(&server, "PLAN-SECRET"), before);
+    // Whoever may read the file is shown the answer.
+    cli.run(&["run", "-p", "near", "--dry-run", "--continue", &run, "Again."])
+        .unwrap();
+    assert_eq!(count_with(&server, "PLAN-SECRET"), before + 1);
+}
+
+#[test]
+fn a_session_that_read_a_file_is_kept_from_whom_the_file_is_kept() {
+    for (path, is_kept) in [("private/plan.txt", true), ("README.md", false)] {
+        let (repo, _) = private_repo();
+        let cli = agentos().in_dir(repo.path());
+        let read = call("read_file", json!({ "path": path }));
+        let server = add_providers(&cli, vec![read, Said::Text("I have read it.".to_owned())]);
+        let send = |provider: &str| {
+            let args = [
+                "chat", "send", "-c", "work", "--tools", "--json", "-p", provider, "Look.",
+            ];
+            cli.run(&args).unwrap()
+        };
+        assert_eq!(send("near").code, Some(0));
+        let asked = server.requests().len();
+        let switched = send("mine");
+        if !is_kept {
+            assert_eq!(switched.code, Some(0), "{switched}");
+            continue;
+        }
+        assert_eq!(switched.code, Some(3), "{switched}");
+        let error = &switched.json().unwrap()["error"];
+        assert_eq!(error["code"], json!("history-withheld"), "{switched}");
+        assert_eq!(
+            error["message"],
+            json!(
+                "the session read `private/plan.txt`, and policy withholds it from `mine`; nothing was sent"
+            )
+        );
+        let summary = cli
+            .run(&["chat", "summarize", "work", "-p", "mine", "--json"])
+            .unwrap();
+        assert_eq!(summary.code, Some(3), "{summary}");
+        assert_eq!(server.requests().len(), asked);
+        // The first model goes on, and a session without what it read goes on with any.
+        assert_eq!(send("near").code, Some(0));
+        ok(&cli, &["chat", "clear", "work"]);
+        assert_eq!(send("mine").code, Some(0));
+        assert_eq!(count_with(&server, "PLAN-SECRET"), 2);
+    }
+}

@@ -408,6 +408,61 @@ fn a_model_of_a_task_calls_toolboxes_that_are_named() {
 }
 
 #[test]
+fn a_file_that_policy_keeps_from_a_toolbox_with_a_network_is_not_read_beside_it() {
+    if !sandbox_holds() {
+        return;
+    }
+    let repo = small_repo();
+    let rules = "version = 1\n[[rule]]\nid = \"ours.net\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\n\
+                 paths = [\"private/**\"]\nprovider = [\"net\"]\n";
+    repo.write(".agentos/policy/ours.toml", rules);
+    repo.write("private/plan.txt", "PLAN-SECRET one\n");
+    repo.commit_all("Rules");
+    let cli = agentos().in_dir(repo.path());
+    let script = shell_toolbox(&["ask"], "");
+    add_script(
+        &cli,
+        "net",
+        "/bin/sh",
+        &script,
+        &json!({ "hosts": ["example.com:443"] }),
+    );
+    trust(&cli, "net");
+    let read = vec![
+        ("read_file", json!({ "path": "private/plan.txt" })),
+        ("search", json!({ "text": "PLAN-" })),
+    ];
+    let server = calling_server(vec![read.clone()]);
+    add_provider(&cli, "mine", &server);
+    // Alone, the model reads it; then nobody may send the session to the toolbox.
+    send(&cli, &["--tools"]);
+    assert!(results(&server, 1)[0].contains("PLAN-SECRET"));
+    let args = [
+        "chat", "send", "-p", "mine", "-c", "trip", "--tools", "--tool", "net", "--json", "Look.",
+    ];
+    let refused = cli.run(&args).unwrap();
+    assert_eq!(refused.code, Some(3), "{refused}");
+    assert_eq!(
+        refused.json().unwrap()["error"]["code"],
+        "history-withheld",
+        "{refused}"
+    );
+    // A new session reads everything else.
+    let server = calling_server(vec![read]);
+    add_provider(&cli, "mine", &server);
+    let args = [
+        "chat", "send", "-p", "mine", "-c", "new", "--tools", "--tool", "net", "Look.",
+    ];
+    ok(&cli, &args);
+    let shown = results(&server, 1);
+    assert!(
+        shown[0].contains("policy withholds `private/plan.txt` from `net`: stays here"),
+        "{shown:?}"
+    );
+    assert!(!shown.join(" ").contains("PLAN-SECRET"), "{shown:?}");
+}
+
+#[test]
 fn ctrl_c_ends_the_process_of_a_call() {
     if !sandbox_holds() {
         return;

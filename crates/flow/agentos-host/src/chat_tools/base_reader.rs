@@ -19,6 +19,7 @@ use super::moved_files::HiddenTexts;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::policy;
+use crate::proposals::ModelFacts;
 use crate::repository::{self, RepositoryPort};
 
 /// Open base with the rules of the conversation.
@@ -64,7 +65,7 @@ pub(super) fn with_base<T>(
 }
 
 /// Opens the repository for reading the base of a session.
-fn open_port(host: &Host, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
+pub(super) fn open_port(host: &Host, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
     // HEAD can be read in states in which nothing can land, such as in the middle of a merge.
     let look_only = options.branch.is_none();
     let options = SessionOptions {
@@ -82,40 +83,42 @@ pub(super) fn find_target(host: &Host, options: &SessionOptions) -> Result<Targe
 }
 
 impl BaseReader<'_> {
-    /// Returns the facts for policy, with the bytes that were sent before.
-    pub(super) fn tool_facts(&self) -> ToolFacts {
+    /// Returns the facts for policy about everybody who a text can reach, with the bytes that were sent before: the model first.
+    pub(super) fn list_facts(&self) -> Vec<ToolFacts> {
         let context_bytes = self.context.lock_shown().bytes;
-        self.facts_with(context_bytes)
+        self.list_facts_with(context_bytes)
     }
 
-    fn facts_with(&self, context_bytes: u64) -> ToolFacts {
-        let facts = match &self.context.attempt {
+    fn list_facts_with(&self, context_bytes: u64) -> Vec<ToolFacts> {
+        let model = match &self.context.attempt {
             Some(attempt) => attempt.facts.clone(),
             None => self.context.spec.author.tool_facts(),
         };
-        ToolFacts {
+        let receivers = self.context.spec.receivers.iter().map(ModelFacts::tool_facts);
+        let all = std::iter::once(model).chain(receivers);
+        all.map(|facts| ToolFacts {
             target_ref: Some(self.target.refname.clone()),
             context_bytes,
             ..facts
-        }
+        })
+        .collect()
     }
 
-    /// Returns true if policy lets the provider see a file of this name, as far as the name decides.
+    /// Returns true if policy lets the model and every receiver see a file of this name, as far as the name decides.
     pub(super) fn allows_name(&self, path: &str) -> bool {
         self.allows_text(path, b"")
     }
 
-    /// Returns true if policy lets the provider see a file with this text.
+    /// Returns true if policy lets the model and every receiver see a file with this text.
     pub(super) fn allows_text(&self, path: &str, text: &[u8]) -> bool {
         self.decides_allow(path, text, self.context.lock_shown().bytes)
     }
 
     fn decides_allow(&self, path: &str, text: &[u8], context_bytes: u64) -> bool {
         // A question cannot be asked in the middle of a call, so a file about which policy asks is withheld, as in a task.
-        let decision = self
-            .policy
-            .decide_read(path, text, &self.facts_with(context_bytes));
-        decision.effect() == Effect::Allow
+        self.list_facts_with(context_bytes)
+            .iter()
+            .all(|facts| self.policy.decide_read(path, text, facts).effect() == Effect::Allow)
     }
 
     /// Records that the model is shown a text of a file that [`Self::allows_text`] allows, if policy allows that many bytes. Returns false if it does not.

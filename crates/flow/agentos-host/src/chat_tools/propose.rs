@@ -87,7 +87,19 @@ fn describe_refusal(context: &ToolContext, outcome: &Outcome) -> String {
     // The report has the message, the hint and the real lines. A placed answer has a report that only says that it lands.
     if let Some(report) = outcome.report.as_ref().filter(|report| report.refusal.is_some()) {
         let feedback = with_base(context, |reader| {
-            write_feedback(report, reader.base, reader.policy, &reader.tool_facts())
+            let mut all = reader.list_facts().into_iter();
+            let word = |facts| write_feedback(report, reader.base, reader.policy, &facts);
+            let model = all.next().map(word).transpose()?.unwrap_or_default();
+            for facts in all {
+                // It quotes lines that a receiver may not see.
+                if word(facts)? != model {
+                    return Ok(
+                        "It quotes lines of files that policy withholds from a program you can call"
+                            .to_owned(),
+                    );
+                }
+            }
+            Ok(model)
         });
         return match feedback {
             Ok(feedback) => format!("Code: {code}. {feedback}"),

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use agentos_engine::context::{RequestedFile, gather_files};
+use agentos_engine::context::{Context, RequestedFile, gather_files};
 use agentos_engine::ports::EffectError;
 
 use super::base_reader::{ShownText, with_base};
@@ -66,12 +66,16 @@ pub(super) fn read_file(context: &ToolContext, arguments: &CallArguments<'_>) ->
         lines: vec![(first, last)],
     };
     with_base(context, |reader| {
-        let found = gather_files(&[request], reader.base, reader.policy, &reader.tool_facts())?;
-        if let Some(withheld) = found.withheld.first() {
-            return Err(usage_error(format!(
-                "policy withholds `{}` from this provider: {}",
-                withheld.path, withheld.why
-            )));
+        // The same text for each of them, if policy lets all of them see it.
+        let mut found = Context::default();
+        for facts in reader.list_facts() {
+            found = gather_files(std::slice::from_ref(&request), reader.base, reader.policy, &facts)?;
+            if let Some(withheld) = found.withheld.first() {
+                return Err(usage_error(format!(
+                    "policy withholds `{}` from `{}`: {}",
+                    withheld.path, facts.provider, withheld.why
+                )));
+            }
         }
         let Some(file) = found.files.first() else {
             return Ok(format!("[`{path}` is empty]"));

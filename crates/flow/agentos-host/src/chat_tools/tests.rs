@@ -63,6 +63,7 @@ fn make_host(repo: &TestRepo) -> Host {
 
 fn make_tools(repo: &TestRepo, execution_mode: ExecutionMode, consent: ConsentMode) -> RepositoryTools {
     let spec = RepositoryToolsSpec {
+        receivers: Vec::new(),
         session: SessionOptions::default(),
         author: ModelFacts {
             provider: "p".to_owned(),

@@ -59,6 +59,7 @@ impl Conversation {
         let mut cancel = spec.cancel;
         let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
         let parts = prepared.await?;
+        self.require_readable_history(parts.facts(), &[])?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,

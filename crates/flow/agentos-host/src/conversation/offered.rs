@@ -33,26 +33,36 @@ impl Conversation {
         choice: ToolChoice,
         author: &ModelFacts,
     ) -> Result<SessionTools, EffectError> {
+        let toolboxes = self.open_toolboxes().await?;
+        let receivers = toolboxes.list_receivers();
+        self.require_readable_history(author, &receivers)?;
         Ok(SessionTools {
-            repository: self.open_tools(choice, author),
-            toolboxes: self.open_toolboxes().await?,
+            repository: self.open_tools(choice, author, receivers),
+            toolboxes,
         })
     }
 
     /// Returns the tools of a turn. Those of the repository last as long as the model stays: they count what it was sent.
-    fn open_tools(&mut self, choice: ToolChoice, author: &ModelFacts) -> Option<RepositoryTools> {
+    fn open_tools(
+        &mut self,
+        choice: ToolChoice,
+        author: &ModelFacts,
+        receivers: Vec<ModelFacts>,
+    ) -> Option<RepositoryTools> {
         match choice {
             ToolChoice::Nothing => return None,
             ToolChoice::Repository => {}
         }
         if let Some((known, tools)) = &self.repository_tools
             && known == author
+            && tools.receivers() == receivers
         {
             return Some(tools.clone());
         }
         let spec = RepositoryToolsSpec {
             session: SessionOptions::default(),
             author: author.clone(),
+            receivers,
             // In a conversation a person says when a change lands.
             consent: ConsentMode::Later,
             conversation: self.key().to_string(),

@@ -10,7 +10,7 @@ use agentos_chat::{ToolAnswer, TurnTool, TurnTools, split_name};
 use agentos_engine::ports::EffectError;
 use agentos_model::ToolCall;
 use agentos_programs::Toolbox;
-use agentos_tool::{BoxFuture, ToolDescription};
+use agentos_tool::{BoxFuture, ExecutionMode, ToolDescription};
 
 use super::offer::offer_tools;
 use super::pins::{ToolboxPin, list_changes, read_pins};
@@ -18,6 +18,7 @@ use super::{ToolboxProfile, describe_tools, start_toolbox};
 use crate::chat_tools::RepositoryTools;
 use crate::health::await_all;
 use crate::host::Host;
+use crate::proposals::ModelFacts;
 
 /// Toolboxes of a session. Their processes end when the last clone is dropped.
 #[derive(Clone, Default)]
@@ -69,6 +70,19 @@ impl OpenToolboxes {
             );
             host.notify(Notice::new("toolbox-network", message));
         }
+    }
+
+    /// Lists the toolboxes that reach hosts, as policy judges what they are sent. Where the hosts are is not known, so they are
+    /// taken for a cloud.
+    pub(crate) fn list_receivers(&self) -> Vec<ModelFacts> {
+        let reaching = self.0.iter().filter(|(_, toolbox)| !toolbox.hosts.is_empty());
+        reaching
+            .map(|(name, _)| ModelFacts {
+                provider: name.clone(),
+                model: None,
+                execution_mode: ExecutionMode::Cloud,
+            })
+            .collect()
     }
 
     /// Lists the tools, always in the same order.
