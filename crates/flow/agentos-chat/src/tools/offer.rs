@@ -16,6 +16,10 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 4 << 10;
 /// Largest schema as JSON, in bytes.
 const LARGEST_SCHEMA: usize = 16 << 10;
+/// Deepest nesting of a schema. The arguments of a function have few levels.
+const DEEPEST_SCHEMA: usize = 32;
+/// Keywords by which a schema uses another one.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// Text between the names of a toolbox and its tool. No provider's name contains `_`, so the first one ends the toolbox's name.
 const SEPARATOR: &str = "__";
 
@@ -40,10 +44,13 @@ pub enum OfferFault {
     #[error("the description of `{0}` must have 1 to {LONGEST_DESCRIPTION} bytes")]
     BadDescription(String),
     /// A schema that is no schema of an object.
-    #[error(
-        "the schema of `{0}` must be a JSON Schema of type `object`, at most {LARGEST_SCHEMA} bytes long"
-    )]
-    BadSchema(String),
+    #[error("the schema of `{tool}` cannot be used: {why}")]
+    BadSchema {
+        /// Name of the tool.
+        tool: String,
+        /// Reason in words. May quote the schema.
+        why: String,
+    },
 }
 
 /// Returns the name by which models call a tool of a toolbox.
@@ -84,13 +91,52 @@ pub fn check_tools(toolbox: &str, tools: &[ToolDescription]) -> Result<(), Offer
         if !(1..=LONGEST_DESCRIPTION).contains(&tool.description.len()) {
             return Err(OfferFault::BadDescription(name.clone()));
         }
-        let schema = &tool.input_schema;
-        let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
-        if !is_object || schema.to_string().len() > LARGEST_SCHEMA || check_schema(schema).is_err() {
-            return Err(OfferFault::BadSchema(name.clone()));
-        }
+        check_input(&tool.input_schema).map_err(|why| OfferFault::BadSchema {
+            tool: name.clone(),
+            why,
+        })?;
     }
     Ok(())
+}
+
+/// Checks that arguments can be checked by a schema, in a time that its size limits.
+fn check_input(schema: &Value) -> Result<(), String> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err("its type must be `object`".to_owned());
+    }
+    if schema.to_string().len() > LARGEST_SCHEMA {
+        return Err(format!("it must be at most {LARGEST_SCHEMA} bytes long"));
+    }
+    check_shape(schema, DEEPEST_SCHEMA)?;
+    check_schema(schema).map_err(|violations| match violations.into_iter().next() {
+        Some(violation) => violation.message,
+        None => "it is not a JSON Schema".to_owned(),
+    })
+}
+
+/// Checks that a part of a schema has no reference and at most this many levels.
+fn check_shape(part: &Value, levels: usize) -> Result<(), String> {
+    let deeper = || {
+        let deeper = levels.checked_sub(1);
+        deeper.ok_or_else(|| format!("it must have at most {DEEPEST_SCHEMA} levels"))
+    };
+    match part {
+        Value::Object(fields) => {
+            // 41 definitions of which each uses the next one twice take 2^40 steps to check one value. Only a text refers to
+            // something: a property of this name has a schema, which is none.
+            let is_reference = |name: &&str| fields.get(*name).is_some_and(Value::is_string);
+            if let Some(name) = REFERENCES.iter().find(|name| is_reference(name)) {
+                return Err(format!("it must have no `{name}`"));
+            }
+            let levels = deeper()?;
+            fields.values().try_for_each(|part| check_shape(part, levels))
+        }
+        Value::Array(parts) => {
+            let levels = deeper()?;
+            parts.iter().try_for_each(|part| check_shape(part, levels))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -107,10 +153,17 @@ mod tests {
         }
     }
 
+    fn bad_schema(tool: &str, why: &str) -> OfferFault {
+        OfferFault::BadSchema {
+            tool: tool.to_owned(),
+            why: why.to_owned(),
+        }
+    }
+
     #[test]
     fn a_list_that_vendors_or_models_cannot_take_is_refused() {
         type Change = fn(&mut Vec<ToolDescription>);
-        let cases: [(Change, Option<OfferFault>); 11] = [
+        let cases: [(Change, Option<OfferFault>); 14] = [
             (|_| {}, None),
             (|tools| tools.clear(), Some(OfferFault::NoTool)),
             (
@@ -140,14 +193,41 @@ mod tests {
             ),
             (
                 |tools| tools[0].input_schema = json!({ "type": "string" }),
-                Some(OfferFault::BadSchema("one".to_owned())),
+                Some(bad_schema("one", "its type must be `object`")),
             ),
-            // A reference to another document is never fetched, so such a schema could not be checked.
             (
                 |tools| {
                     tools[1].input_schema = json!({ "type": "object", "$ref": "https://example.com/schema" });
                 },
-                Some(OfferFault::BadSchema("two".to_owned())),
+                Some(bad_schema("two", "it must have no `$ref`")),
+            ),
+            // Each definition uses the next one twice: checking one value would take 2^40 steps.
+            (
+                |tools| {
+                    let mut definitions: serde_json::Map<String, Value> = (0..40)
+                        .map(|at| {
+                            let next = json!({ "$ref": format!("#/$defs/a{}", at + 1) });
+                            (format!("a{at}"), json!({ "allOf": [next, next] }))
+                        })
+                        .collect();
+                    definitions.insert("a40".to_owned(), json!({ "required": ["n"] }));
+                    tools[0].input_schema = json!({ "type": "object", "$defs": definitions, "allOf": [{ "$ref": "#/$defs/a0" }] });
+                },
+                Some(bad_schema("one", "it must have no `$ref`")),
+            ),
+            (
+                |tools| {
+                    tools[0].input_schema =
+                        json!({ "type": "object", "properties": { "$ref": { "type": "string" } } });
+                },
+                None,
+            ),
+            (
+                |tools| {
+                    let deep = (0..40).fold(json!({}), |inner, _| json!({ "not": inner }));
+                    tools[0].input_schema = json!({ "type": "object", "not": deep });
+                },
+                Some(bad_schema("one", "it must have at most 32 levels")),
             ),
         ];
         for (change, fault) in cases {
