@@ -383,6 +383,11 @@ fn read_number(text: &str, view: &TextView) -> LineStart {
     match (after.next(), after.next()) {
         _ if digits > 9 => LineStart::Text,
         (None, _) | (Some('.' | ')'), None) if !view.is_whole => LineStart::Wait,
+        // An item without a text would show no number where the answer ends behind it.
+        (Some('.' | ')'), Some(' ')) if text.len() == digits + 2 => match view.is_whole {
+            true => LineStart::Text,
+            false => LineStart::Wait,
+        },
         (Some('.' | ')'), Some(' ')) => LineStart::Item {
             mark: text.get(..=digits).unwrap_or_default().to_owned(),
             bytes: digits + 2,

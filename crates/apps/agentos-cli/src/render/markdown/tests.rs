@@ -296,6 +296,19 @@ fn any_words() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn a_number_at_the_end_of_an_answer_is_shown() {
+    for text in ["1. ", "word\n1. ", "word |\n12) "] {
+        let shown = show_styles(&render(text, 20));
+        assert!(
+            shown
+                .trim_end()
+                .ends_with(text.trim_end().rsplit('\n').next().unwrap()),
+            "{shown}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
