@@ -168,8 +168,8 @@ fn files_are_listed_and_read_from_the_base_as_policy_decides() {
     [lines 1499 to 1500 of 1500 of `src/long.txt`]
     ERROR `src/long.txt` has 1500 lines (usage)
     ERROR line 2 is before line 3 (usage)
-    ERROR policy withholds `private/plan.txt` from this provider: stays here (ours.private) (usage)
-    ERROR policy withholds `../a` from this provider: `../a` is not a plain path inside the repository (safe-path) (usage)
+    ERROR policy withholds `private/plan.txt` from `p`: stays here (ours.private) (usage)
+    ERROR policy withholds `../a` from `p`: `../a` is not a plain path inside the repository (safe-path) (usage)
     ERROR `src` is a folder; name its files one by one (no-such-file)
     ERROR `nothing` is not in the commit that the change would be made on; name a committed file; paths are relative to the folder you are in (no-such-file)
     "#);
