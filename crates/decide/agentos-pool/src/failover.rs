@@ -1,4 +1,4 @@
-//! Decides where a turn goes after a failure, and which members are left out after several.
+//! Decides where a turn goes after a failure.
 //!
 //! Owns: the decisions. Never: asks anybody again; the host does.
 //!
@@ -30,8 +30,6 @@ const PASSED_ON: [&str; 15] = [
     "load-failed",
     "context-length",
 ];
-/// Failures in a row from which a member is not asked, if it had no success in the same time.
-const BREAKER_FAILURES: u64 = 3;
 
 /// End of an attempt that gave no whole answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +81,4 @@ pub fn next_step(attempt: FailedAttempt<'_>) -> FailoverStep {
         (false, true) => FailoverStep::Stop(StopReason::TooManyHops),
         (false, false) => FailoverStep::Retry,
     }
-}
-
-/// Returns why a member is not asked now, by its calls in the last minutes. `None` if it is asked.
-#[must_use]
-pub fn judge_breaker(calls: u64, failed: u64) -> Option<String> {
-    (failed >= BREAKER_FAILURES && failed == calls).then(|| format!("all of its last {failed} calls failed"))
 }

@@ -8,7 +8,7 @@
 //! | is the pool valid by itself? | [`check_pool`] |
 //! | which pools follow it? | [`list_chain`]: no cycle, at most [`MOST_HOPS`] hops |
 //! | may a turn leave this machine? | [`check_places`]: only with `allow_cloud` |
-//! | what follows a failure? | [`next_step`], and [`judge_breaker`] for members that fail again and again |
+//! | what follows a failure? | [`next_step`] |
 //! | which member is chosen? | [`make_choice`], a record that [`replay_choice`] makes again on any machine |
 
 mod chain;
@@ -19,7 +19,7 @@ mod import;
 
 pub use chain::{ChainPlaces, MOST_HOPS, check_places, check_pool, list_chain};
 pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
-pub use failover::{FailedAttempt, FailoverStep, StopReason, judge_breaker, next_step};
+pub use failover::{FailedAttempt, FailoverStep, StopReason, next_step};
 pub use fault::PoolFault;
 pub use import::{ImportedPool, SkippedMember, read_pool};
 

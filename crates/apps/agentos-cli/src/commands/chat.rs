@@ -168,6 +168,8 @@ pub struct AnswerLook {
     pub thinking: bool,
     /// True if an answer is shown as it is.
     pub plain: bool,
+    /// True if a pipe is given whole answers only, because another model may be asked if one breaks off.
+    pub whole: bool,
 }
 
 impl AnswerLook {
@@ -176,6 +178,7 @@ impl AnswerLook {
         Self {
             thinking: flags.thinking,
             plain: flags.plain,
+            whole: false,
         }
     }
 }
@@ -184,6 +187,8 @@ impl AnswerLook {
 pub struct ChatDisplay {
     app: App,
     shows_thinking: bool,
+    /// Text that is written at the end of the answer. `None` if it is written as it arrives.
+    delayed: Option<String>,
     /// Renderer of the answer's Markdown. `None` if it is shown as it is.
     markdown: Option<MarkdownStream>,
     /// The wait for the first piece. `None` once it has come.
@@ -210,6 +215,7 @@ impl ChatDisplay {
         Self {
             app: app.clone(),
             shows_thinking: look.thinking && !app.printer.json,
+            delayed: (look.whole && !app.streams.stdout_is_terminal).then(String::new),
             markdown: has_styles.then(|| MarkdownStream::new(screen::output_width(app))),
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
@@ -255,6 +261,10 @@ impl ChatDisplay {
         self.work = None;
         self.end_thinking();
         self.last = text.chars().last().or(self.last);
+        if let Some(delayed) = &mut self.delayed {
+            delayed.push_str(text);
+            return Ok(LiveWrite::Whole);
+        }
         if let Some(markdown) = &mut self.markdown {
             let shown = markdown.push(text);
             return write_live(&self.app.signals, shown.as_bytes());
@@ -270,10 +280,24 @@ impl ChatDisplay {
         print_thoughts(self.thinking.finish());
     }
 
+    /// Forgets the text that was not written yet. Returns false if all of it was written as it arrived.
+    pub fn withdraw(&mut self) -> bool {
+        let is_delayed = self.delayed.is_some();
+        if is_delayed {
+            self.delayed = Some(String::new());
+            self.last = None;
+        }
+        is_delayed
+    }
+
     /// Ends the display, with a line end after an answer without one.
     pub fn finish(mut self) -> ShownAnswer {
         self.work = None;
         self.end_thinking();
+        if let Some(text) = self.delayed.take().filter(|text| !text.is_empty()) {
+            // Ignored: nobody reads it any more, or a signal has ended the wait for the reader.
+            let _ = write_live(&self.app.signals, text.as_bytes());
+        }
         if let Some(markdown) = self.markdown.take() {
             let rest = markdown.finish();
             if !rest.is_empty() {

@@ -121,6 +121,10 @@ pub fn take_turn(
         Some(_) => ToolChoice::Repository,
         None => ToolChoice::Nothing,
     };
+    let look = AnswerLook {
+        whole: app.host.find_pool(Some(provider.provider.name())).is_ok(),
+        ..look
+    };
     let mut display = TurnDisplay::new(app, look, Arc::clone(&stop));
     let turn = {
         let mut emit = |event: TurnEvent| display.show_event(event);
@@ -320,6 +324,9 @@ impl TurnDisplay {
             })),
             TurnEvent::Note { note } => self.show_piece(&ChatEvent::Note { note }),
             TurnEvent::Discarded { reason } => {
+                if let Some(answer) = &mut self.answer {
+                    answer.withdraw();
+                }
                 // Nothing has to be taken back if nothing was shown.
                 if self.end_answer() {
                     self.show_step(&format!(

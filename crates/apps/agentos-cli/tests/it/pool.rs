@@ -534,12 +534,13 @@ fn a_turn_goes_to_the_next_member_if_the_first_one_fails() {
     assert_eq!((counts(0), counts(1)), ((Some(2), Some(2)), (Some(2), Some(0))));
     let verified = call(&cli, &["evidence", "verify", "--ledger"]);
     assert_eq!(verified.code, Some(0), "{verified}");
-    // After a third failure in a row it is not asked first any more.
-    let send = ["chat", "send", "-c", "third", "-p", "mine", "Hello"];
-    assert_eq!(call(&cli, &send).code, Some(0));
-    let seen = count_chats(&broken);
-    assert_eq!(call(&cli, &send).code, Some(0));
-    assert_eq!(count_chats(&broken), seen);
+    // A pipe has one author too.
+    let plain = call(&cli, &["chat", "send", "-c", "third", "-p", "mine", "Hello"]);
+    assert_eq!(
+        (plain.code, plain.stdout.as_str()),
+        (Some(0), "I am the second.\n"),
+        "{plain}"
+    );
 }
 
 #[test]
@@ -554,9 +555,12 @@ fn a_refused_key_and_a_pool_without_fallback_are_not_passed_on() {
         (closed, json!({ "fallback": [] })),
     ] {
         two_members(&cli, &first, &second.url(), other);
-        let sent = call(&cli, &["chat", "send", "-c", "s", "-p", "mine", "Hello"]);
-        assert_ne!(sent.code, Some(0), "{sent}");
-        assert_eq!(count_chats(&second), 0);
+        // However often it fails.
+        for _ in 0..4 {
+            let sent = call(&cli, &["chat", "send", "-c", "s", "-p", "mine", "Hello"]);
+            assert_ne!(sent.code, Some(0), "{sent}");
+            assert_eq!(count_chats(&second), 0);
+        }
     }
 }
 

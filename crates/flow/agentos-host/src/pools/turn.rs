@@ -3,7 +3,6 @@
 //! Owns: who is asked next, and the notice about it. Never: asks a member, or passes on what `agentos-pool` does not pass on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use agentos_api::Notice;
 use agentos_chat::FinishedTurn;
@@ -11,21 +10,16 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::TurnEnd;
 use agentos_model::{ChatMessage, MessagePart};
-use agentos_pool::{FailedAttempt, FailoverStep, PoolChoice, judge_breaker, next_step};
+use agentos_pool::{FailedAttempt, FailoverStep, PoolChoice, next_step};
 use serde_json::Value;
 
 use super::choice::choose_in_pool;
 use super::{LoadedPool, PoolQuery, is_pool, load_chain};
-use crate::clock;
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
-use crate::ledger::{Ledger, store_error};
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::provider_kind::ProviderKind;
-
-/// Time whose failures keep a member from being asked.
-const BREAKER_WINDOW: Duration = Duration::from_secs(300);
 
 /// Member that answers an attempt.
 #[derive(Debug, Clone)]
@@ -91,7 +85,7 @@ impl PoolTurn {
     pub fn choose_next(&mut self, host: &Host) -> Result<Option<PinnedMember>, EffectError> {
         let mut last = None;
         while let Some(pool) = self.chain.get(self.position) {
-            for excluded in self.list_exclusions(host, pool)? {
+            for excluded in self.list_exclusions(pool) {
                 let choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
                 if let Some(pinned) = self.pin(pool, &choice) {
                     return Ok(Some(pinned));
@@ -109,26 +103,17 @@ impl PoolTurn {
     }
 
     /// Returns the exclusions of the next choices in a pool, in the order in which they are tried.
-    fn list_exclusions(
-        &self,
-        host: &Host,
-        pool: &LoadedPool,
-    ) -> Result<Vec<BTreeMap<String, String>>, EffectError> {
+    fn list_exclusions(&self, pool: &LoadedPool) -> Vec<BTreeMap<String, String>> {
         let failed: BTreeMap<String, String> = self
             .failed
             .iter()
             .map(|(alias, code)| (alias.clone(), format!("it failed in this turn: {code}")))
             .collect();
         if failed.is_empty() {
-            let broken = find_broken(host, pool)?;
-            // If every member is broken, the one that would be asked otherwise is: nobody else could show that they recovered.
-            return Ok(match broken.is_empty() {
-                true => vec![broken],
-                false => vec![broken, BTreeMap::new()],
-            });
+            return vec![failed];
         }
         let Some(order) = &pool.file.fallback else {
-            return Ok(vec![failed]);
+            return vec![failed];
         };
         let next = order.iter().filter(|alias| !failed.contains_key(*alias));
         let only = next.map(|alias| {
@@ -141,7 +126,7 @@ impl PoolTurn {
             }
             excluded
         });
-        Ok(only.collect())
+        only.collect()
     }
 
     fn pin(&self, pool: &LoadedPool, choice: &PoolChoice) -> Option<PinnedMember> {
@@ -197,24 +182,6 @@ impl PoolTurn {
         host.notify(Notice::new("pool-failover", message));
         true
     }
-}
-
-/// Finds members that only failed in the last minutes, with the reasons.
-fn find_broken(host: &Host, pool: &LoadedPool) -> Result<BTreeMap<String, String>, EffectError> {
-    let Some(database) = Ledger::open_existing(host)? else {
-        return Ok(BTreeMap::new());
-    };
-    let since = clock::before_now(BREAKER_WINDOW).to_string();
-    let counted = database
-        .count_calls(Some(&since))
-        .map_err(|error| store_error(&error))?;
-    let broken = pool.members.iter().filter_map(|member| {
-        let key = (member.model.provider.clone(), member.model.model.clone());
-        let found = counted.get(&key)?;
-        let reason = judge_breaker(found.calls, found.failed)?;
-        Some((member.model.alias.clone(), reason))
-    });
-    Ok(broken.collect())
 }
 
 /// Chooses the one member that answers a call without failover. `None` if the user named no pool.
