@@ -2,6 +2,7 @@
 //!
 //! Owns: names, flags and help. Never: reads the environment or decides anything.
 
+pub mod budget;
 pub mod chat;
 pub mod config;
 pub mod cost;
@@ -123,7 +124,7 @@ pub struct Common {
 /// Verbs of the program.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Show the whole path of a change in a temporary repository, without a model, a key or network
+    /// Show the path of a change in a temporary repository: no model, key or network
     Demo(land::DemoArgs),
     /// Add a policy and a provider's profile to this repository; finds servers and keys
     Init(start::InitArgs),
@@ -152,6 +153,9 @@ pub enum Verb {
     Log(record::LogArgs),
     /// Show what calls of models cost, of all repositories
     Cost(cost::CostArgs),
+    /// Limit what calls of models may cost
+    #[command(subcommand)]
+    Budget(budget::BudgetVerb),
     /// Show an earlier run: task, answer, files, decision and result, or one of its texts
     Show(record::ShowArgs),
     /// Consent to a run that waits for a person and land it, or list all waiting runs

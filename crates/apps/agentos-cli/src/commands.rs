@@ -5,6 +5,7 @@
 pub mod apply;
 pub mod approve;
 pub mod auth;
+pub mod budget;
 pub mod chat;
 #[cfg(unix)]
 pub mod chat_complete;
@@ -118,6 +119,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Status => (false, status::show_status(app)),
         Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Cost(args) => (false, cost::show_costs(app, args)),
+        Verb::Budget(verb) => (false, budget::run_budget(app, verb)),
         Verb::Store(StoreVerb::Rebuild) => (false, cost::rebuild_store(app)),
         Verb::Show(args) => (false, show::show_run(app, args)),
         Verb::Recover => (false, recover::recover_landing(app)),

@@ -2,6 +2,7 @@
 //!
 //! Owns: layout and wording. Never: prints, or returns untrusted text unescaped.
 
+pub mod budget;
 pub mod chat;
 pub mod chat_export;
 pub mod config;

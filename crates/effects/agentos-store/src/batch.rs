@@ -246,7 +246,7 @@ impl StoreBatch<'_> {
         self.batch
             .prepare_cached(
                 "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, dollars, pico, failed,
-                 requested, latency) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 requested, latency, reservation) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .execute(params![
                 at.place.seq,
@@ -264,6 +264,7 @@ impl StoreBatch<'_> {
                 call.failure.is_some(),
                 call.model,
                 call.latency_ms.min(MOST_MILLISECONDS),
+                call.reservation,
             ])?;
         // Kept as a sum, so that a list of sessions does not read their calls.
         self.batch

@@ -1,6 +1,6 @@
 //! The ledger as an SQLite database, for questions that the tape answers too slowly: costs, lists and search.
 //!
-//! Owns: the database file, its tables and its queries. Never: is the truth. Every row comes from a record of the tape, so the
+//! Owns: the database file, its tables and its queries; and the reservations of budgets. Never: is the truth. Every row comes from a record of the tape, so the
 //! file can be deleted at any time and is then made again.
 //!
 //! | table | a row for each | read by |
@@ -14,8 +14,19 @@
 //!
 //! Writes of one [`StoreBatch`] become visible together. A crash leaves the state before or after a batch. A file that cannot be
 //! read, or has tables of another version, is replaced by an empty one.
+//!
+//! Reservations are in a file of their own, [`BudgetStore`], because no record is made of them:
+//!
+//! | state | counts as | until |
+//! |---|---|---|
+//! | `reserved` | the most that the call can cost | it is settled or refunded, or its lease ends |
+//! | `settled` | what the call cost | the ledger has the call |
+//! | `assumed` | the most that the call can have cost | the period ends |
+//! | `refunded` | nothing | – |
+//! | `expired` | nothing | it is settled late |
 
 mod batch;
+mod budgets;
 mod costs;
 mod database;
 mod error;
@@ -25,6 +36,10 @@ mod statistics;
 mod words;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
+pub use budgets::{
+    BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, PlannedSpend, RecordedSpending,
+    ReserveAnswer, SpendEnd, WrongLimit, ZoneOffset, parse_amount,
+};
 pub use costs::{CostFilter, CostGroup, CostRow};
 pub use database::{LedgerStore, StoreMark, make_private_folder};
 pub use error::StoreError;

@@ -1,16 +1,36 @@
 //! The port through which each call of a model is reported when it ends, and not only at the end of its turn.
 //!
-//! Owns: the trait, and the guard that reports a call exactly once. Never: adds a cost.
+//! Owns: the trait, and the guard that reports a call exactly once. Never: adds a cost, or knows a budget.
 
 use agentos_ledger::CallRecord;
 use agentos_tool::TokenPrices;
+
+use crate::turn::TurnFailure;
 
 /// Watcher of the calls of models in a turn.
 ///
 /// A turn whose future is dropped leaves no record, but its calls were paid for. So they are reported one by one.
 pub trait CallMeter: Send + Sync {
-    /// Receives a call that ended, whatever the end is. Each call is reported once.
-    fn end_call(&self, call: &CallRecord);
+    /// Permits a call before its request leaves. Returns the id of what is reserved for it, or `None` if nothing is.
+    ///
+    /// # Errors
+    /// If the call must not be sent.
+    fn begin_call(&self, _plan: CallPlan) -> Result<Option<String>, TurnFailure> {
+        Ok(None)
+    }
+
+    /// Receives a call that ended, whatever the end is. Each call is reported once. `may_cost` is false if it failed before an answer
+    /// began.
+    fn end_call(&self, call: &CallRecord, may_cost: bool);
+}
+
+/// Call that is about to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallPlan {
+    /// Estimated tokens of the request.
+    pub input_tokens: u64,
+    /// Most tokens of the answer.
+    pub output_tokens: u64,
 }
 
 /// Meter of a caller that reads the calls from the turn's record.
@@ -18,7 +38,7 @@ pub trait CallMeter: Send + Sync {
 pub struct NoMeter;
 
 impl CallMeter for NoMeter {
-    fn end_call(&self, _call: &CallRecord) {}
+    fn end_call(&self, _call: &CallRecord, _may_cost: bool) {}
 }
 
 /// Call that was sent and has not been reported yet. Dropped, it is reported as cancelled: nobody knows what it cost.
@@ -35,6 +55,7 @@ impl<'a> OpenCall<'a> {
         provider: &str,
         model: Option<&str>,
         price: &TokenPrices,
+        reservation: Option<String>,
     ) -> Self {
         Self {
             meter,
@@ -42,6 +63,7 @@ impl<'a> OpenCall<'a> {
                 provider: provider.to_owned(),
                 model: model.map(str::to_owned),
                 price: (!price.is_unknown()).then(|| price.clone()),
+                reservation,
                 ..CallRecord::default()
             }),
         }
@@ -53,19 +75,20 @@ impl<'a> OpenCall<'a> {
     }
 
     /// Reports the call with its end.
-    pub(crate) fn report(mut self, record: &CallRecord) {
+    pub(crate) fn report(mut self, record: &CallRecord, may_cost: bool) {
         self.sent = None;
-        self.meter.end_call(record);
+        self.meter.end_call(record, may_cost);
     }
 }
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
-            self.meter.end_call(&CallRecord {
+            let cancelled = CallRecord {
                 failure: Some("cancelled".to_owned()),
                 ..sent
-            });
+            };
+            self.meter.end_call(&cancelled, true);
         }
     }
 }

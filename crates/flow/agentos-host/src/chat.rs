@@ -13,13 +13,17 @@ use agentos_model::{
     ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
 };
 use agentos_profile::Profile;
-use agentos_tool::{Endpoint, ExactCost, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage};
+use agentos_tool::{
+    Endpoint, ExactCost, ExecutionMode, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
 use crate::files;
 use crate::health::read_tools;
@@ -58,6 +62,10 @@ pub struct ChatCall {
     price: TokenPrices,
     /// Record of a pool's choice. `None` if the caller named a provider.
     choice: Option<Value>,
+    /// Guard of the budgets. `None` if none is about the model.
+    guard: Option<BudgetGuard>,
+    /// Most tokens of the answer, if a budget is about the model.
+    output_tokens: u64,
 }
 
 /// A model that messages can be sent to.
@@ -66,6 +74,9 @@ struct OpenedModel {
     /// Model that is requested. `None` if the profile names none.
     model_name: Option<String>,
     price: TokenPrices,
+    execution_mode: ExecutionMode,
+    /// Most tokens of an answer that is reserved for.
+    output_tokens: u64,
 }
 
 /// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
@@ -78,6 +89,10 @@ pub struct ChatAnswer<'a> {
     /// False until an event was requested: before that, nothing was sent.
     is_sent: bool,
     is_recorded: bool,
+    /// Reservation of the call. `None` if nothing is reserved.
+    reservation: Option<String>,
+    /// True after the first piece of the answer.
+    has_begun: bool,
 }
 
 /// The output of `agentos chat send --json`: a complete answer.
@@ -150,10 +165,22 @@ impl Host {
         let pinned = pools::pin_member(self, &spec.provider, query)?;
         let provider = pinned.as_ref().map_or(&spec.provider, |pinned| &pinned.provider);
         let opened = self.open_provider(provider, &ModelProcesses::new())?;
+        let guarded = GuardedModel {
+            session: None,
+            provider: opened.model.provider_name().to_owned(),
+            model: opened.model_name.clone(),
+            execution_mode: opened.execution_mode,
+            price: opened.price.clone(),
+        };
+        let guard = BudgetGuard::open(self, guarded)?;
         let request = ChatRequest {
             system: spec.system.clone(),
             messages: vec![message],
-            max_output_tokens: spec.provider.max_output_tokens,
+            // An answer without a limit could cost more than what is reserved for it.
+            max_output_tokens: match guard {
+                Some(_) => Some(opened.output_tokens),
+                None => spec.provider.max_output_tokens,
+            },
             ..ChatRequest::default()
         };
         Ok(ChatCall {
@@ -166,6 +193,8 @@ impl Host {
             request,
             price: opened.price,
             choice: pinned.map(|pinned| pinned.record),
+            guard,
+            output_tokens: opened.output_tokens,
         })
     }
 
@@ -198,6 +227,11 @@ impl Host {
         Ok(OpenedModel {
             model,
             model_name: resolved.profile.model.clone(),
+            output_tokens: reserve_answer(
+                measure_window(tool.window),
+                provider.max_output_tokens.or(tool.max_tokens),
+            ),
+            execution_mode: resolved.profile.execution_mode(),
             price: tool.price,
         })
     }
@@ -244,6 +278,8 @@ impl ChatCall {
             call: self,
             is_sent: false,
             is_recorded: false,
+            reservation: None,
+            has_begun: false,
         }
     }
 }
@@ -255,6 +291,12 @@ impl ChatAnswer<'_> {
     /// # Errors
     /// If there is no complete answer.
     pub async fn next_event(&mut self) -> Result<Option<ChatEvent>, EffectError> {
+        if !self.is_sent
+            && let Some(guard) = &self.call.guard
+        {
+            // If this fails nothing is sent, so nothing is recorded.
+            self.reservation = guard.reserve_request(&self.call.request, self.call.output_tokens)?;
+        }
         self.is_sent = true;
         let event = self.stream.next_event().await.map_err(word_failure);
         let event = event.inspect_err(|error| {
@@ -265,6 +307,7 @@ impl ChatAnswer<'_> {
             );
         })?;
         if let Some(event) = &event {
+            self.has_begun |= !matches!(event, ChatEvent::Note { .. });
             self.reply.add_event(event.clone());
         }
         Ok(event)
@@ -323,6 +366,7 @@ impl ChatAnswer<'_> {
             latency_ms: reply.map_or(0, |reply| reply.end.latency_ms),
             finish: reply.map(|reply| reply.end.finish),
             failure,
+            reservation: self.reservation.clone(),
         }
     }
 
@@ -330,6 +374,11 @@ impl ChatAnswer<'_> {
     fn record_end(&mut self, end: TurnEnd, call: CallRecord) {
         if !self.is_sent || std::mem::replace(&mut self.is_recorded, true) {
             return;
+        }
+        if let Some(guard) = &self.call.guard {
+            // Whoever failed before the first event sent nothing that is counted; a dropped answer was being written.
+            let may_cost = self.has_begun || matches!(end, TurnEnd::Cancelled);
+            guard.close_record(&call, may_cost);
         }
         let turn = TurnRecord {
             session: None,

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use agentos_api::{NextStep, RunLimit, RunOption, WindowSource};
 use agentos_chat::{
-    CallMeter, FinishedTurn, StoreError, ToolPermissions, ToolSession, TurnEvent, TurnFailure, TurnLimits,
-    TurnModel, TurnOrder, TurnPorts, run_turn,
+    FinishedTurn, StoreError, ToolPermissions, ToolSession, TurnEvent, TurnFailure, TurnLimits, TurnModel,
+    TurnOrder, TurnPorts, run_turn,
 };
 use agentos_engine::Cause;
 use agentos_engine::context_search::ModelWindow;
@@ -36,6 +36,8 @@ use agentos_tool::{
 use agentos_window::WindowRules;
 use tokio::sync::Mutex;
 
+use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::budgets::meter::BudgetMeter;
 use crate::chat_tools::{AttemptView, RepositoryTools, RepositoryToolsSpec};
 use crate::clock::SystemClock;
 use crate::conversation::model::{measure_window, reserve_answer};
@@ -136,6 +138,8 @@ struct Explorer {
     /// Toolboxes whose tools the model is offered too.
     toolboxes: Vec<String>,
     conversation: Mutex<RunConversation>,
+    /// Passes each call to the ledger when it ends: the engine drops the turn if the user stops the run, and it was paid for.
+    meter: BudgetMeter,
 }
 
 /// Makes the tool of a task whose model reads the repository itself.
@@ -161,6 +165,16 @@ pub(crate) fn make_explorer(
     let folder = session.open_copies()?.path().to_owned();
     let processes = ModelProcesses::new();
     let model = confine_model(host, hosting, folder, &processes, &mut made.notices)?;
+    let guard = BudgetGuard::open(
+        host,
+        GuardedModel {
+            session: None,
+            provider: profile.provider.clone(),
+            model: profile.model.clone(),
+            execution_mode: profile.execution_mode(),
+            price: made.price.clone(),
+        },
+    )?;
     let explorer = Explorer {
         host: host.clone(),
         session: session.options().clone(),
@@ -178,6 +192,7 @@ pub(crate) fn make_explorer(
         limits,
         toolboxes: toolboxes.to_vec(),
         conversation: Mutex::default(),
+        meter: BudgetMeter::for_run(guard, host),
     };
     Ok(Tool {
         adapter: Box::new(explorer),
@@ -344,7 +359,7 @@ impl Explorer {
             tools,
             tool_session: &mut ToolSession::new(),
             emit: &mut |event| show_event(event, progress),
-            meter: &LedgerMeter { host: &self.host },
+            meter: &self.meter,
             // The engine drops the whole call if the user stops the run.
             cancel: Box::pin(std::future::pending()),
         };
@@ -375,17 +390,6 @@ impl Explorer {
             latency_ms: sum_latency(calls),
             ..error
         }
-    }
-}
-
-/// Passes each call to the ledger when it ends: the engine drops the turn if the user stops the run, and it was paid for.
-struct LedgerMeter<'a> {
-    host: &'a Host,
-}
-
-impl CallMeter for LedgerMeter<'_> {
-    fn end_call(&self, call: &CallRecord) {
-        self.host.observer().on_call(call);
     }
 }
 

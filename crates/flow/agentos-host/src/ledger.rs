@@ -8,6 +8,7 @@
 //! | `$XDG_STATE_HOME/agentos`, else `~/.local/state/agentos` | only its owner can read it |
 //! | `ledger/` in it | tape, blobs and `head.json`, as in a repository's evidence |
 //! | `ledger.sqlite` in it | the database; it may be deleted at any time |
+//! | `budgets.sqlite` in it | what open calls can cost; a rebuild leaves it alone |
 //!
 //! A turn is on the tape before it is reported. The database is read after that, so it may be behind: every reader first lets it
 //! catch up.

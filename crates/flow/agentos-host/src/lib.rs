@@ -7,6 +7,7 @@
 
 mod approver;
 mod blank;
+mod budgets;
 mod chat;
 mod chat_tools;
 mod check;
@@ -136,6 +137,7 @@ pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Times
 pub use agentos_window::WindowGauge;
 
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
+pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now};

@@ -57,6 +57,9 @@ pub trait HostObserver: Send + Sync {
     /// Receives a call of a model that is only a part of what a tool did.
     fn on_call(&self, _call: &CallRecord) {}
 
+    /// Receives the id of what budgets reserved for the call whose result is recorded next.
+    fn on_reservation(&self, _id: &str) {}
+
     /// Receives the beginning of a longer activity.
     fn on_activity(&self, _activity: Activity) {}
 

@@ -18,6 +18,7 @@ use agentos_profile::nearest_word;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessage, ToolboxRequest};
 use schemars::{JsonSchema, Schema};
 
+use crate::budgets::BudgetReport;
 use crate::chat::ChatReport;
 use crate::conversation::TurnReport;
 use crate::costs::{CostReport, RebuildReport};
@@ -102,6 +103,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("config", generate_schema::<SettingsReport>),
     ("consent-reply", generate_schema::<ConsentReply>),
     ("context", generate_schema::<ContextReport>),
+    ("budgets", generate_schema::<BudgetReport>),
     ("cost", generate_schema::<CostReport>),
     ("denied-request", generate_schema::<DeniedRequest>),
     ("doctor", generate_schema::<DoctorReport>),

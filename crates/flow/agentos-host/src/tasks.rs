@@ -15,6 +15,7 @@ use agentos_engine::task_options::FollowKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{EditFormat, RunId, TaskLimits};
 
+use crate::budgets;
 use crate::check::Checker;
 use crate::clock::SystemClock;
 use crate::context_choice::{
@@ -304,7 +305,8 @@ fn make_tool(
                 if matches!(spec.explore, ExploreMode::Always(_)) {
                     return Err(explore::without_tools(name));
                 }
-                return programs::make_profiled(host, &resolved, &flags, session);
+                let tool = programs::make_profiled(host, &resolved, &flags, session)?;
+                return budgets::guard_tool(host, tool, &resolved.profile);
             }
             programs::refuse_sharing(&flags)?;
             if choice.replay.is_some() {
@@ -320,7 +322,9 @@ fn make_tool(
                 return explore::make_explorer(host, session, &resolved, limits, &spec.toolboxes);
             }
             // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-            hosted::confine_adapter(host, tools::make_server_tool(host, &resolved)?, session, tool_use)
+            let tool = tools::make_server_tool(host, &resolved)?;
+            let tool = hosted::confine_adapter(host, tool, session, tool_use)?;
+            budgets::guard_tool(host, tool, &resolved.profile)
         }
     }
 }

@@ -201,6 +201,8 @@ pub enum NextStep {
     },
     /// List the settings with their values.
     ListSettings,
+    /// List the budgets with what is spent of them, and raise one.
+    ListBudgets,
     /// List the known models.
     ListModels,
     /// Land a diff, or a model's complete reply.

@@ -37,6 +37,9 @@ pub struct CallRecord {
     /// Code of the failure. `None` if there is a whole answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Id of the reservation for the call, if budgets are set. `None` if nothing was reserved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
 }
 
 impl CallRecord {

@@ -37,6 +37,8 @@ pub enum SchemaName {
     ConsentReply,
     /// Output of `run --context show`.
     Context,
+    /// Output of `budget set`, `budget list` and `budget remove`.
+    Budgets,
     /// Output of `cost`.
     Cost,
     /// Output of `deny`.
@@ -165,6 +167,7 @@ impl SchemaName {
         Self::Config,
         Self::ConsentReply,
         Self::Context,
+        Self::Budgets,
         Self::Cost,
         Self::DeniedRequest,
         Self::Doctor,
@@ -244,6 +247,7 @@ impl SchemaName {
             Self::Config => "config",
             Self::ConsentReply => "consent-reply",
             Self::Context => "context",
+            Self::Budgets => "budgets",
             Self::Cost => "cost",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",

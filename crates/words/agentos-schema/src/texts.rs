@@ -20,6 +20,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Config => include_str!("../schemas/config.json"),
         SchemaName::ConsentReply => include_str!("../schemas/consent-reply.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
+        SchemaName::Budgets => include_str!("../schemas/budgets.json"),
         SchemaName::Cost => include_str!("../schemas/cost.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),

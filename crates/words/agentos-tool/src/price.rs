@@ -223,6 +223,38 @@ impl TokenPrices {
         Some(ExactCost(sum))
     }
 
+    /// Returns the most that a call can cost whose prompt and answer have at most so many tokens. `None` if a required price is not
+    /// known, or the cost is too large to count.
+    #[must_use]
+    pub fn bound_cost(&self, input_tokens: u64, output_tokens: u64) -> Option<ExactCost> {
+        // A shorter prompt may have another price, and nobody knows which part of it a cache will have.
+        let lengths = self
+            .above
+            .iter()
+            .map(|long| long.tokens)
+            .filter(|tokens| *tokens < input_tokens);
+        let tiers = lengths
+            .map(|tokens| tokens.saturating_add(1))
+            .chain([0, input_tokens]);
+        let mut most = [None::<TokenPrice>; 2];
+        for length in tiers {
+            let [input, cached, written, output] = self.prices_for(length);
+            let [most_input, most_output] = &mut most;
+            *most_input = [*most_input, input, cached, written].into_iter().flatten().max();
+            *most_output = [*most_output, output].into_iter().flatten().max();
+        }
+        let [input, output] = most;
+        // The price of a cached prompt alone says nothing about a prompt that is not.
+        let input =
+            input.filter(|_| self.input.is_some() || self.above.iter().any(|long| long.input.is_some()));
+        let of = |tokens: u64, price: Option<TokenPrice>| match tokens {
+            0 => Some(0),
+            _ => price?.of(tokens),
+        };
+        let sum = of(input_tokens, input)?.checked_add(of(output_tokens, output)?)?;
+        Some(ExactCost(sum))
+    }
+
     /// Returns the prices of a prompt of this length: of new tokens, of those read from and written to a cache, and of the answer.
     fn prices_for(&self, input: u64) -> [Option<TokenPrice>; 4] {
         let usual = [self.input, self.cached, self.cache_write, self.output];
@@ -255,7 +287,41 @@ pub fn format_dollars(micro: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// No call within the bound's tokens costs more than the bound, whatever a cache read or wrote, and in every tier of prices.
+        #[test]
+        fn a_bound_is_never_too_low(
+            prices in prop::array::uniform8(prop::option::of(0_u64..1_000_000)),
+            (tokens, most_input, most_output) in (0_u64..5_000, 0_u64..10_000, 0_u64..10_000),
+            (input, cached, written, output) in (0_u64..10_000, 0_u64..10_000, 0_u64..10_000, 0_u64..10_000),
+        ) {
+            let [input_price, cached_price, written_price, output_price, rest @ ..] = prices.map(|price| price.map(TokenPrice));
+            let [long_input, long_cached, long_written, long_output] = rest;
+            let long = LongPrices { tokens, input: long_input, cached: long_cached, cache_write: long_written, output: long_output };
+            let prices = TokenPrices {
+                input: input_price,
+                cached: cached_price,
+                cache_write: written_price,
+                output: output_price,
+                above: vec![long],
+                source: None,
+            };
+            let usage = Usage {
+                input_tokens: Some(input.min(most_input)),
+                cached_tokens: Some(cached),
+                cache_write_tokens: Some(written),
+                output_tokens: Some(output.min(most_output)),
+                ..Usage::default()
+            };
+            if let (Some(bound), Some(cost)) = (prices.bound_cost(most_input, most_output), prices.cost(&usage)) {
+                prop_assert!(cost <= bound, "{cost} > {bound}");
+            }
+        }
+    }
 
     fn usage(input: Option<u64>, cached: Option<u64>, output: Option<u64>) -> Usage {
         Usage {

@@ -221,15 +221,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("chat", super::chat::TALK_EXAMPLES),
     ("chat send", super::chat::EXAMPLES),
     ("cost", super::cost::COST_EXAMPLES),
+    ("budget", super::budget::EXAMPLES),
+    ("budget set", super::budget::SET_EXAMPLES),
+    ("budget list", super::budget::LIST_EXAMPLES),
+    ("budget remove", super::budget::REMOVE_EXAMPLES),
     ("store", super::cost::STORE_EXAMPLES),
     ("store rebuild", super::cost::STORE_EXAMPLES),
-    (
-        "tool run",
-        &[
-            "agentos tool run -p ollama \"fix the typo\" --file README.md > fix.diff",
-            "agentos tool run -p replay --replay reply.md \"fix the typo\" --file README.md",
-        ],
-    ),
+    ("tool run", super::tool::RUN_EXAMPLES),
     (
         "tool trust",
         &["agentos tool trust weather", "agentos tool trust weather --json"],

@@ -13,7 +13,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
         "Daily",
         &["run", "apply", "approve", "deny", "land", "retry", "undo", "chat"],
     ),
-    ("Look", &["status", "log", "show", "diff", "cost"]),
+    ("Look", &["status", "log", "show", "diff", "cost", "budget"]),
     (
         "Set up",
         &[
@@ -312,10 +312,10 @@ mod tests {
           show          Show an earlier run: task, answer, files, decision and result, or one of its texts
           diff          Convert edits in any dialect to the canonical git diff
           cost          Show what calls of models cost, of all repositories
+          budget        Limit what calls of models may cost
 
         Set up:
-          demo          Show the whole path of a change in a temporary repository, without a model, a key or
-                        network
+          demo          Show the path of a change in a temporary repository: no model, key or network
           init          Add a policy and a provider's profile to this repository; finds servers and keys
           use           Choose the provider of tasks that name none
           config        List, get and set your own defaults

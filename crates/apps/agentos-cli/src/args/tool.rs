@@ -13,6 +13,12 @@ use crate::app::App;
 
 use super::land::{EditFormatArg, ProgramFlags};
 
+/// Examples of `tool run`.
+pub const RUN_EXAMPLES: &[&str] = &[
+    "agentos tool run -p ollama \"fix the typo\" --file README.md > fix.diff",
+    "agentos tool run -p replay --replay reply.md \"fix the typo\" --file README.md",
+];
+
 /// Provider, and the settings that override its profile.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderFlags {

@@ -54,6 +54,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
             format!("agentos use {}", provider.as_deref().unwrap_or("NAME"))
         }
         NextStep::ListSettings => "agentos config list".to_owned(),
+        NextStep::ListBudgets => "agentos budget list".to_owned(),
         NextStep::ListModels => "agentos models list --all".to_owned(),
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
@@ -191,6 +192,9 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
             format!("set a default with `agentos use {name}`").into()
         }
         NextStep::ListSettings => "`agentos config list` shows all settings".into(),
+        NextStep::ListBudgets => {
+            "`agentos budget list` shows what is spent of each budget; `agentos budget set` changes one".into()
+        }
         NextStep::ListModels => "`agentos models list --all` shows the known models".into(),
         NextStep::RunTask { .. } | NextStep::RunDefault => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),

@@ -15,6 +15,7 @@ mod agents;
 mod apply;
 mod asking;
 mod boundary;
+mod budgets;
 mod calls;
 mod causes;
 mod chat;

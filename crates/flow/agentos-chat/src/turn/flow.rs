@@ -146,12 +146,18 @@ impl<'a> TurnFlow<'a> {
         };
         let model = self.ports.model;
         let meter = self.ports.meter;
+        let ended = call_model(&model, request, meter, &mut self.stop, &mut *self.ports.emit).await;
         let EndedCall {
             record,
             outcome,
             open,
-        } = call_model(&model, &request, meter, &mut self.stop, &mut *self.ports.emit).await;
-        open.report(&record);
+            may_cost,
+        } = match ended {
+            Ok(ended) => ended,
+            Err(CallFault::Stopped(cause)) => return Err(cause.into()),
+            Err(CallFault::Failed(failure)) => return Err(FlowEnd::Failed(failure)),
+        };
+        open.report(&record, may_cost);
         self.calls.push(record);
         outcome.map_err(|fault| {
             let (reason, end) = match fault {
@@ -315,17 +321,22 @@ impl<'a> TurnFlow<'a> {
             ..compress::make_request(&self.texts, &messages, summary_tokens, self.count_summary_room())
         };
         // The summary is not an answer to the user, so its pieces are not shown.
+        let called = call_model(&model, request, self.ports.meter, &mut self.stop, &mut |_| {}).await;
         let EndedCall {
             mut record,
             outcome,
             open,
-        } = call_model(&model, &request, self.ports.meter, &mut self.stop, &mut |_| {}).await;
+            may_cost,
+        } = match called {
+            Ok(ended) => ended,
+            Err(fault) => return self.give_up_summary(fault, fits),
+        };
         let limit = tokens_before.saturating_add(self.texts.count_summary());
         let accepted =
             outcome.and_then(|reply| compress::accept_summary(&reply.text, limit).map_err(CallFault::Failed));
         match accepted {
             Ok(summary) => {
-                open.report(&record);
+                open.report(&record, may_cost);
                 let receipt = CompressionReceipt {
                     summary_sha256: agentos_chain::hash_bytes(summary.as_bytes()),
                     replaced: hashes,
@@ -340,7 +351,7 @@ impl<'a> TurnFlow<'a> {
                 if let CallFault::Failed(failure) = &fault {
                     record.failure = Some(failure.code.clone());
                 }
-                open.report(&record);
+                open.report(&record, may_cost);
                 self.calls.push(record);
                 self.give_up_summary(fault, fits)
             }

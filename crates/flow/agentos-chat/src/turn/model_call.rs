@@ -3,14 +3,16 @@
 //! Owns: which answers count. Never: keeps a part of an answer that has no end.
 
 use agentos_api::{NextStep, RunLimit};
+use agentos_context::estimate_tokens;
 use agentos_ledger::CallRecord;
 use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
 use agentos_tool::{FinishReason, ToolError, ToolFailure};
+use agentos_window::{estimate_message, estimate_tools};
 use tokio::time::Instant;
 
 use super::stop::{StopCause, StopSignal};
 use super::{TurnFailure, TurnModel};
-use crate::meter::{CallMeter, OpenCall};
+use crate::meter::{CallMeter, CallPlan, OpenCall};
 use crate::ports::TurnEvent;
 
 /// Reason why a call has no whole answer.
@@ -28,21 +30,27 @@ pub(crate) struct EndedCall<'a> {
     pub(crate) outcome: Result<ChatReply, CallFault>,
     /// The call that the record must be reported for.
     pub(crate) open: OpenCall<'a>,
+    /// False if the call failed before its answer began.
+    pub(crate) may_cost: bool,
 }
 
 /// Calls a model and passes its answer on as it arrives.
+///
+/// # Errors
+/// If the meter does not permit the call. Then nothing was sent.
 pub(crate) async fn call_model<'a>(
     model: &TurnModel<'_>,
-    request: &ChatRequest,
+    mut request: ChatRequest,
     meter: &'a dyn CallMeter,
     stop: &mut StopSignal<'_>,
     emit: &mut (dyn FnMut(TurnEvent) + Send),
-) -> EndedCall<'a> {
+) -> Result<EndedCall<'a>, CallFault> {
     let began = Instant::now();
-    let open = OpenCall::new(meter, model.model.provider_name(), model.requested, model.price);
+    let open = open_call(model, &mut request, meter)?;
+    let mut has_begun = false;
     let mut builder = ReplyBuilder::default();
     let mut usage = None;
-    let mut stream = model.model.chat(request);
+    let mut stream = model.model.chat(&request);
     let read = loop {
         let event = tokio::select! {
             // The user's wish comes first: a server that sends without a pause must not delay it.
@@ -55,6 +63,7 @@ pub(crate) async fn call_model<'a>(
                 if let ChatEvent::Usage(tokens) = &event {
                     usage = Some(*tokens);
                 }
+                has_begun |= !matches!(event, ChatEvent::Note { .. });
                 show_event(&event, emit);
                 builder.add_event(event);
             }
@@ -86,11 +95,46 @@ pub(crate) async fn call_model<'a>(
         latency_ms: millis,
         ..open.sent_record()
     };
-    EndedCall {
+    let was_stopped = matches!(outcome, Err(CallFault::Stopped(_)));
+    Ok(EndedCall {
         record: complete_record(record, &outcome),
         outcome,
         open,
+        may_cost: has_begun || was_stopped,
+    })
+}
+
+/// Asks the meter for permission, and limits the answer to what it permits.
+fn open_call<'a>(
+    model: &TurnModel<'_>,
+    request: &mut ChatRequest,
+    meter: &'a dyn CallMeter,
+) -> Result<OpenCall<'a>, CallFault> {
+    let plan = CallPlan {
+        input_tokens: estimate_request(request),
+        output_tokens: request.max_output_tokens.unwrap_or(model.output_reserve),
+    };
+    let reservation = meter.begin_call(plan).map_err(CallFault::Failed)?;
+    if reservation.is_some() {
+        // An answer without a limit could cost more than what is reserved for it.
+        request.max_output_tokens = Some(plan.output_tokens);
     }
+    let provider = model.model.provider_name();
+    Ok(OpenCall::new(
+        meter,
+        provider,
+        model.requested,
+        model.price,
+        reservation,
+    ))
+}
+
+/// Estimates the tokens of a request.
+fn estimate_request(request: &ChatRequest) -> u64 {
+    let messages = request.messages.iter().map(estimate_message);
+    let system = request.system.as_deref().map_or(0, estimate_tokens);
+    let tools = estimate_tools(&request.tools);
+    messages.fold(system.saturating_add(tools), u64::saturating_add)
 }
 
 /// Adds to a record what the end of the call says.

@@ -4,8 +4,7 @@
 
 use agentos_chain::hash_bytes;
 use agentos_chat::{
-    NoMeter, SummaryEnd, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts,
-    compress_session,
+    SummaryEnd, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts, compress_session,
 };
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{CompressionReceipt, SessionEvent, TurnSource};
@@ -60,6 +59,7 @@ impl Conversation {
         let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
         let parts = prepared.await?;
         self.require_readable_history(parts.facts(), &[])?;
+        let meter = parts.open_meter(&self.host, self.state.key())?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,
@@ -76,7 +76,7 @@ impl Conversation {
             tools: &SessionTools::default(),
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit: spec.emit,
-            meter: &NoMeter,
+            meter: &meter,
             cancel,
         };
         let ended = compress_session(&mut self.state, order, ports).await;

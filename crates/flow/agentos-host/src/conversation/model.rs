@@ -6,10 +6,13 @@ use agentos_api::WindowSource as Stated;
 use agentos_chat::TurnModel;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
+use agentos_ledger::SessionKey;
 use agentos_model::Model;
 use agentos_tool::{Ability, BoxFuture, TokenPrices};
 use agentos_window::{WindowSize, WindowSource};
 
+use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::budgets::meter::BudgetMeter;
 use crate::chat::{models_folder, require_server, server_name};
 use crate::context_choice::find_model_window;
 use crate::error::usage_error;
@@ -37,6 +40,21 @@ pub struct ModelParts {
 }
 
 impl ModelParts {
+    /// Makes the meter of the model's calls in a session.
+    ///
+    /// # Errors
+    /// If the budgets cannot be read.
+    pub fn open_meter(&self, host: &Host, session: &SessionKey) -> Result<BudgetMeter, EffectError> {
+        let model = GuardedModel {
+            session: Some(session.to_string()),
+            provider: self.facts.provider.clone(),
+            model: self.requested.clone(),
+            execution_mode: self.facts.execution_mode,
+            price: self.price.clone(),
+        };
+        BudgetGuard::open(host, model).map(BudgetMeter::for_turns)
+    }
+
     /// Returns the model as policy judges by it.
     pub fn facts(&self) -> &ModelFacts {
         &self.facts

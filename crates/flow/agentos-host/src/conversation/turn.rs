@@ -5,8 +5,7 @@
 //! Each attempt is a turn with a record of its own. One that failed keeps nothing but its calls, so the next one begins as it did.
 
 use agentos_chat::{
-    FinishedTurn, NoMeter, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts,
-    run_turn,
+    FinishedTurn, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts, run_turn,
 };
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{SessionSettings, TurnSource};
@@ -90,6 +89,7 @@ impl Conversation {
             };
             self.change_settings(settings)?;
         }
+        let meter = parts.open_meter(&self.host, self.state.key())?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,
@@ -111,7 +111,7 @@ impl Conversation {
             tools: &tools,
             tool_session: self.tools.get_or_insert_with(ToolSession::new),
             emit,
-            meter: &NoMeter,
+            meter: &meter,
             // Borrowed: the next attempt waits for the same wish.
             cancel: Box::pin(cancel),
         };

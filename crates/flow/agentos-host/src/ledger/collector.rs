@@ -28,6 +28,8 @@ struct SeenCalls {
     calls: Vec<CallRecord>,
     /// True if the calls of the tool that works now were reported one by one.
     is_detailed: bool,
+    /// Reservation of the call whose result comes next. `None` if nothing was reserved.
+    reservation: Option<String>,
 }
 
 impl CallCollector {
@@ -94,6 +96,7 @@ impl CallCollector {
                 .get("finish")
                 .and_then(|finish| FinishReason::deserialize(finish).ok()),
             failure: result.error_category.map(|category| category.as_str().to_owned()),
+            reservation: seen.reservation.take(),
         };
         seen.calls.push(call);
     }
@@ -110,6 +113,11 @@ impl HostObserver for CallCollector {
         seen.is_detailed = true;
         drop(seen);
         self.inner.0.on_call(call);
+    }
+
+    fn on_reservation(&self, id: &str) {
+        self.lock().reservation = Some(id.to_owned());
+        self.inner.0.on_reservation(id);
     }
 
     fn on_activity(&self, activity: Activity) {

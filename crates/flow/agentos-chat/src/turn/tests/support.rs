@@ -298,7 +298,7 @@ pub(super) struct TestSession {
 pub(super) struct ListingMeter(pub(super) Mutex<Vec<CallRecord>>);
 
 impl CallMeter for ListingMeter {
-    fn end_call(&self, call: &CallRecord) {
+    fn end_call(&self, call: &CallRecord, _may_cost: bool) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,187 @@
+//! `budget`: a call that could overrun a budget is refused before it is sent, and what was spent comes from the ledger.
+
+use agentos_schema::{SchemaName, validate_value};
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::repo::write_file;
+use agentos_testkit::server::{FakeServer, Recorded, Reply, head};
+use serde_json::{Value, json};
+
+use crate::support::{agentos, small_repo};
+
+/// A server that answers with a word for 1,000 and 100 tokens: 0.0011 US dollars at a dollar for a million.
+fn start_server() -> FakeServer {
+    let pieces = [
+        json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": "Hm."}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1_000, "completion_tokens": 100}}),
+    ];
+    let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+    for piece in pieces {
+        bytes.extend_from_slice(format!("data: {piece}\n\n").as_bytes());
+    }
+    FakeServer::start(move |_| Reply::Bytes(bytes.clone())).unwrap()
+}
+
+fn add_profile(cli: &Cli, name: &str, server: &FakeServer, more: &Value) {
+    let mut profile = json!({ "provider": name, "name": name, "adapter": "openai", "model": "tiny",
+        "base_url": format!("{}/v1", server.url()), "requires_key": false, "params": { "max_tokens": 1_000 },
+        "capabilities": { "context_window": 32_000 } });
+    for (key, value) in more.as_object().unwrap() {
+        profile[key] = value.clone();
+    }
+    let file = cli.home().join(format!(".config/agentos/profiles/{name}.json"));
+    write_file(&file, profile.to_string());
+}
+
+fn budget(cli: &Cli, args: &[&str]) -> Value {
+    let output = cli.run(&[&["budget"], args, &["--json"]].concat()).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    let report = output.json().unwrap();
+    validate_value(SchemaName::Budgets, &report).unwrap();
+    report
+}
+
+/// Returns the requests for an answer. Others only ask which models there are.
+fn asked(server: &FakeServer) -> Vec<Value> {
+    let requests = server.requests();
+    let asked = requests
+        .iter()
+        .filter(|request| request.path.ends_with("/chat/completions"));
+    asked.map(Recorded::json).collect()
+}
+
+fn refusal(output: &CliOutput) -> (Option<i32>, Value) {
+    let document = output.json().unwrap();
+    let places = ["/error/code", "/turn/end/code", "/code"];
+    let code = places.iter().find_map(|place| document.pointer(place));
+    (output.code, code.cloned().unwrap_or_default())
+}
+
+#[test]
+fn a_call_that_could_overrun_a_budget_is_not_sent() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let server = start_server();
+    add_profile(
+        &cli,
+        "mine",
+        &server,
+        &json!({ "price": { "input": 1.0, "output": 1.0 } }),
+    );
+    add_profile(
+        &cli,
+        "far",
+        &server,
+        &json!({ "capabilities": { "execution_mode": "cloud" } }),
+    );
+    // Less than the longest answer costs: 1,000 tokens at a dollar for a million.
+    budget(&cli, &["set", "0.0005usd/day"]);
+    let calls: [&[&str]; 4] = [
+        &["chat", "send", "-p", "mine", "Hello", "--json"],
+        &["chat", "send", "-p", "mine", "--session", "a", "Hello", "--json"],
+        &["run", "-p", "mine", "Fix add.", "--json"],
+        &["run", "-p", "mine", "--explore", "Fix add.", "--json"],
+    ];
+    for call in calls {
+        let output = cli.run(call).unwrap();
+        assert_eq!(
+            refusal(&output),
+            (Some(9), json!("budget-spent")),
+            "{call:?} {output}"
+        );
+    }
+    for call in calls {
+        let far: Vec<&str> = call
+            .iter()
+            .map(|word| if *word == "mine" { "far" } else { *word })
+            .collect();
+        let output = cli.run(&far).unwrap();
+        assert_eq!(
+            refusal(&output),
+            (Some(9), json!("budget-no-price")),
+            "{far:?} {output}"
+        );
+    }
+    assert_eq!(asked(&server).len(), 0, "no request left");
+}
+
+#[test]
+fn spent_amounts_come_from_the_ledger_and_survive_a_rebuild() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let server = start_server();
+    add_profile(
+        &cli,
+        "mine",
+        &server,
+        &json!({ "price": { "input": 1.0, "output": 1.0 } }),
+    );
+    let send = |more: &[&str]| {
+        cli.run(&[&["chat", "send", "-p", "mine", "Hello", "--json"], more].concat())
+            .unwrap()
+    };
+    // Before a budget is set: the ledger has it all the same.
+    assert_eq!(send(&[]).code, Some(0));
+    budget(&cli, &["set", "0.0045/month"]);
+    let spent = |report: &Value| report["budgets"][0]["spent_usd"].clone();
+    assert_eq!(spent(&budget(&cli, &["list"])), json!("0.0011"));
+    assert_eq!(send(&["--session", "a"]).code, Some(0));
+    let output = cli.run(&["run", "-p", "mine", "Fix add.", "--json"]).unwrap();
+    // Its first answer is no change, and the second attempt would not fit: 0.0012 are left, and the prompt is longer.
+    assert_eq!(refusal(&output), (Some(9), json!("budget-spent")), "{output}");
+    let listed = budget(&cli, &["list"]);
+    assert_eq!(
+        (spent(&listed), &listed["budgets"][0]["reserved_usd"]),
+        (json!("0.0033"), &json!("0"))
+    );
+    // The limit on the answer is part of the request, because nothing more is reserved.
+    assert_eq!(asked(&server)[1]["max_tokens"], json!(1_000));
+    let rebuilt = cli.run(&["store", "rebuild"]).unwrap();
+    assert_eq!(rebuilt.code, Some(0), "{rebuilt}");
+    assert_eq!(spent(&budget(&cli, &["list"])), json!("0.0033"));
+    // One more call can cost 0.001 and its prompt, and 0.0012 are left.
+    assert_eq!(send(&[]).code, Some(0));
+    let before = asked(&server).len();
+    assert_eq!(refusal(&send(&[])), (Some(9), json!("budget-spent")));
+    assert_eq!(asked(&server).len(), before, "no request left");
+    let cost = cli.run(&["cost", "--json"]).unwrap().json().unwrap();
+    assert_eq!(cost["cost_usd"], json!("0.0044"), "each call counts once: {cost}");
+}
+
+#[test]
+fn budgets_are_set_listed_and_removed() {
+    let cli = agentos();
+    budget(&cli, &["set", "5usd/day", "--zone", "+09:00"]);
+    budget(&cli, &["set", "1/day", "--provider", "openai"]);
+    budget(&cli, &["set", "2/day", "--provider", "openai"]);
+    let both = budget(&cli, &["set", "20/month", "--session", "review"]);
+    let shown: Vec<String> = both["budgets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["limit"].to_string())
+        .collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    {"amount_usd":"5","period":"day","scope":{},"zone":"+09:00"}
+    {"amount_usd":"2","period":"day","scope":{"provider":"openai"},"zone":"+00:00"}
+    {"amount_usd":"20","period":"month","scope":{"session":"conversation:review"},"zone":"+00:00"}
+    "#);
+    assert_eq!(
+        budget(&cli, &["remove", "--provider", "openai"])["budgets"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let wrong = cli
+        .run(&["budget", "remove", "day", "--provider", "openai", "--json"])
+        .unwrap();
+    assert_eq!(refusal(&wrong), (Some(2), json!("usage")));
+    let wrong = cli.run(&["budget", "set", "5", "--json"]).unwrap();
+    assert_eq!(refusal(&wrong), (Some(2), json!("usage")));
+    let table = cli.run(&["budget", "list"]).unwrap();
+    assert!(
+        table.stdout.contains("20/month") && table.stdout.contains("session conversation:review"),
+        "{table}"
+    );
+}

@@ -1,0 +1,168 @@
+//! The budgets as the meter of a conversation's calls.
+//!
+//! Owns: how a refusal ends a turn or a run. Never: computes a cost.
+
+use agentos_chat::{CallMeter, CallPlan, TurnFailure};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_ledger::CallRecord;
+use agentos_tool::{
+    Adapter, BoxFuture, Confinement, ErrorCategory, ProgressSink, Timestamp, TokenPrices, ToolAdvice,
+    ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask, prompt,
+};
+
+use super::guard::{BudgetGuard, OpenSpend};
+use crate::host::Host;
+
+/// Meter that asks the budgets. Without a guard it permits every call.
+pub(crate) struct BudgetMeter {
+    guard: Option<BudgetGuard>,
+    /// Host whose observer receives each call. `None` if the calls are read from the turn's record.
+    observed: Option<Host>,
+}
+
+impl BudgetMeter {
+    /// Makes the meter of a conversation, whose turns have records.
+    pub(crate) fn for_turns(guard: Option<BudgetGuard>) -> Self {
+        Self {
+            guard,
+            observed: None,
+        }
+    }
+
+    /// Makes the meter of a run, whose calls the ledger has only if they are reported one by one.
+    pub(crate) fn for_run(guard: Option<BudgetGuard>, host: &Host) -> Self {
+        Self {
+            guard,
+            observed: Some(host.clone()),
+        }
+    }
+}
+
+impl CallMeter for BudgetMeter {
+    fn begin_call(&self, plan: CallPlan) -> Result<Option<String>, TurnFailure> {
+        let Some(guard) = &self.guard else {
+            return Ok(None);
+        };
+        guard
+            .reserve(plan.input_tokens, plan.output_tokens)
+            .map_err(fail_turn)
+    }
+
+    fn end_call(&self, call: &CallRecord, may_cost: bool) {
+        if let Some(guard) = &self.guard {
+            guard.close_record(call, may_cost);
+        }
+        if let Some(host) = &self.observed {
+            host.observer().on_call(call);
+        }
+    }
+}
+
+/// A tool whose calls the budgets guard.
+pub(crate) struct GuardedAdapter {
+    pub(crate) inner: Box<dyn Adapter>,
+    pub(crate) guard: BudgetGuard,
+    pub(crate) host: Host,
+    pub(crate) price: TokenPrices,
+    /// Most tokens of an answer if the task sets no limit.
+    pub(crate) output_tokens: u64,
+}
+
+impl Adapter for GuardedAdapter {
+    fn provider(&self) -> &str {
+        self.inner.provider()
+    }
+
+    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        self.inner.health_check(now)
+    }
+
+    fn run<'a>(
+        &'a self,
+        task: &'a ToolTask,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.run_reserved(task, progress))
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        self.inner.supports()
+    }
+
+    fn confinement(&self) -> Confinement {
+        self.inner.confinement()
+    }
+}
+
+impl GuardedAdapter {
+    async fn run_reserved(
+        &self,
+        task: &ToolTask,
+        progress: &dyn ProgressSink,
+    ) -> Result<ToolOutput, ToolError> {
+        let texts = [prompt::system(task), prompt::user(task)];
+        let input = texts
+            .iter()
+            .map(|text| agentos_context::estimate_tokens(text))
+            .sum();
+        let output = task.limits.max_output_tokens.unwrap_or(self.output_tokens);
+        let spend = OpenSpend::reserve(&self.guard, input, output).map_err(fail_tool)?;
+        // An answer without a limit could cost more than what is reserved for it.
+        let mut limited = task.clone();
+        limited.limits.max_output_tokens = Some(output);
+        let answer = self.inner.run(&limited, progress).await;
+        let id = match &answer {
+            Ok(output) => {
+                let cost = output.usage.as_ref().and_then(|usage| self.price.cost(usage));
+                spend.close(cost, true)
+            }
+            // A server that refuses the key counts nothing; an answer that was cut may have been counted.
+            Err(error) => spend.close(None, may_have_answered(error)),
+        };
+        if let Some(id) = id {
+            self.host.observer().on_reservation(&id);
+        }
+        answer
+    }
+}
+
+/// Returns false if a failed call certainly has no answer that somebody counts.
+fn may_have_answered(error: &ToolError) -> bool {
+    match error.category {
+        ErrorCategory::Config | ErrorCategory::Auth => false,
+        ErrorCategory::Network | ErrorCategory::Model | ErrorCategory::Schema | ErrorCategory::Runtime => {
+            true
+        }
+    }
+}
+
+fn fail_turn(error: EffectError) -> TurnFailure {
+    TurnFailure {
+        code: error.code.to_string(),
+        category: None,
+        is_limit: error.cause == Cause::Limit,
+        message: error.message.clone(),
+        causes: Vec::new(),
+        advice: ToolAdvice::new(None, error.next.clone()),
+        excess: None,
+    }
+}
+
+fn fail_tool(error: EffectError) -> ToolError {
+    ToolError {
+        // The engine ends a run with the exit status of a limit only for this one.
+        failure: match error.cause == Cause::Limit {
+            true => ToolFailure::Timeout,
+            false => ToolFailure::Failed,
+        },
+        category: ErrorCategory::Runtime,
+        detail: error.code.to_string(),
+        health: None,
+        message: error.message.clone(),
+        causes: Vec::new(),
+        advice: ToolAdvice::new(None, error.next.clone()),
+        endpoint: None,
+        latency_ms: 0,
+    }
+}
