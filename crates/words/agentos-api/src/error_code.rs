@@ -89,7 +89,6 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("consent-needed", &[4], "policy allows the change, and it waits for a person, as every change that a model proposes in a conversation"),
     code("consent-void", &[4], "the consent was given for another change, base commit, policy or target, or the change no longer lands"),
     code("consent-expired", &[4], "the request for consent has expired"),
-    code("history-withheld", &[3], "the session has read a file that policy withholds from the model that would be asked now, or from a program that this model can send text to"),
     code("consent-answered", &[4], "the request for consent was already answered"),
     // Tools: no usable answer.
     code("missing-url", &[5], "the provider has no base URL"),
@@ -185,6 +184,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("budget-no-price", &[9], "a budget is set, and nobody knows what the call would cost, so nothing was sent"),
     code("bad-budgets", &[2], "the file of the budgets cannot be read or written"),
     code("turn-limit", &[9], "a turn of a conversation reached a limit before its answer"),
+    code("history-withheld", &[3], "the session has read a file that policy withholds from the model that would be asked now, or from a program that this model can send text to"),
     code("toolbox-untrusted", &[3], "the user was not asked about the tools of a toolbox as they are now"),
     code("toolbox-failed", &[5], "a toolbox cannot be started, or lists no tools that models can be offered"),
     code("bad-toolboxes", &[2], "the list of trusted toolboxes cannot be read"),
