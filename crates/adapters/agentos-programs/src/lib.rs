@@ -57,6 +57,6 @@ pub use model_process::{ModelProcess, NameLookup, ProcessLimits};
 pub use places::Places;
 pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;
-pub use toolbox::{Toolbox, ToolboxResult};
+pub use toolbox::{ProgramCheck, Toolbox, ToolboxResult};
 pub use trial::{CandidateFile, Trial, TrialResult};
 pub use views::{FolderView, ViewFallback, ViewPlace};

@@ -11,11 +11,13 @@
 //! | fails, or the process breaks the protocol | is killed |
 //!
 //! A process is kept between requests because starting an interpreter takes longer than most calls. So a toolbox may remember earlier
-//! calls of the same session, but never those of another one: the processes belong to this value.
+//! calls of the same session, but never those of another one: the processes belong to this value. Whoever has no call for a while ends
+//! those that wait ([`Toolbox::end_idle`]). A new process passes the check of its files, if there is one, and lists its tools before
+//! its first call: other tools than those of the first list end the toolbox.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_sandbox::{Sandbox, SandboxError, SandboxProbe, StopHandle};
 use agentos_tool::{
@@ -30,6 +32,12 @@ use crate::{AgentError, Places, Program};
 
 /// Processes that are kept while they have nothing to do: as many as calls of one answer run at once by default.
 const MOST_IDLE: usize = 5;
+
+/// Reason that a call gets from a toolbox whose tools changed.
+const OTHER_TOOLS: &str = "its tools are not those that it listed before";
+
+/// Check of a program's files before each of its processes starts. Its error is the reason why it must not start.
+pub type ProgramCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// Program that offers tools, with the processes of one session.
 pub struct Toolbox {
@@ -48,6 +56,11 @@ pub(crate) struct ToolboxCore {
     name: String,
     next: AtomicU64,
     idle: Mutex<Vec<ToolboxProcess>>,
+    /// Check before each process. Empty if there is none.
+    pub(crate) check: OnceLock<ProgramCheck>,
+    /// Tools of the first list. Empty before it.
+    tools: OnceLock<Vec<ToolDescription>>,
+    has_changed: AtomicBool,
 }
 
 /// Result of a call.
@@ -87,9 +100,32 @@ impl Toolbox {
                 name,
                 next: AtomicU64::new(0),
                 idle: Mutex::default(),
+                check: OnceLock::new(),
+                tools: OnceLock::new(),
+                has_changed: AtomicBool::new(false),
             }),
             held,
         }
+    }
+
+    /// Adds the check before each process. Only the first one counts.
+    #[must_use]
+    pub fn with_check(self, check: ProgramCheck) -> Self {
+        // Fails if there is a check already.
+        let _ = self.core.check.set(check);
+        self
+    }
+
+    /// Returns true if a process listed other tools than the first one did. Then every call fails.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.core.has_changed.load(Ordering::SeqCst)
+    }
+
+    /// Ends the processes that have nothing to do. The next request starts a new one.
+    pub fn end_idle(&self) {
+        let idle = std::mem::take(&mut *lock(&self.core.idle));
+        idle.iter().for_each(|process| process.stop_handle().stop());
     }
 
     /// Asks the program for its tools.
@@ -101,7 +137,13 @@ impl Toolbox {
             protocol: TOOLBOX_PROTOCOL,
         };
         match self.ask(request).await? {
-            ToolboxMessage::Tools { tools } => Ok(tools),
+            ToolboxMessage::Tools { tools } => {
+                let first = self.core.tools.get_or_init(|| tools.clone());
+                if *first != tools {
+                    self.core.has_changed.store(true, Ordering::SeqCst);
+                }
+                Ok(tools)
+            }
             ToolboxMessage::Error { message } => Err(self.core.said(&message)),
             ToolboxMessage::Result { .. } => Err(self.core.broke("it answered `describe` with a result")),
         }
@@ -130,6 +172,9 @@ impl Toolbox {
             let error = SandboxError::NotConfined(why.clone());
             return Box::pin(std::future::ready(Err(error.into())));
         }
+        if self.has_changed() {
+            return Box::pin(std::future::ready(Err(self.core.said(OTHER_TOOLS))));
+        }
         let state = Arc::new(Mutex::new(RequestState::Running));
         let (core, work_state) = (Arc::clone(&self.core), Arc::clone(&state));
         let process = match ToolboxCore::take_process(&core) {
@@ -149,8 +194,7 @@ impl Toolbox {
 impl Drop for Toolbox {
     fn drop(&mut self) {
         // Taken out explicitly: the threads of the processes own the core too, so it would never be dropped by itself.
-        let idle = std::mem::take(&mut *lock(&self.core.idle));
-        idle.iter().for_each(|process| process.stop_handle().stop());
+        self.end_idle();
     }
 }
 
@@ -189,7 +233,14 @@ impl ToolboxCore {
         mut process: ToolboxProcess,
         state: &Mutex<RequestState>,
     ) -> Result<ToolboxMessage, AgentError> {
-        let answer = process.ask(&self.write_request(request)?);
+        let answer = match request {
+            ToolboxRequest::Describe { .. } => process.ask(&self.write_request(request)?),
+            ToolboxRequest::Call { .. } => {
+                let line = self.write_request(request)?;
+                self.check_process(&mut process).and_then(|()| process.ask(&line))
+            }
+        };
+        process.is_described = true;
         let mut state = lock(state);
         if *state == RequestState::Running {
             *state = RequestState::Ended;
@@ -203,6 +254,26 @@ impl ToolboxCore {
             idle.push(process);
         }
         Ok(message)
+    }
+
+    /// Asks a new process for its tools. They must be those of the first list, which the user was shown.
+    fn check_process(&self, process: &mut ToolboxProcess) -> Result<(), AgentError> {
+        let Some(first) = self.tools.get().filter(|_| !process.is_described) else {
+            return Ok(());
+        };
+        let request = ToolboxRequest::Describe {
+            protocol: TOOLBOX_PROTOCOL,
+        };
+        let line = process.ask(&self.write_request(&request)?)?;
+        match self.read_message(&line)? {
+            ToolboxMessage::Tools { tools } if tools == *first => Ok(()),
+            ToolboxMessage::Tools { .. } => {
+                self.has_changed.store(true, Ordering::SeqCst);
+                Err(self.said(OTHER_TOOLS))
+            }
+            ToolboxMessage::Error { message } => Err(self.said(&message)),
+            ToolboxMessage::Result { .. } => Err(self.broke("it answered `describe` with a result")),
+        }
     }
 
     fn write_request(&self, request: &ToolboxRequest) -> Result<Vec<u8>, AgentError> {
@@ -232,7 +303,7 @@ impl ToolboxCore {
         }
     }
 
-    fn said(&self, message: &str) -> AgentError {
+    pub(crate) fn said(&self, message: &str) -> AgentError {
         AgentError::Said {
             program: self.program.provider.clone(),
             why: last_line(message.as_bytes()),

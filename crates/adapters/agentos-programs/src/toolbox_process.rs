@@ -32,6 +32,8 @@ pub(crate) struct ToolboxProcess {
     output: mpsc::Receiver<Result<Vec<u8>, AgentError>>,
     /// True while the program owes a line.
     is_asked: Arc<AtomicBool>,
+    /// True after its first request. A new one must list its tools before a call.
+    pub(crate) is_described: bool,
     stop: StopHandle,
     worker: Option<JoinHandle<()>>,
 }
@@ -65,6 +67,7 @@ impl ToolboxProcess {
             input: Some(input),
             output,
             is_asked,
+            is_described: false,
             stop,
             worker: Some(worker),
         })
@@ -108,6 +111,10 @@ impl Drop for ToolboxProcess {
 
 /// Runs a process to its end, and returns the reason of the end.
 fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, mut reader: LineReader) -> AgentError {
+    // On this thread, because a program may be large, and before it starts: other bytes may do anything with the time they are given.
+    if let Some(Err(why)) = core.check.get().map(|check| check()) {
+        return core.said(&why);
+    }
     let inputs = match ProgramInputs::read_inputs(&core.program, &core.places) {
         Ok(inputs) => inputs,
         Err(error) => return error,

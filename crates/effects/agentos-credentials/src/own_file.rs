@@ -9,6 +9,23 @@ use std::{fs, io};
 use crate::error::io_error;
 use crate::{CredentialError, owner_only};
 
+/// Locks the file `path` until the returned file is dropped. Waits for another process that has the lock. Creates missing folders.
+///
+/// # Errors
+/// [`CredentialError::Io`] if the file of the lock, which has the ending `.lock`, cannot be made or locked.
+pub fn lock_own_file(path: &Path) -> Result<fs::File, CredentialError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        owner_only::create_folder(folder).map_err(io_error("make", folder))?;
+    }
+    let mut name = path.as_os_str().to_owned();
+    // A file of its own, because a rename replaces the other one, and the next command would lock the new one.
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let file = owner_only::lock_file(&name).map_err(io_error("open", &name))?;
+    file.lock().map_err(io_error("lock", &name))?;
+    Ok(file)
+}
+
 /// Writes `text` to `path` atomically, readable by its owner only. Creates missing folders.
 ///
 /// # Errors

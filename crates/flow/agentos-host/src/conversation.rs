@@ -41,7 +41,7 @@ use crate::ledger::{Ledger, ledger_error, store_error};
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::repository;
-use crate::toolboxes::session::OpenToolboxes;
+use crate::toolboxes::session::{OpenToolboxes, ToolboxStates};
 use transcript::LedgerTranscript;
 
 pub use changes::SummarySpec;
@@ -55,8 +55,10 @@ pub struct Conversation {
     tools: Option<ToolSession>,
     /// The tools of the repository, with the model that they are for. `None` before a turn with tools.
     repository_tools: Option<(ModelFacts, RepositoryTools)>,
-    /// The toolboxes of the session, with the names in its settings. `None` before a turn with toolboxes.
-    toolboxes: Option<(Vec<String>, OpenToolboxes)>,
+    /// The toolboxes of the session, with what they were opened by. `None` before the first turn.
+    toolboxes: Option<(ToolboxStates, OpenToolboxes)>,
+    /// True if the notice was shown that a model which reads the repository can send what it reads to a host.
+    is_network_reported: bool,
     /// Processes of the models that it has asked.
     processes: ModelProcesses,
     _lock: LedgerLock,
@@ -158,6 +160,7 @@ impl Host {
             tools: None,
             repository_tools: None,
             toolboxes: None,
+            is_network_reported: false,
             processes: ModelProcesses::new(),
             _lock: lock,
         })

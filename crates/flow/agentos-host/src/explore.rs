@@ -309,7 +309,6 @@ impl Explorer {
         let view = AttemptView { facts, target };
         // For each attempt again: their processes end with it, as all processes of a tool do.
         let toolboxes = OpenToolboxes::open(&self.host, &self.toolboxes).await;
-        let toolboxes = toolboxes.map_err(|error| fail(&error.code, error.message))?;
         toolboxes.warn_of_network(&self.host);
         let spec = RepositoryToolsSpec {
             receivers: toolboxes.list_receivers(),

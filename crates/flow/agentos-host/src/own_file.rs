@@ -3,10 +3,10 @@
 //! Owns: reading one, and the check of its owner and mode. Never: reads a file that other users can write: they could choose where
 //! tasks are sent.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
-use agentos_credentials::replace_own_file;
+use agentos_credentials::{lock_own_file, replace_own_file};
 use agentos_durable::{LinkRule, open_regular_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -22,6 +22,16 @@ pub(crate) fn write_own_text(path: &Path, text: &str, code: &'static str) -> Res
     // A link to a user's collected settings stays one: the file to which it leads is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     replace_own_file(&target, text).map_err(|error| EffectError::from_error(Cause::Usage, code, &error))
+}
+
+/// Locks such a file until the returned value is dropped, for a command that reads, changes and writes it.
+///
+/// # Errors
+/// With `code` if the file of the lock cannot be made or locked.
+pub(crate) fn lock_own_text(path: &Path, code: &'static str) -> Result<File, EffectError> {
+    // The same target as a write has, so that two links to one file have one lock.
+    let target = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
+    lock_own_file(&target).map_err(|error| EffectError::from_error(Cause::Usage, code, &error))
 }
 
 /// Reads the text of such a file. `None` if there is no file.

@@ -40,8 +40,8 @@ use pins::{ToolboxChange, ToolboxPin};
 
 /// Largest file of a program whose bytes are pinned.
 const LARGEST_PROGRAM: u64 = 256 << 20;
-/// Folders of the system. Whoever can change a file there can change this program too, so its bytes are not pinned: every update of an
-/// interpreter would ask the user again.
+/// Folders of the system. Whoever can change a file of root there can change this program too, so its bytes are not pinned: every
+/// update of an interpreter would ask the user again.
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System"];
 /// Usual number of calls of a tool in a minute.
 const USUAL_RATE: u32 = 60;
@@ -316,11 +316,26 @@ fn describe_program(
 fn hash_program(host: &Host, path: &Path) -> Result<Option<String>, EffectError> {
     // The file itself, because a link in a folder of the system may lead to one of the user, and the other way round.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if SYSTEM_FOLDERS.iter().any(|folder| real.starts_with(folder)) {
+    if SYSTEM_FOLDERS.iter().any(|folder| real.starts_with(folder)) && is_of_root(&real) {
         return Ok(None);
     }
     let bytes = files::read_file(host.environment(), &real, LARGEST_PROGRAM)?;
     Ok(Some(hash_bytes(&bytes)))
+}
+
+/// Returns true if a file belongs to root, and only root can write it. `/usr/local` often belongs to a user.
+#[cfg(unix)]
+fn is_of_root(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS_WRITE: u32 = 0o022;
+    file.metadata()
+        .is_ok_and(|found| found.uid() == 0 && found.mode() & OTHERS_WRITE == 0)
+}
+
+/// Returns false: this system has none of those folders.
+#[cfg(not(unix))]
+fn is_of_root(_: &Path) -> bool {
+    false
 }
 
 /// Makes the processes of a toolbox. None is started yet.

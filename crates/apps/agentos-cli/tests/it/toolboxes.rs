@@ -18,9 +18,18 @@ use crate::support::{LIB_FIXED, agentos, sandbox_holds, small_repo};
 
 /// Answers with calls of tools, a list for each request, and after the last list with a text.
 pub fn calling_server(rounds: Vec<Vec<(&'static str, Value)>>) -> FakeServer {
+    acting_server(rounds, |_| {})
+}
+
+/// The same, and does something before each answer, with the number of the request.
+fn acting_server(
+    rounds: Vec<Vec<(&'static str, Value)>>,
+    act: impl Fn(usize) + Send + Sync + 'static,
+) -> FakeServer {
     let asked = AtomicUsize::new(0);
     FakeServer::start(move |_| {
         let at = asked.fetch_add(1, Ordering::SeqCst);
+        act(at);
         let (delta, finish) = match rounds.get(at) {
             Some(calls) => {
                 let calls: Vec<Value> = calls
@@ -290,6 +299,98 @@ fn a_description_that_changes_by_itself_is_refused() {
             .contains("`box` are not offered, because its tools changed"),
         "{sent}"
     );
+}
+
+/// A program that changes while a chat is open: its next process does not start, and the next turn does not offer it.
+#[test]
+fn a_program_that_changes_during_a_chat_is_called_no_more() {
+    if !sandbox_holds() {
+        return;
+    }
+    let cli = agentos();
+    let cases = "*'\"crash\"'*) echo 'no dice' >&2; exit 3 ;;\n\
+                 *'\"call\"'*) echo '{\"type\":\"result\",\"text\":\"four\"}' ;;";
+    let script = shell_toolbox(&["crash", "roll"], cases);
+    let path = add_script(&cli, "dice", "/bin/sh", &script, &json!({}));
+    trust(&cli, "dice");
+    // The first call ends the process that was started before the change.
+    let calls = ["dice__crash", "dice__roll"].map(|name| vec![(name, json!({}))]);
+    let changed = script.replace("four", "five");
+    let server = acting_server(calls.into(), move |at| {
+        if at == 1 {
+            write_file(&path, &changed);
+        }
+    });
+    add_provider(&cli, "mine", &server);
+    let talk = cli
+        .run_with_input(
+            &["chat", "-p", "mine", "-c", "trip", "--tool", "dice"],
+            b"Roll.\nAnd again.\n",
+        )
+        .unwrap();
+    assert_eq!(talk.code, Some(0), "{talk}");
+    assert_eq!(
+        results(&server, 2),
+        [
+            "Error: The tool failed: `dice` ended with exit code 3: no dice.",
+            "Error: The tool failed: `dice` gave no answer: its program or its profile changed."
+        ]
+    );
+    assert_eq!(offered(&server, 3), [""; 0]);
+    assert!(
+        talk.stderr
+            .contains("`dice` are not offered, because its program"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn what_is_trusted_no_more_is_left_out_and_blocks_nothing() {
+    if !sandbox_holds() {
+        return;
+    }
+    let cli = agentos();
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        add_script(&cli, name, "/bin/sh", &shell_toolbox(&["one"], ""), &json!({}));
+    }
+    // At once: each changes the same file.
+    let hashes = names.map(|name| review(&cli, name)["sha256"].as_str().unwrap().to_owned());
+    let children: Vec<_> = names
+        .iter()
+        .zip(&hashes)
+        .map(|(name, hash)| {
+            cli.command(&["tool", "trust", name, "--accept", hash])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let server = calling_server(Vec::new());
+    add_provider(&cli, "mine", &server);
+    send(&cli, &["--tool", "a", "--tool", "b", "--tool", "c"]);
+    assert_eq!(offered(&server, 0), ["a__one", "b__one", "c__one"]);
+    ok(&cli, &["tool", "trust", "a", "--forget"]);
+    let sent = send(&cli, &["--tool", "d"]);
+    assert_eq!(offered(&server, 1), ["b__one", "c__one", "d__one"]);
+    assert!(sent.stderr.contains("`a` are not offered"), "{sent}");
+    // A file of a later version is neither used nor written.
+    let file = cli.home().join(".config/agentos/toolboxes.json");
+    let later = String::from_utf8(read_file(&file))
+        .unwrap()
+        .replace("\"version\": 1", "\"version\": 2");
+    for text in [later.as_str(), "{"] {
+        write_file(&file, text);
+        let sent = send(&cli, &[]);
+        assert!(sent.stderr.contains("`b` are not offered"), "{sent}");
+        let forget = cli.run(&["tool", "trust", "b", "--forget"]).unwrap();
+        assert_eq!(forget.code, Some(2), "{forget}");
+        assert_eq!(read_file(&file), text.as_bytes());
+    }
+    assert_eq!(offered(&server, 3), [""; 0]);
 }
 
 #[test]

@@ -9,20 +9,22 @@ use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
 use crate::run::ConsentMode;
-use crate::toolboxes::session::{OpenToolboxes, SessionTools};
+use crate::toolboxes::session::{OpenToolboxes, SessionTools, ToolboxStates};
 
 impl Conversation {
     /// Chooses the toolboxes whose tools models are offered from now on.
     ///
     /// # Errors
-    /// If the user does not trust one of them, or the ledger cannot be written.
+    /// If the user does not trust one that the session did not name before, or the ledger cannot be written.
     pub fn set_toolboxes(&mut self, names: &[String]) -> Result<(), EffectError> {
         let mut names = names.to_vec();
         // In one order, so that the same choice is the same list of tools and a provider's cache stays valid.
         names.sort();
         names.dedup();
-        self.host.require_trusted(&names)?;
         let mut settings = self.state.settings().clone();
+        let added = names.iter().filter(|name| !settings.toolboxes.contains(name));
+        // Not the others: one that is trusted no more is left out of turns, and must not keep the user from the rest.
+        self.host.require_trusted(&added.cloned().collect::<Vec<_>>())?;
         settings.toolboxes = names;
         self.change_settings(settings)
     }
@@ -33,7 +35,7 @@ impl Conversation {
         choice: ToolChoice,
         author: &ModelFacts,
     ) -> Result<SessionTools, EffectError> {
-        let toolboxes = self.open_toolboxes().await?;
+        let toolboxes = self.open_toolboxes().await;
         let receivers = toolboxes.list_receivers();
         self.require_readable_history(author, &receivers)?;
         Ok(SessionTools {
@@ -72,20 +74,27 @@ impl Conversation {
         Some(tools)
     }
 
-    /// Returns the toolboxes of a turn. Their processes last as long as the session names the same ones.
-    async fn open_toolboxes(&mut self) -> Result<OpenToolboxes, EffectError> {
-        let names = &self.state.settings().toolboxes;
-        if let Some((known, toolboxes)) = &self.toolboxes
-            && known == names
-        {
-            return Ok(toolboxes.clone());
-        }
-        let names = names.clone();
-        let toolboxes = OpenToolboxes::open(&self.host, &names).await?;
-        if self.state.settings().repository.is_some() {
+    /// Returns the toolboxes of a turn. They stay open as long as the session names the same ones, the user trusts them, and their
+    /// files are the same.
+    async fn open_toolboxes(&mut self) -> OpenToolboxes {
+        let names = self.state.settings().toolboxes.clone();
+        let now = ToolboxStates::read(&self.host, &names);
+        let known = self.toolboxes.take();
+        let known = known.filter(|(known, toolboxes)| *known == now && !toolboxes.have_changed());
+        let toolboxes = match known {
+            Some((_, toolboxes)) => toolboxes,
+            None => {
+                self.is_network_reported = false;
+                OpenToolboxes::open(&self.host, &names).await
+            }
+        };
+        // Either may be chosen first: the toolbox, or the right to read the repository.
+        let reads = self.state.settings().repository.is_some();
+        if reads && !self.is_network_reported {
             toolboxes.warn_of_network(&self.host);
         }
-        self.toolboxes = Some((names, toolboxes.clone()));
-        Ok(toolboxes)
+        self.is_network_reported = reads;
+        self.toolboxes = Some((now, toolboxes.clone()));
+        toolboxes
     }
 }

@@ -115,6 +115,8 @@ impl Conversation {
             // Borrowed: the next attempt waits for the same wish.
             cancel: Box::pin(cancel),
         };
-        run_turn(&mut self.state, order, ports).await.map_err(word_store)
+        let ended = run_turn(&mut self.state, order, ports).await;
+        tools.toolboxes.end_idle();
+        ended.map_err(word_store)
     }
 }

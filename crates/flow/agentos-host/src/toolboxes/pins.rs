@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ToolboxLaunch;
 use crate::host::Host;
-use crate::own_file::{read_own_text, write_own_text};
+use crate::own_file::{lock_own_text, read_own_text, write_own_text};
 
 /// Name of the file.
 const FILE: &str = "toolboxes.json";
@@ -188,7 +188,7 @@ fn find_file(host: &Host) -> Result<PathBuf, EffectError> {
 /// Reads the toolboxes that the user trusts.
 ///
 /// # Errors
-/// If the file cannot be read, or other users can change it.
+/// If the file cannot be read, other users can change it, or it has another version.
 pub(crate) fn read_pins(host: &Host) -> Result<TrustedToolboxes, EffectError> {
     let path = find_file(host)?;
     let text = read_own_text(host.environment(), &path, "bad-toolboxes", LARGEST_FILE)?;
@@ -198,11 +198,17 @@ pub(crate) fn read_pins(host: &Host) -> Result<TrustedToolboxes, EffectError> {
             toolboxes: BTreeMap::new(),
         });
     };
-    serde_json::from_str(&text).map_err(|error| {
-        let name = host.environment().shorten_below_home(&path);
-        let message = format!("`{name}` is not a list of trusted toolboxes: {error}");
+    let name = host.environment().shorten_below_home(&path);
+    let refuse = |why: String| {
+        let message = format!("`{name}` is not a list of trusted toolboxes: {why}");
         EffectError::new(Cause::Usage, "bad-toolboxes", message)
-    })
+    };
+    let pins: TrustedToolboxes = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    // A later version may mean something else by the same fields, and would lose them when this one writes the file.
+    match pins.version {
+        VERSION => Ok(pins),
+        other => Err(refuse(format!("it has version {other} instead of {VERSION}"))),
+    }
 }
 
 /// Changes the toolboxes that the user trusts.
@@ -213,11 +219,14 @@ pub(crate) fn change_pins(
     host: &Host,
     change: impl FnOnce(&mut TrustedToolboxes),
 ) -> Result<(), EffectError> {
+    let path = find_file(host)?;
+    // Two commands at once would otherwise both begin with the same list, and the second one would drop the first one's change.
+    let _lock = lock_own_text(&path, "toolboxes-not-written")?;
     let mut pins = read_pins(host)?;
     change(&mut pins);
     let text = serde_json::to_string_pretty(&pins)
         .map_err(|error| EffectError::from_error(Cause::Internal, "toolboxes-not-written", &error))?;
-    write_own_text(&find_file(host)?, &(text + "\n"), "toolboxes-not-written")
+    write_own_text(&path, &(text + "\n"), "toolboxes-not-written")
 }
 
 #[cfg(test)]

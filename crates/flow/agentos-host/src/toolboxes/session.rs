@@ -14,7 +14,7 @@ use agentos_tool::{BoxFuture, ExecutionMode, ToolDescription};
 
 use super::offer::offer_tools;
 use super::pins::{ToolboxPin, list_changes, read_pins};
-use super::{ToolboxProfile, describe_tools, start_toolbox};
+use super::{ToolboxLaunch, ToolboxProfile, describe_tools, start_toolbox};
 use crate::chat_tools::RepositoryTools;
 use crate::health::await_all;
 use crate::host::Host;
@@ -31,14 +31,52 @@ struct OpenToolbox {
     hosts: Vec<String>,
 }
 
+/// Everything by which toolboxes can be offered, as files say it. A session compares it before each turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ToolboxStates(Vec<ToolboxState>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct ToolboxState {
+    name: String,
+    /// `None` if the user does not trust it.
+    pin: Option<ToolboxPin>,
+    /// How it would be started now. `None` if its profile cannot be used.
+    launch: Option<ToolboxLaunch>,
+}
+
+impl ToolboxStates {
+    /// Reads the states of toolboxes. None is started.
+    pub(crate) fn read(host: &Host, names: &[String]) -> Self {
+        if names.is_empty() {
+            return Self(Vec::new());
+        }
+        // A damaged file trusts nothing, and is reported when the toolboxes are opened.
+        let mut trusted = read_pins(host).map(|pins| pins.toolboxes).unwrap_or_default();
+        let read = names.iter().map(|name| ToolboxState {
+            name: name.clone(),
+            pin: trusted.remove(name),
+            launch: host.read_toolbox(name).ok().map(|profile| profile.launch),
+        });
+        Self(read.collect())
+    }
+}
+
 impl OpenToolboxes {
     /// Starts toolboxes. One that is not as the user trusts it, or does not start, is left out with a notice: a session that named it
     /// long ago goes on without it.
-    pub(crate) async fn open(host: &Host, names: &[String]) -> Result<Self, EffectError> {
+    pub(crate) async fn open(host: &Host, names: &[String]) -> Self {
         if names.is_empty() {
-            return Ok(Self::default());
+            return Self::default();
         }
-        let mut trusted = read_pins(host)?.toolboxes;
+        let mut trusted = match read_pins(host) {
+            Ok(pins) => pins.toolboxes,
+            Err(error) => {
+                for name in names {
+                    host.notify(leave_out(name, &error.message));
+                }
+                return Self::default();
+            }
+        };
         let mut started = Vec::new();
         for name in names {
             match prepare_toolbox(host, name, trusted.remove(name)) {
@@ -58,7 +96,17 @@ impl OpenToolboxes {
                 Err(notice) => host.notify(notice),
             }
         }
-        Ok(Self(Arc::new(open)))
+        Self(Arc::new(open))
+    }
+
+    /// Returns true if a process of one of them listed other tools than the user was shown.
+    pub(crate) fn have_changed(&self) -> bool {
+        self.0.values().any(|toolbox| toolbox.toolbox.has_changed())
+    }
+
+    /// Ends the processes that have nothing to do: between turns, nothing limits the time that they use.
+    pub(crate) fn end_idle(&self) {
+        self.0.values().for_each(|toolbox| toolbox.toolbox.end_idle());
     }
 
     /// Reports which toolboxes can reach hosts, where a model also reads a repository: it decides what they are sent.
@@ -127,6 +175,8 @@ fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<R
         return Err(ask_again(name, "its program or its profile changed"));
     }
     let toolbox = start_toolbox(host, &profile).map_err(|error| leave_out(name, &error.message))?;
+    let (asked, launch, toolbox_name) = (host.clone(), profile.launch.clone(), name.to_owned());
+    let toolbox = toolbox.with_check(Box::new(move || check_trusted(&asked, &toolbox_name, &launch)));
     Ok(ReadyToolbox {
         profile,
         toolbox,
@@ -155,6 +205,20 @@ impl ReadyToolbox {
             hosts: now.launch.hosts,
         };
         Ok((name, opened))
+    }
+}
+
+/// Checks before each process that the user still trusts a toolbox, and that it would be started as it was.
+fn check_trusted(host: &Host, name: &str, launch: &ToolboxLaunch) -> Result<(), String> {
+    let pins = read_pins(host).map_err(|error| error.message)?;
+    let pin = pins.toolboxes.get(name);
+    if pin.is_none_or(|pin| pin.launch != *launch) {
+        return Err("the user does not trust it any more".to_owned());
+    }
+    let now = host.read_toolbox(name).map_err(|error| error.message)?;
+    match now.launch == *launch {
+        true => Ok(()),
+        false => Err("its program or its profile changed".to_owned()),
     }
 }
 
