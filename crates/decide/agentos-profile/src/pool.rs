@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_select::{AbilityValue, SelectorKind};
+use agentos_select::{AbilityValue, SelectorKind, SwitchRules};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,10 @@ pub struct PoolFile {
     /// Pool that is asked after all members of this one failed. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_pool: Option<String>,
+    /// Rules by which the selector `resources` switches between members. Default: 85 % of memory or processor in use for 5 s, 3
+    /// failures, 30 s between switches, half as much memory again as a model needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<SwitchRules>,
 }
 
 /// Member of a pool.

@@ -23,20 +23,24 @@
 mod ability;
 mod experiment;
 mod infer;
+mod machine;
 mod need;
 mod selection;
 mod selector;
 mod statistics;
+mod switching;
 
 pub use ability::{AbilityValue, PoolModel};
 pub use experiment::{ArmRecord, ExperimentState, assign_arm, judge_experiment};
 pub use infer::{TurnShape, infer_needs};
+pub use machine::{MachineFacts, MachineLook, SwitchRules};
 pub use need::{ModelNeed, NeedError, NeedOrigin, NeedRule, Needs};
 pub use selection::{
     ModelSelection, RefusedModel, SelectionError, SelectionInput, UnmetNeed, select_model, select_with,
 };
-pub use selector::{ChosenModel, LocalTime, MachineFacts, ModelSelector, SelectionView, SelectorKind};
+pub use selector::{ChosenModel, LocalTime, ModelSelector, SelectionView, SelectorKind};
 pub use statistics::{ModelRecord, TurnOutcome, summarize_turns};
+pub use switching::{SwitchAction, SwitchDecision, decide_switch};
 
 #[cfg(test)]
 mod tests;

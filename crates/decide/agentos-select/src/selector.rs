@@ -6,12 +6,10 @@ use agentos_tool::{ExactCost, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelRecord, PoolModel, SelectionInput};
+use crate::{ModelRecord, PoolModel, SelectionInput, decide_switch};
 
 /// Fewest calls from which a measured latency counts.
 const FEWEST_CALLS: u64 = 3;
-/// Memory must be free by this factor: a model grows with its context.
-const MEMORY_MARGIN: (u64, u64) = (3, 2);
 
 /// Built-in rule of a pool.
 ///
@@ -29,7 +27,8 @@ pub enum SelectorKind {
     Cheapest,
     /// The lowest measured latency (at least three calls), else the stated one. Unknown latencies come last.
     Fastest,
-    /// The largest model that is loaded or fits into free memory; without such a model, the smallest one.
+    /// The largest model that is loaded or fits into free memory; without such a model, the smallest one. A smaller one when the
+    /// machine runs short, and the way back.
     Resources,
     /// The highest chance that its change lands, passes its check and stays, with a bonus for those that were tried seldom.
     Best,
@@ -44,16 +43,6 @@ pub struct LocalTime {
     pub minute: u8,
     /// Day of the week, 1 (Monday) to 7.
     pub weekday: u8,
-}
-
-/// State of the machine, as far as a choice needs it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MachineFacts {
-    /// Free memory in bytes.
-    pub free_memory_bytes: u64,
-    /// Aliases of models that are loaded.
-    #[serde(default)]
-    pub loaded: Vec<String>,
 }
 
 /// View of a selector on a choice.
@@ -182,30 +171,11 @@ impl<'a> SelectionView<'a> {
         let Some(machine) = &self.input.machine else {
             return self.choose_default();
         };
-        let is_loaded = |model: &PoolModel| machine.loaded.contains(&model.alias);
-        let has_room = |model: &PoolModel| {
-            // A model without a size runs elsewhere.
-            model.memory_bytes.is_none_or(|bytes| {
-                let (times, parts) = MEMORY_MARGIN;
-                bytes.saturating_mul(times) / parts <= machine.free_memory_bytes
-            })
-        };
-        let possible: Vec<&PoolModel> = self
-            .fitting
-            .iter()
-            .copied()
-            .filter(|model| is_loaded(model) || has_room(model))
-            .collect();
-        let size = |model: &PoolModel| model.memory_bytes.unwrap_or(0);
-        if let Some(model) = first_by(&possible, |one, other| size(other).cmp(&size(one))) {
-            let place = match is_loaded(model) {
-                true => "loaded already",
-                false => "free memory is enough",
-            };
-            return Some(choose(model, format!("the largest model that can run: {place}")));
-        }
-        let model = first_by(self.fitting, |one, other| size(one).cmp(&size(other)))?;
-        Some(choose(model, "memory is short; the smallest model".to_owned()))
+        let decision = decide_switch(machine, self.fitting)?;
+        Some(ChosenModel {
+            alias: decision.alias,
+            reason: decision.reason,
+        })
     }
 
     fn choose_best(&self) -> Option<ChosenModel> {

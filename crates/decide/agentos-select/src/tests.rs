@@ -189,6 +189,7 @@ fn selectors_choose_among_those_that_fit() {
         Some(MachineFacts {
             free_memory_bytes: gib << 30,
             loaded: loaded.iter().map(|alias| (*alias).to_owned()).collect(),
+            ..MachineFacts::default()
         })
     };
     let records = |all: &[(&str, ModelRecord)]| -> BTreeMap<String, ModelRecord> {
@@ -444,6 +445,7 @@ fn any_input() -> impl Strategy<Value = SelectionInput> {
                 machine: Some(MachineFacts {
                     free_memory_bytes: free << 30,
                     loaded: Vec::new(),
+                    ..MachineFacts::default()
                 }),
                 selector,
                 models: models
