@@ -10,6 +10,7 @@ mod call;
 mod context;
 mod functions;
 mod guard;
+mod memory;
 mod offer;
 mod pieces;
 mod plain;
@@ -24,6 +25,7 @@ mod wire;
 mod wording;
 
 pub use functions::{read_functions, write_function};
+pub use memory::{ChangedMemory, MemoryChange, MemoryState, ModelLoader, ModelMemory, ServerModel};
 pub use offer::{OfferOutcome, OfferSeen, OfferedTool, ToolCaller};
 pub use plain::PlainServer;
 pub use reason::Reason;

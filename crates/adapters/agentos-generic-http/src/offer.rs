@@ -7,7 +7,7 @@ use agentos_net::Deadline;
 use agentos_tool::{Adapter, BoxFuture, FinishReason, ToolError, Usage};
 use serde_json::{Value, json};
 
-use crate::{Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Server, Service};
+use crate::{Fault, HttpAdapter, ModelLoader, ModelRequest, ModelWork, PreparedTask, Server, Service};
 
 /// Maximum tokens of the answer: enough for a call, and for a model that reasons a little first.
 const MOST_TOKENS: u64 = 512;
@@ -51,8 +51,8 @@ pub struct OfferSeen {
     pub latency_ms: u64,
 }
 
-/// Adapter of a server: it runs tasks, answers conversations, and can offer a tool to its model.
-pub trait ToolCaller: Adapter + Model {
+/// Adapter of a server: it runs tasks, answers conversations, can offer a tool to its model, and change what is in memory.
+pub trait ToolCaller: Adapter + Model + ModelLoader {
     /// Offers the model one tool and asks for one call, in a short generation within so many seconds. `None` if the wire has
     /// no tools; then nothing is generated.
     ///

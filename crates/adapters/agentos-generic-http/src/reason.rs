@@ -56,6 +56,8 @@ pub enum Reason {
     NotLoaded,
     /// The model is not loaded, and the server does not load models on request.
     LoadingOff,
+    /// The server loads and unloads no models on request.
+    NoLoading,
     /// The server failed to load the model.
     LoadFailed,
     /// The server has no model.
@@ -122,6 +124,7 @@ impl Reason {
             Self::ProxyAuth => "proxy-auth",
             Self::UnknownModel => "unknown-model",
             Self::NotLoaded | Self::LoadingOff => "not-loaded",
+            Self::NoLoading => "no-loading",
             Self::LoadFailed => "load-failed",
             Self::NoModels => "no-models",
             Self::WrongPath => "wrong-path",
@@ -184,7 +187,7 @@ impl Reason {
                 HealthStatus::ModelMissing
             }
             // Each of these answers proves address, key and model: nothing in the settings has to change.
-            Self::NotLoaded | Self::Quota | Self::RateLimited | Self::ContextLength => {
+            Self::NotLoaded | Self::NoLoading | Self::Quota | Self::RateLimited | Self::ContextLength => {
                 HealthStatus::Connected
             }
         }
@@ -205,7 +208,7 @@ impl Reason {
             | Self::BrokenAnswer
             | Self::KeyInAnswer
             | Self::Rejected => ErrorCategory::Runtime,
-            Self::NotLoaded | Self::ContextLength => ErrorCategory::Model,
+            Self::NotLoaded | Self::NoLoading | Self::ContextLength => ErrorCategory::Model,
             Self::MissingUrl
             | Self::BadUrl
             | Self::MissingModel

@@ -14,7 +14,9 @@ use agentos_tool::{
 use serde_json::Value;
 
 use crate::call::HttpChat;
-use crate::{Fault, ModelWork, ProbeFindings, Reason, Server, ServerHints, ServerSettings, Wire};
+use crate::{
+    Fault, ModelMemory, ModelWork, ProbeFindings, Reason, Server, ServerHints, ServerSettings, Wire,
+};
 
 /// Server with the address and the deadline of one call.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +112,11 @@ pub trait Service: Send + Sync {
         work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>>;
 
+    /// Returns the requests about the server's memory. `None` if such a server has none.
+    fn model_memory(&self) -> Option<&dyn ModelMemory> {
+        None
+    }
+
     /// Adds what such a server can do to the capabilities of the settings.
     fn extend_capabilities(&self, can: ToolCapabilities) -> ToolCapabilities {
         can
@@ -157,7 +164,11 @@ impl<S: Service> HttpAdapter<S> {
         &self.server
     }
 
-    fn server_call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> ServerCall<'a> {
+    pub(crate) fn service(&self) -> &S {
+        &self.service
+    }
+
+    pub(crate) fn server_call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> ServerCall<'a> {
         ServerCall {
             server: &self.server,
             base,

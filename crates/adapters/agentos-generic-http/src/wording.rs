@@ -75,6 +75,7 @@ impl ServerWording<'_> {
             Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model_words()),
             Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model_words()),
             Reason::LoadingOff => format!("no model is loaded at `{at}`"),
+            Reason::NoLoading => format!("`{at}` offers no requests to load or unload models"),
             Reason::LoadFailed => format!("`{at}` failed to load {}", self.model_words()),
             Reason::NoModels => format!("`{at}` has no model"),
             Reason::WrongPath => format!("`{at}` does not know the path of the request"),
@@ -122,6 +123,7 @@ impl ServerWording<'_> {
             | Reason::UnknownModel
             | Reason::LoadingOff
             | Reason::NoModels
+            | Reason::NoLoading
             | Reason::LoadFailed => hints.load.to_owned(),
             Reason::Setup => "install the system's certificate authorities".to_owned(),
             Reason::Dns => "check the host name in the base URL and the network".to_owned(),

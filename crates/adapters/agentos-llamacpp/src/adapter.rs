@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
 };
 use agentos_model::ChatRole;
 use agentos_net::HttpUrl;
@@ -250,6 +250,10 @@ impl Service for LlamaCppService {
                 ..ask
             })
         })
+    }
+
+    fn model_memory(&self) -> Option<&dyn ModelMemory> {
+        Some(self)
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

@@ -6,6 +6,7 @@
 mod adapter;
 mod completion;
 mod grammar;
+mod memory;
 mod props;
 
 pub use adapter::{LlamaCppMode, LlamaCppService};

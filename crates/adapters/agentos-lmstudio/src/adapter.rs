@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
 };
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
@@ -96,6 +96,10 @@ impl Service for LmStudioService {
                 ..prepared(model)
             })
         })
+    }
+
+    fn model_memory(&self) -> Option<&dyn ModelMemory> {
+        Some(self)
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

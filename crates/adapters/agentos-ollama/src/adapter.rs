@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
 };
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::{Value, json};
@@ -162,6 +162,10 @@ impl Service for OllamaService {
         work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(Self::prepare_chat(call, work))
+    }
+
+    fn model_memory(&self) -> Option<&dyn ModelMemory> {
+        Some(self)
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

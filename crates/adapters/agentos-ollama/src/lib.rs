@@ -5,6 +5,7 @@
 
 mod adapter;
 mod chat;
+mod memory;
 mod models;
 
 pub use adapter::OllamaService;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service, Wire,
+    Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Wire,
 };
 use agentos_net::HttpUrl;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
@@ -165,6 +166,14 @@ impl Service for OpenAiService {
                 ..PreparedTask::new(url, wire, Some(model))
             })
         })
+    }
+
+    fn model_memory(&self) -> Option<&dyn ModelMemory> {
+        match self.kind {
+            // Services in the cloud have their models ready always.
+            ServerKind::Vendor | ServerKind::PublicList => None,
+            ServerKind::Compatible => Some(self),
+        }
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

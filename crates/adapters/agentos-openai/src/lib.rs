@@ -8,6 +8,7 @@ mod chat;
 mod messages;
 mod models;
 mod responses;
+mod swap;
 
 pub use adapter::{OpenAiApi, OpenAiService};
 pub use chat::{ChatWire, LimitField};

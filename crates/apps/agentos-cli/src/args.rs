@@ -147,8 +147,8 @@ pub enum Verb {
     /// Convert edits in any dialect to the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),
-    /// Show the state of the repository and possible next steps, as `agentos` alone does
-    Status,
+    /// Show the repository, the machine with its loaded models, and possible next steps
+    Status(start::StatusArgs),
     /// List earlier runs, newest first, one line each
     Log(record::LogArgs),
     /// Show what calls of models cost, of all repositories
@@ -178,8 +178,8 @@ pub enum Verb {
     /// List, show, create and validate provider profiles
     #[command(subcommand)]
     Profile(tool::ProfileVerb),
-    /// List, show, add and import models; choose the default one
-    #[command(subcommand)]
+    /// List, show, add, import, load and unload models; choose the default one
+    #[command(subcommand, visible_alias = "model")]
     Models(models::ModelsVerb),
     /// List pools of models; show the member that a turn is given, and why
     #[command(subcommand)]

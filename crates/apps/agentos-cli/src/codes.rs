@@ -85,6 +85,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("proxy-auth", "connect to the server without the proxy"),
     ("unknown-model", "`agentos tool health` lists its models"),
     ("not-loaded", "load the model, or let the server load it on request"),
+    ("no-loading", "load the model with the server's own program"),
     ("load-failed", "check the server's log"),
     ("no-models", "load a model"),
     ("wrong-path", "check the path of the address"),

@@ -48,6 +48,8 @@ pub mod tool_run;
 pub mod tool_trust;
 pub mod undo;
 
+use agentos_host::ModelAction;
+
 use crate::app::{App, usage_error};
 use crate::args::Verb;
 use crate::args::cost::StoreVerb;
@@ -116,7 +118,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
             approve::answer_request(app, args, &run),
         ),
         Verb::Deny(args) => (false, approve::deny_request(app, args)),
-        Verb::Status => (false, status::show_status(app)),
+        Verb::Status(args) => (false, status::show_machine(app, args)),
         Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Cost(args) => (false, cost::show_costs(app, args)),
         Verb::Budget(verb) => (false, budget::run_budget(app, verb)),
@@ -161,6 +163,13 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Models(ModelsVerb::Add(args)) => (false, models::add_model(app, args)),
         Verb::Models(ModelsVerb::Remove(args)) => (false, models::remove_model(app, args)),
         Verb::Models(ModelsVerb::Import(args)) => (false, models::import_models(app, args)),
+        Verb::Models(ModelsVerb::Load(args)) => (false, models::change_memory(app, args, ModelAction::Load)),
+        Verb::Models(ModelsVerb::Unload(args)) => {
+            (false, models::change_memory(app, args, ModelAction::Unload))
+        }
+        Verb::Models(ModelsVerb::Warmup(args)) => {
+            (false, models::change_memory(app, args, ModelAction::Warmup))
+        }
         Verb::Models(ModelsVerb::Default(args)) => {
             (false, config::choose_default(app, args.id.as_deref(), None))
         }

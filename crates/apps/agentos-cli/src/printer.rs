@@ -96,6 +96,17 @@ impl Printer {
         self.write_bytes(text.as_bytes())
     }
 
+    /// Writes one JSON document in one line to standard output, as [`Printer::write_json`] does.
+    ///
+    /// # Errors
+    /// Fails like [`Printer::write_data`].
+    pub fn write_json_line<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
+        let text = serde_json::to_string(value).map_err(io::Error::other)?;
+        let mut text = escape::json(&text);
+        text.push('\n');
+        self.write_bytes(text.as_bytes())
+    }
+
     /// Shows a message to a person, unless `--quiet` is set.
     pub fn show_note(&self, text: &str) {
         if !self.quiet {

@@ -16,6 +16,7 @@ pub mod health;
 pub mod init;
 pub mod layout;
 pub mod log;
+pub mod machine;
 pub mod manual;
 pub mod markdown;
 pub mod models;

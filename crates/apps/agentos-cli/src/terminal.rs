@@ -22,6 +22,7 @@ pub mod signals;
 #[cfg(unix)]
 pub mod typed_text;
 pub mod walk;
+pub mod watch;
 pub mod working;
 
 /// Standard streams that a person sees.

@@ -29,6 +29,14 @@ impl LedgerLock {
         }
     }
 
+    /// Locks the memory of a server for one model. `None` if another program changes it. `key` names both and is part of a file's name.
+    ///
+    /// # Errors
+    /// When the lock file cannot be made or locked.
+    pub fn lock_model(folder: &Path, key: &str) -> Result<Option<Self>, StoreError> {
+        Self::lock_session(folder, &format!("model:{key}"))
+    }
+
     /// Waits until no text is being removed, and keeps it so.
     ///
     /// # Errors

@@ -462,7 +462,7 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Converts the failure of an answer, with the cause that a run would have.
-fn word_failure(error: ToolError) -> EffectError {
+pub(crate) fn word_failure(error: ToolError) -> EffectError {
     let cause = match error.failure {
         ToolFailure::Timeout => Cause::Limit,
         ToolFailure::Failed => Cause::Tool,

@@ -32,6 +32,12 @@ pub fn now() -> Timestamp {
     SystemClock.now()
 }
 
+/// Returns the milliseconds since 1970, or 0 for an earlier time.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// Returns the time that lies `ago` in the past.
 pub fn before_now(ago: Duration) -> Timestamp {
     // A span that reaches before the earliest representable time means all of the past.

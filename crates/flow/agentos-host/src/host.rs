@@ -4,11 +4,13 @@
 //! outlives its caller.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentos_api::Notice;
+use agentos_machine::MachineMonitor;
 
 use crate::environment::Environment;
+use crate::machine::pool_state;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
 use crate::repository;
 
@@ -21,6 +23,8 @@ pub struct Host {
     repository: Option<PathBuf>,
     observer: SharedObserver,
     is_attended: bool,
+    /// Looks at the machine at the side, from the first turn that needs them.
+    monitor: Arc<OnceLock<Option<MachineMonitor>>>,
 }
 
 impl Host {
@@ -33,6 +37,7 @@ impl Host {
             repository: None,
             observer: SharedObserver(Arc::new(SilentObserver)),
             is_attended: false,
+            monitor: Arc::default(),
         }
     }
 
@@ -89,6 +94,16 @@ impl Host {
     /// Returns true if a person waits for each call.
     pub(crate) fn is_attended(&self) -> bool {
         self.is_attended
+    }
+
+    /// Returns the looks at the machine at the side. `None` before the first turn that needs them.
+    pub(crate) fn monitor(&self) -> Option<&MachineMonitor> {
+        self.monitor.get()?.as_ref()
+    }
+
+    /// Starts the looks at the machine at the side, once.
+    pub(crate) fn start_monitor(&self) {
+        self.monitor.get_or_init(|| pool_state::start_monitor(self));
     }
 
     /// Sends a notice to the observer.

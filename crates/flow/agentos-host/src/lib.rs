@@ -41,7 +41,9 @@ mod init;
 mod key_checks;
 mod keys;
 mod ledger;
+mod machine;
 mod mails;
+mod model_memory;
 mod model_name;
 mod model_values;
 mod models;
@@ -123,6 +125,7 @@ pub use agentos_engine::{Cause, FailedAttempt, Outcome, OutcomeKind, Tried};
 pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
 pub use agentos_executor::{Recovered, RecoveryOutcome, local_offset_minutes};
 pub use agentos_landing::Change;
+pub use agentos_machine::{GpuSample, MachineSample, MemorySample, ProcessorSample};
 pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
@@ -156,7 +159,10 @@ pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
 pub use hosted::ModelProcesses;
 pub use init::{InitReport, InitSpec, init_run};
+pub use machine::pool_state::SwitchReport;
+pub use machine::{LoadedModel, MachineReport, MachineWatch, SilentServer};
 pub use mails::{continue_series, split_answer};
+pub use model_memory::{ModelAction, ModelActionReport, ModelActionSpec};
 pub use model_name::ModelName;
 pub use models::{ListedModel, ModelChoice, ModelList, SilentProvider};
 pub use notice::{HostObserver, SilentObserver};

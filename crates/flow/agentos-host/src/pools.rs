@@ -37,7 +37,7 @@ use crate::tools::Tools;
 pub use choice::PoolQuery;
 pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
 pub use import::{PoolImport, PoolImportSpec};
-pub(crate) use members::{LoadedPool, load_chain, read_pool_file};
+pub(crate) use members::{LoadedMember, LoadedPool, load_chain, read_pool_file};
 pub use stats::{MemberStatistics, PoolStatistics};
 pub(crate) use turn::{PoolTurn, count_images, pin_member};
 

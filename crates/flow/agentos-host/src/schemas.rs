@@ -25,6 +25,8 @@ use crate::costs::{CostReport, RebuildReport};
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::health::HealthReport;
 use crate::init::InitReport;
+use crate::machine::MachineReport;
+use crate::model_memory::ModelActionReport;
 use crate::models::ModelList;
 use crate::pools::{PoolAbilities, PoolImport, PoolList, PoolStatistics};
 use crate::providers::ToolList;
@@ -120,6 +122,8 @@ const SHAPES: &[(&str, Generator)] = &[
     ("evidence-verify", generate_schema::<VerifyReport>),
     ("init", generate_schema::<InitReport>),
     ("landing-report", generate_schema::<LandingReport>),
+    ("machine", generate_schema::<MachineReport>),
+    ("model-action", generate_schema::<ModelActionReport>),
     ("model-change", generate_schema::<ChangedModel>),
     ("models", generate_schema::<ModelList>),
     ("models-file", generate_schema::<ModelsFile>),

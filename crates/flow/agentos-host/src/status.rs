@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::host::Host;
+use crate::machine::MachineReport;
 use crate::options::ProviderOverrides;
 use crate::repository::{self, RepositoryPort, exec_error, repo_error};
 use crate::settings::DefaultProvider;
@@ -39,6 +40,8 @@ pub struct StatusReport {
     pub last_run: Option<RunSummary>,
     /// Number of runs that wait for a person.
     pub waiting: usize,
+    /// The machine, with the models that its servers have loaded. `None` for `agentos` without a verb, which contacts no server.
+    pub machine: Option<MachineReport>,
     /// Possible next steps, the most useful first.
     pub next: Vec<ProposedStep>,
 }
@@ -79,6 +82,7 @@ impl Host {
             settings_obstacle: None,
             last_run: None,
             waiting: 0,
+            machine: None,
             next: Vec::new(),
         };
         // A mistake in the settings must not hide the state of the repository.

@@ -121,6 +121,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("proxy-auth", &[5], "a proxy requires authentication"),
     code("unknown-model", &[5], "the server does not have this model"),
     code("not-loaded", &[5], "the model is not loaded"),
+    code("no-loading", &[5], "the server loads and unloads no models on request"),
     code("load-failed", &[5], "the server's last attempt to load the model failed"),
     code("no-models", &[5], "the server has no models"),
     code("wrong-path", &[5], "the server has no API at this path"),

@@ -75,6 +75,10 @@ pub enum SchemaName {
     Init,
     /// Report of how an answer was read and placed.
     LandingReport,
+    /// State of the machine: a line of `status --watch`.
+    Machine,
+    /// Output of `models load`, `models unload` and `models warmup`.
+    ModelAction,
     /// Output of `models add` and `models remove`.
     ModelChange,
     /// Output of `models list` and `models show`.
@@ -184,6 +188,8 @@ impl SchemaName {
         Self::EvidenceVerify,
         Self::Init,
         Self::LandingReport,
+        Self::Machine,
+        Self::ModelAction,
         Self::ModelChange,
         Self::Models,
         Self::ModelsFile,
@@ -266,6 +272,8 @@ impl SchemaName {
             Self::HealthSummary => "health-summary",
             Self::Init => "init",
             Self::LandingReport => "landing-report",
+            Self::Machine => "machine",
+            Self::ModelAction => "model-action",
             Self::ModelChange => "model-change",
             Self::Models => "models",
             Self::ModelsFile => "models-file",

@@ -95,7 +95,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos diff normalize --base main~3 < old.patch",
         ],
     ),
-    ("status", &["agentos status", "agentos status --json"]),
+    ("status", super::start::STATUS_EXAMPLES),
     (
         "log",
         &[
@@ -340,6 +340,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("models add", super::models::ADD_EXAMPLES),
     ("models remove", super::models::REMOVE_EXAMPLES),
     ("models import", super::models::IMPORT_EXAMPLES),
+    ("models load", super::models::LOAD_EXAMPLES),
+    ("models unload", super::models::UNLOAD_EXAMPLES),
+    ("models warmup", super::models::WARMUP_EXAMPLES),
     ("models default", super::models::DEFAULT_EXAMPLES),
     (
         "profile validate",

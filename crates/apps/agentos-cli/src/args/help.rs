@@ -307,7 +307,7 @@ mod tests {
           chat          Talk to a model in a session that lasts, or send it single messages
 
         Look:
-          status        Show the state of the repository and possible next steps, as `agentos` alone does
+          status        Show the repository, the machine with its loaded models, and possible next steps
           log           List earlier runs, newest first, one line each
           show          Show an earlier run: task, answer, files, decision and result, or one of its texts
           diff          Convert edits in any dialect to the canonical git diff
@@ -322,7 +322,7 @@ mod tests {
           doctor        Check the machine and the repository, and show a fix for each problem
           tool          List tools, check their health, manage their keys, run one without landing
           profile       List, show, create and validate provider profiles
-          models        List, show, add and import models; choose the default one
+          models        List, show, add, import, load and unload models; choose the default one
           pool          List pools of models; show the member that a turn is given, and why
           completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program

@@ -40,6 +40,22 @@ pub const IMPORT_EXAMPLES: &[&str] = &[
 /// Examples of `models default`.
 pub const DEFAULT_EXAMPLES: &[&str] = &["agentos models default custom/my-model", "agentos models default"];
 
+/// Examples of `models load`.
+pub const LOAD_EXAMPLES: &[&str] = &[
+    "agentos models load lmstudio/qwen/qwen3-coder-30b",
+    "agentos models load qwen3-coder:30b -p ollama --json",
+];
+/// Examples of `models unload`.
+pub const UNLOAD_EXAMPLES: &[&str] = &[
+    "agentos models unload ollama/qwen3-coder:30b",
+    "agentos models unload qwen3 -p llamacpp --timeout 20",
+];
+/// Examples of `models warmup`.
+pub const WARMUP_EXAMPLES: &[&str] = &[
+    "agentos models warmup ollama/qwen3-coder:30b",
+    "agentos models warmup qwen3 -p llamacpp --json",
+];
+
 /// Verbs of `models`.
 #[derive(Debug, Subcommand)]
 pub enum ModelsVerb {
@@ -55,6 +71,30 @@ pub enum ModelsVerb {
     Import(ModelsImportArgs),
     /// Show or choose the model of tasks that name none
     Default(ModelsDefaultArgs),
+    /// Have a server on this machine load a model; several calls at once load it once
+    Load(ModelMemoryArgs),
+    /// Have a server on this machine unload a model
+    Unload(ModelMemoryArgs),
+    /// Load a model and let it answer one token, so that the first answer waits for nothing
+    Warmup(ModelMemoryArgs),
+}
+
+/// Arguments of `models load`, `models unload` and `models warmup`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "LM Studio (from 0.4), Ollama, the router of llama.cpp and llama-swap take such requests; other servers get the \
+                        code `no-loading`. Nothing is loaded that no call names."
+)]
+pub struct ModelMemoryArgs {
+    /// Model, as in `ollama/qwen3`; with `--provider`, its name on that server
+    #[arg(value_name = "MODEL")]
+    pub model: String,
+    /// Provider whose server has the model
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Longest time for all of it, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
 }
 
 /// Arguments of `models list`.

@@ -1,10 +1,17 @@
-//! Arguments of `init` and `doctor`.
+//! Arguments of `init`, `doctor` and `status`.
 //!
 //! Owns: their names, flags and help. Never: reads the repository or contacts a server.
 
 use clap::Args;
 
 use super::policy::PresetArg;
+
+/// Examples of `status`.
+pub const STATUS_EXAMPLES: &[&str] = &[
+    "agentos status",
+    "agentos status --watch",
+    "agentos status --watch=10 --json",
+];
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
@@ -40,4 +47,24 @@ pub struct DoctorArgs {
     /// Do not contact any provider
     #[arg(long)]
     pub offline: bool,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Servers on this machine that are set up are asked which models they have loaded; none is loaded for that. \
+                        `agentos` alone contacts no server.\n`--watch` shows the machine alone, ends with Ctrl-C and exit code 130, \
+                        and with `--json` prints one document in each line."
+)]
+pub struct StatusArgs {
+    /// Show the machine and its loaded models every SECONDS seconds until Ctrl-C [default: 2]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2",
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
+    pub watch: Option<u64>,
 }

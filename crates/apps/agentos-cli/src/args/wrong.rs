@@ -24,7 +24,6 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("ping", "agentos tool health"),
     ("providers", "agentos tool list"),
     ("tools", "agentos tool list"),
-    ("model", "agentos models list"),
     ("history", "agentos log"),
     ("list", "agentos log"),
     ("ls", "agentos log"),

@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
-use agentos_host::{EffectError, HealthReport, HealthSpec, HealthWatch, block_on, now};
+use agentos_host::{EffectError, HealthReport, HealthSpec, HealthWatch, block_on};
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::HealthArgs;
 use crate::exit::Exit;
 use crate::render::{self, next_step::word_health};
+use crate::terminal::watch::WatchScreen;
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
@@ -97,36 +98,19 @@ fn format_tools(spec: &HealthSpec, seen: &HealthReport) -> String {
 
 /// Repeats the check. On a terminal, redraws the table in place.
 fn watch_health(app: &App, spec: &HealthSpec, providers: &HealthWatch, pause: Duration) -> Done {
-    const HOME: &str = "\u{1b}[H";
-    const CLEAR: &str = "\u{1b}[2J";
-    const CLEAR_LINE: &str = "\u{1b}[K";
-    const CLEAR_BELOW: &str = "\u{1b}[J";
-    let in_place = app.streams.stdout_is_terminal && !app.printer.json;
-    let mut first = true;
+    let mut screen = WatchScreen::default();
     loop {
         let Some(seen) = block_on(app.signals.unless_stopped(providers.check_once()))? else {
             return Ok(app.show_stopped("nothing was written"));
         };
         let seen = word_report(seen?);
-        if in_place {
-            let time = now();
-            let text = format!(
-                "{time}, every {} s; stop with Ctrl-C\n\n{}",
-                pause.as_secs(),
-                format_tools(spec, &seen)
-            );
-            // Text of earlier commands is removed once; after that, the table overwrites itself.
-            let begin = if first { CLEAR } else { "" };
-            // Each line is overwritten and its rest cleared. Clearing the whole screen on every check makes a terminal
-            // flicker.
-            let lines = text.replace('\n', &format!("{CLEAR_LINE}\n"));
-            app.printer
-                .write_data(&format!("{begin}{HOME}{lines}{CLEAR_BELOW}"))
+        if app.streams.stdout_is_terminal && !app.printer.json {
+            screen
+                .draw(app, &format_tools(spec, &seen), pause)
                 .map_err(|error| output_failed(&error))?;
         } else {
             show_health(app, spec, &seen)?;
         }
-        first = false;
         // A tokio timer can only be created inside the runtime.
         let waited = app
             .signals

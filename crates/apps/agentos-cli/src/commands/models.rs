@@ -3,15 +3,17 @@
 //! Owns: the filters and the exit status. Never: decides where a value comes from, or writes the file of the user's models.
 
 use agentos_host::{
-    Cause, ChangedModel, EffectError, ImportReport, ListedModel, ModelChoice, ModelList, UserModel, block_on,
+    Cause, ChangedModel, EffectError, ImportReport, ListedModel, ModelAction, ModelActionSpec, ModelChoice,
+    ModelList, UserModel, block_on,
 };
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::models::{
-    ModelsAddArgs, ModelsImportArgs, ModelsListArgs, ModelsRemoveArgs, ModelsShowArgs,
+    ModelMemoryArgs, ModelsAddArgs, ModelsImportArgs, ModelsListArgs, ModelsRemoveArgs, ModelsShowArgs,
 };
 use crate::escape;
 use crate::exit::Exit;
+use crate::render::machine::describe_action;
 use crate::render::models::{format_limits, format_model, format_prices, format_silent, format_skipped};
 use crate::terminal::working::WorkDisplay;
 
@@ -186,6 +188,25 @@ fn describe_import(report: &ImportReport) -> String {
         escape::line(&report.source),
         escape::line(&report.file)
     )
+}
+
+/// Loads, unloads or warms up a model.
+pub fn change_memory(app: &App, args: &ModelMemoryArgs, action: ModelAction) -> Done {
+    let spec = ModelActionSpec {
+        model: args.model.clone(),
+        provider: args.provider.clone(),
+        action,
+        limit: std::time::Duration::from_secs(args.timeout),
+    };
+    let done = {
+        let _working = WorkDisplay::start_on(app, "waiting for the server");
+        block_on(app.signals.unless_stopped(app.host.change_model(&spec)))?
+    };
+    let Some(report) = done else {
+        return Ok(app.show_stopped("the server may go on with what was requested"));
+    };
+    let report = report?;
+    app.report_success(&describe_action(&report), &report)
 }
 
 fn write_models(app: &App, list: &ModelList) -> Done {

@@ -64,6 +64,7 @@ mod land;
 mod last_moment;
 mod limits;
 mod llama;
+mod machine;
 mod mails;
 mod model_process;
 mod models;

@@ -8,6 +8,7 @@ use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::SessionKey;
 use agentos_model::Model;
+use agentos_store::LedgerLock;
 use agentos_tool::{Ability, BoxFuture, TokenPrices};
 use agentos_window::{WindowSize, WindowSource};
 
@@ -19,9 +20,10 @@ use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
+use crate::model_memory::await_first_request;
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
-use crate::tools::make_server_tool;
+use crate::tools::{Tool, make_server_tool};
 
 /// Largest part of the window that is kept free for an answer without a limit: a quarter.
 const ANSWER_SHARE: u64 = 4;
@@ -37,6 +39,8 @@ pub struct ModelParts {
     max_output_tokens: Option<u64>,
     takes_tools: bool,
     facts: ModelFacts,
+    /// Lock of the first request to a model that is not loaded, until the turn ends.
+    _first_request: Option<LedgerLock>,
 }
 
 impl ModelParts {
@@ -109,10 +113,10 @@ pub async fn prepare_model(
     let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
     require_server(name, &resolved.profile)?;
     let mut tool = make_server_tool(host, &resolved)?;
-    let (window, is_cancelled) = tokio::select! {
+    let (first_request, window, is_cancelled) = tokio::select! {
         biased;
-        () = &mut *cancel => (None, true),
-        window = find_model_window(&tool) => (window, false),
+        () = &mut *cancel => (None, None, true),
+        (first, window) = ask_server(host, &tool) => (first, window, false),
     };
     if is_cancelled {
         // A future that was ready must not be polled again.
@@ -125,6 +129,7 @@ pub async fn prepare_model(
     tool.notices.into_iter().for_each(|notice| host.notify(notice));
     Ok(ModelParts {
         model,
+        _first_request: first_request,
         facts: ModelFacts {
             provider: resolved.profile.provider.clone(),
             model: resolved.profile.model.clone(),
@@ -137,4 +142,10 @@ pub async fn prepare_model(
         // A server that does not say may take tools; one that refuses them says so, and a profile can then say no.
         takes_tools: resolved.profile.capabilities.tools != Ability::No,
     })
+}
+
+/// Waits until the first request to a model that is not loaded may be sent, and asks for the window.
+async fn ask_server(host: &Host, tool: &Tool) -> (Option<LedgerLock>, Option<ModelWindow>) {
+    let first = await_first_request(host, tool).await;
+    (first, find_model_window(tool).await)
 }

@@ -59,7 +59,11 @@ impl Conversation {
                 limits: spec.limits,
                 tools: spec.tools,
             };
-            let mut finished = self.take_attempt(attempt, &mut *spec.emit, &mut cancel).await?;
+            // Its own work must not count as a busy machine.
+            self.pause_monitor(true);
+            let finished = self.take_attempt(attempt, &mut *spec.emit, &mut cancel).await;
+            self.pause_monitor(false);
+            let mut finished = finished?;
             finished.record.choice = pinned.as_ref().map(|pinned| Box::new(pinned.record.clone()));
             let (Some(pool), Some(pinned)) = (&mut pool, pinned) else {
                 return Ok(finished);
@@ -67,6 +71,12 @@ impl Conversation {
             if !pool.passes_on(&self.host, &pinned, &finished) {
                 return Ok(finished);
             }
+        }
+    }
+
+    fn pause_monitor(&self, is_paused: bool) {
+        if let Some(monitor) = self.host.monitor() {
+            monitor.set_paused(is_paused);
         }
     }
 

@@ -10,8 +10,8 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
-    LocalTime, ModelRecord, ModelSelector, Needs, SelectionError, SelectionInput, SelectorKind, TurnShape,
-    infer_needs,
+    LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, SelectionError, SelectionInput, SelectorKind,
+    TurnShape, infer_needs,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use crate::files::read_text_file;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
+use crate::machine::pool_state;
 
 /// Characters of a token, by which the size of a context is estimated.
 const TOKEN_CHARS: u64 = 4;
@@ -133,14 +134,26 @@ pub(crate) fn choose_in_pool(
         output_tokens: EXPECTED_ANSWER,
         records: read_records(host, pool, since.as_deref())?,
         time: query.time,
+        machine: find_machine_facts(host, pool),
         excluded,
-        ..SelectionInput::default()
     };
     let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
     Ok(PoolChoice {
         statistics_since: since,
         ..choice
     })
+}
+
+/// Returns the state of the machine for a pool that chooses by it. `None` for all others: nobody looks without need.
+fn find_machine_facts(host: &Host, pool: &LoadedPool) -> Option<MachineFacts> {
+    match pool.file.selector.unwrap_or_default() {
+        SelectorKind::Resources => pool_state::collect_facts(host, pool),
+        SelectorKind::Default
+        | SelectorKind::Capability
+        | SelectorKind::Cheapest
+        | SelectorKind::Fastest
+        | SelectorKind::Best => None,
+    }
 }
 
 fn uses_statistics(selector: SelectorKind) -> bool {

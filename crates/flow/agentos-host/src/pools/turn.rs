@@ -18,6 +18,7 @@ use super::{LoadedPool, PoolQuery, is_pool, load_chain};
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
+use crate::machine::pool_state;
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::provider_kind::ProviderKind;
 
@@ -88,6 +89,7 @@ impl PoolTurn {
             for excluded in self.list_exclusions(pool) {
                 let choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
                 if let Some(pinned) = self.pin(pool, &choice) {
+                    pool_state::remember_choice(host, &choice);
                     return Ok(Some(pinned));
                 }
                 last = Some(choice);
@@ -148,6 +150,9 @@ impl PoolTurn {
 
     /// Returns whether another member is asked after this end of an attempt, and says so in a notice.
     pub fn passes_on(&mut self, host: &Host, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
+        if let Some(pool) = self.chain.get(self.position) {
+            pool_state::remember_end(host, &pool.name, &pinned.alias, finished.failure.is_some());
+        }
         let Some(failure) = &finished.failure else {
             return false;
         };

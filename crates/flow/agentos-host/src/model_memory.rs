@@ -1,0 +1,283 @@
+//! Loading, unloading and warming up a model of a server, and the first request to a model that is not loaded.
+//!
+//! Owns: the locks by which several programs load a model once, and the published shape. Never: loads a model that nobody named, or
+//! starts a server.
+
+use std::time::Duration;
+
+use agentos_chain::hash_bytes;
+use agentos_engine::Cause;
+use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_generic_http::{MemoryChange, ServerModel, ToolCaller};
+use agentos_model::{ChatEvent, ChatRequest};
+use agentos_net::{Deadline, Names};
+use agentos_store::LedgerLock;
+use agentos_tool::ExecutionMode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::word_failure;
+use crate::clock::SystemClock;
+use crate::error::usage_error;
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::ledger::store_error;
+use crate::model_name::ModelName;
+use crate::options::ProviderOverrides;
+use crate::servers::Hosting;
+use crate::tools::{Tool, make_server_tool};
+
+/// Pause between two tries to get a lock that another program has.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Health code of a server that loads the model with its first request.
+const NOT_LOADED: &str = "not-loaded";
+
+/// Action on the memory of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelAction {
+    /// The model is loaded.
+    Load,
+    /// The model is unloaded.
+    Unload,
+    /// The model is loaded, and answers one token.
+    Warmup,
+}
+
+/// Order to change the memory of a server.
+#[derive(Debug, Clone)]
+pub struct ModelActionSpec {
+    /// The model, as in `ollama/qwen3`, or its name at `provider`.
+    pub model: String,
+    /// The provider. `None` if `model` names it.
+    pub provider: Option<String>,
+    /// Action.
+    pub action: ModelAction,
+    /// Longest time for all of it.
+    pub limit: Duration,
+}
+
+/// The output of `agentos models load --json` and its siblings.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ModelActionReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Action.
+    pub action: ModelAction,
+    /// Name of the provider.
+    pub provider: String,
+    /// Model, as its server names it. Untrusted.
+    pub model: String,
+    /// True if nothing had to be requested: the model was in this state already.
+    pub was_so: bool,
+    /// Milliseconds from the first request to the end.
+    pub took_ms: u64,
+    /// Tokens of the loaded context. `None` if the server does not say, or the model is not loaded.
+    pub context_window: Option<u64>,
+    /// Bytes of memory that the model uses. `None` if the server does not say.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Host {
+    /// Loads, unloads or warms up a model of a server. Several calls at once, of this and of other programs, load it once. Must be
+    /// awaited on a thread with a runtime that has timers and sockets; see [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If the provider is no server, or cannot do it, or not in time.
+    pub async fn change_model(&self, spec: &ModelActionSpec) -> Result<ModelActionReport, EffectError> {
+        let tools = read_tools(self)?;
+        let name = match &spec.provider {
+            Some(provider) => ModelName {
+                provider: provider.as_str().into(),
+                model: Some(strip_provider(provider, &spec.model).to_owned()),
+            },
+            None => ModelName::parse(&spec.model),
+        };
+        let name = name.resolve_alias(tools.user_models());
+        let provider = name.provider.name();
+        tools
+            .require_known(provider)
+            .map_err(|error| match &spec.provider {
+                // Names of models may contain `/`, and then their first part is no provider.
+                None => error.hint(format!(
+                    "name the provider with `-p`, or write `PROVIDER/{}`",
+                    spec.model
+                )),
+                Some(_) => error,
+            })?;
+        let overrides = ProviderOverrides {
+            model: name.model.clone(),
+            ..ProviderOverrides::default()
+        };
+        let resolved = tools.resolve_profile(self, provider, &overrides)?;
+        if resolved.profile.adapter.is_program() {
+            return Err(usage_error(format!(
+                "`{provider}` is a program, and has no models in a server's memory"
+            )));
+        }
+        let tool = make_server_tool(self, &resolved)?;
+        let model = resolved.profile.model.clone();
+        let model = model.ok_or_else(|| {
+            usage_error(format!("the call names no model of `{provider}`")).hint(format!(
+                "write it as in `{provider}/MODEL`; `agentos models list --available` lists them"
+            ))
+        })?;
+        let hosting = tool
+            .hosting
+            .ok_or_else(|| usage_error(format!("`{provider}` is not a server")))?;
+        if hosting.profile.execution_mode() == ExecutionMode::Cloud {
+            let message = format!("`{provider}` is not on this machine, and its models are always ready");
+            return Err(EffectError::new(Cause::Tool, "no-loading", message));
+        }
+        let adapter = hosting.make_adapter(Names::System)?;
+        let deadline = Deadline::after(spec.limit);
+        let _lock = wait_for_lock(self, &hosting, &model, &deadline).await?;
+        let changed = change_with(adapter.as_ref(), spec.action, &deadline).await?;
+        let (found, was_so) = changed.unwrap_or((None, false));
+        Ok(ModelActionReport {
+            version: 1,
+            action: spec.action,
+            provider: provider.to_owned(),
+            context_window: found.as_ref().and_then(|found| found.context_window),
+            memory_bytes: found.as_ref().and_then(|found| found.memory_bytes),
+            model: found.map_or(model, |found| found.name),
+            was_so,
+            took_ms: deadline.elapsed_ms(),
+        })
+    }
+}
+
+/// Makes the change. `None` if a model was warmed up by a server that cannot load on request.
+async fn change_with(
+    adapter: &dyn ToolCaller,
+    action: ModelAction,
+    deadline: &Deadline,
+) -> Result<Option<(Option<ServerModel>, bool)>, EffectError> {
+    let change = match action {
+        ModelAction::Load | ModelAction::Warmup => MemoryChange::Load,
+        ModelAction::Unload => MemoryChange::Unload,
+    };
+    let changed = adapter.change_memory(change, deadline.remaining()).await;
+    let changed = match (action, changed) {
+        (_, Ok(changed)) => Some((Some(changed.model), changed.was_so)),
+        // Its first request loads the model, or the model is there always.
+        (ModelAction::Warmup, Err(error)) if error.detail == "no-loading" => None,
+        (ModelAction::Load | ModelAction::Unload | ModelAction::Warmup, Err(error)) => {
+            return Err(word_failure(error));
+        }
+    };
+    if action == ModelAction::Warmup {
+        answer_one_token(adapter, deadline).await?;
+    }
+    Ok(changed)
+}
+
+/// Lets the model answer one token: that reads its weights, and prepares what a first answer would wait for.
+async fn answer_one_token(adapter: &dyn ToolCaller, deadline: &Deadline) -> Result<(), EffectError> {
+    let request = ChatRequest {
+        max_output_tokens: Some(1),
+        ..ChatRequest::from_text("Say ok.")
+    };
+    let answer = async {
+        let mut stream = adapter.chat(&request);
+        while let Some(event) = stream.next_event().await.map_err(word_failure)? {
+            if matches!(event, ChatEvent::Finish(_)) {
+                break;
+            }
+        }
+        Ok(())
+    };
+    let out_of_time = || {
+        EffectError::new(
+            Cause::Limit,
+            "read-timeout",
+            "the model gave no token within the time limit",
+        )
+    };
+    tokio::time::timeout(deadline.remaining(), answer)
+        .await
+        .unwrap_or_else(|_| Err(out_of_time()))
+}
+
+/// Returns the server's name of a model that is given with its provider.
+fn strip_provider<'a>(provider: &str, model: &'a str) -> &'a str {
+    let rest = model
+        .strip_prefix(provider)
+        .and_then(|rest| rest.strip_prefix('/'));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(model)
+}
+
+/// Waits until no other program changes the memory of this server for this model.
+///
+/// # Errors
+/// If the lock cannot be made, or not in time.
+async fn wait_for_lock(
+    host: &Host,
+    hosting: &Hosting,
+    model: &str,
+    deadline: &Deadline,
+) -> Result<Option<LedgerLock>, EffectError> {
+    loop {
+        match try_lock(host, hosting, model)? {
+            LockTry::Locked(lock) => return Ok(Some(lock)),
+            // Without a folder, several programs may load it at the same time; that is no reason to refuse.
+            LockTry::Nowhere => return Ok(None),
+            LockTry::Busy if deadline.pause_within(PAUSE).await => {}
+            LockTry::Busy => {
+                let message = format!("another program is still loading or unloading `{model}`");
+                return Err(EffectError::new(Cause::Tool, "loading", message));
+            }
+        }
+    }
+}
+
+enum LockTry {
+    Locked(LedgerLock),
+    Busy,
+    Nowhere,
+}
+
+fn try_lock(host: &Host, hosting: &Hosting, model: &str) -> Result<LockTry, EffectError> {
+    let Some(folder) = host.environment().state_dir() else {
+        return Ok(LockTry::Nowhere);
+    };
+    let address = hosting.profile.base_url.as_ref().map(ToString::to_string);
+    let key = hash_bytes(format!("{} {model}", address.unwrap_or_default()).as_bytes());
+    let lock = LedgerLock::lock_model(&folder.join("machine"), &key);
+    Ok(match lock.map_err(|error| store_error(&error))? {
+        Some(lock) => LockTry::Locked(lock),
+        None => LockTry::Busy,
+    })
+}
+
+/// Lets one program at a time send the first request to a model that is not loaded: parallel first requests make some servers load a
+/// model several times. Returns the lock of the first one, which ends with its turn. `None` if the model is loaded, the server does
+/// not say, or the time is over.
+///
+/// A model is not loaded by a request of its own: servers unload a model after a while that a first request loaded, and keep one that
+/// was loaded on request.
+pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> Option<LedgerLock> {
+    let hosting = tool.hosting.as_ref()?;
+    let model = hosting.profile.model.clone()?;
+    // These servers say whether a model is loaded, and one of them loads a model several times. The others load it once.
+    if !tool.reports_window {
+        return None;
+    }
+    let deadline = Deadline::after(Duration::from_secs(hosting.profile.timeouts.total_seconds));
+    loop {
+        let health = tool.adapter.health_check(SystemClock.now()).await;
+        let is_loading = health.detail.as_deref() == Some("loading");
+        if health.detail.as_deref() != Some(NOT_LOADED) && !is_loading {
+            return None;
+        }
+        // A lock that cannot be made is no reason to refuse a turn.
+        match try_lock(host, hosting, &model) {
+            Ok(LockTry::Locked(lock)) if !is_loading => return Some(lock),
+            Ok(LockTry::Nowhere) | Err(_) => return None,
+            Ok(LockTry::Locked(_) | LockTry::Busy) => {}
+        }
+        if !deadline.pause_within(PAUSE).await {
+            return None;
+        }
+    }
+}
