@@ -43,6 +43,9 @@ pub struct PoolFile {
     /// failures, 30 s between switches, half as much memory again as a model needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<SwitchRules>,
+    /// True if a conversation loads the member of its first turn when it is opened, before the first message. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<bool>,
 }
 
 /// Member of a pool.

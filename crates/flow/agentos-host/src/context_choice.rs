@@ -200,11 +200,6 @@ pub(crate) async fn choose_files(
     })
 }
 
-/// Finds the window of a tool's model. Asks its server if that decides. `None` if nobody states it.
-pub(crate) async fn find_model_window(tool: &Tool) -> Option<ModelWindow> {
-    find_window(tool, ask_loaded(tool).await)
-}
-
 /// Asks the server how much of the model's window it has loaded. `None` if it does not decide that, or does not say.
 ///
 /// The servers of llama.cpp and LM Studio decide when they start how much of a model's window they load. The answer goes with the
@@ -219,7 +214,7 @@ async fn ask_loaded(tool: &Tool) -> Option<u64> {
 
 /// Returns the size of the model's window. `None` if nobody states it. If profile and server differ, the smaller number is right:
 /// a profile may save memory or money, but it cannot enlarge what is loaded.
-fn find_window(tool: &Tool, loaded: Option<u64>) -> Option<ModelWindow> {
+pub(crate) fn find_window(tool: &Tool, loaded: Option<u64>) -> Option<ModelWindow> {
     let loaded = loaded.map(|tokens| ModelWindow {
         tokens,
         source: WindowSource::Server,

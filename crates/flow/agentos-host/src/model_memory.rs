@@ -23,14 +23,20 @@ use crate::health::read_tools;
 use crate::host::Host;
 use crate::ledger::store_error;
 use crate::model_name::ModelName;
-use crate::options::ProviderOverrides;
+use crate::options::{ProviderChoice, ProviderOverrides};
+use crate::pools::{PoolQuery, load_chain, read_pool_file};
+use crate::runtime::block_on;
 use crate::servers::Hosting;
 use crate::tools::{Tool, make_server_tool};
 
 /// Pause between two tries to get a lock that another program has.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Longest time to load a model ahead.
+const PRELOAD_LIMIT: Duration = Duration::from_secs(120);
 /// Health code of a server that loads the model with its first request.
 const NOT_LOADED: &str = "not-loaded";
+/// Health code of a server that is loading the model.
+const LOADING: &str = "loading";
 
 /// Action on the memory of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +106,7 @@ impl Host {
             .map_err(|error| match &spec.provider {
                 // Names of models may contain `/`, and then their first part is no provider.
                 None => error.hint(format!(
-                    "name the provider with `-p`, or write `PROVIDER/{}`",
+                    "write the provider before it, as in `PROVIDER/{}`",
                     spec.model
                 )),
                 Some(_) => error,
@@ -118,9 +124,8 @@ impl Host {
         let tool = make_server_tool(self, &resolved)?;
         let model = resolved.profile.model.clone();
         let model = model.ok_or_else(|| {
-            usage_error(format!("the call names no model of `{provider}`")).hint(format!(
-                "write it as in `{provider}/MODEL`; `agentos models list --available` lists them"
-            ))
+            usage_error(format!("the call names no model of `{provider}`"))
+                .hint(format!("write it as in `{provider}/MODEL`"))
         })?;
         let hosting = tool
             .hosting
@@ -145,6 +150,38 @@ impl Host {
             took_ms: deadline.elapsed_ms(),
         })
     }
+
+    /// Begins to load the member that a pool would choose now, at the side, if the pool's profile says `preload`. Nothing for all other
+    /// providers. A failure is reported by the first turn, which needs the same server.
+    pub fn start_preload(&self, choice: &ProviderChoice) {
+        let Some(spec) = plan_preload(self, choice.provider.name()) else {
+            return;
+        };
+        let host = self.clone();
+        std::thread::spawn(move || block_on(host.change_model(&spec)));
+    }
+}
+
+/// Returns the order to load a pool's member ahead. `None` if the provider is no such pool, or no member can be chosen.
+fn plan_preload(host: &Host, name: &str) -> Option<ModelActionSpec> {
+    let tools = read_tools(host).ok()?;
+    let pool = read_pool_file(&tools, name).ok()??;
+    if pool.preload != Some(true) {
+        return None;
+    }
+    let chosen = host.choose_member(name, &PoolQuery::default()).ok()?.alias?;
+    let chain = load_chain(host, &tools, name).ok()?;
+    let member = chain
+        .first()?
+        .members
+        .iter()
+        .find(|member| member.model.alias == chosen)?;
+    Some(ModelActionSpec {
+        model: member.model.model.clone()?,
+        provider: Some(member.model.provider.clone()),
+        action: ModelAction::Load,
+        limit: PRELOAD_LIMIT,
+    })
 }
 
 /// Makes the change. `None` if a model was warmed up by a server that cannot load on request.
@@ -250,34 +287,47 @@ fn try_lock(host: &Host, hosting: &Hosting, model: &str) -> Result<LockTry, Effe
     })
 }
 
-/// Lets one program at a time send the first request to a model that is not loaded: parallel first requests make some servers load a
-/// model several times. Returns the lock of the first one, which ends with its turn. `None` if the model is loaded, the server does
-/// not say, or the time is over.
+/// Look at a server before a turn.
+#[derive(Debug, Default)]
+pub(crate) struct FirstLook {
+    /// Lock of the first request to a model that is not loaded, which ends with its turn. `None` if there is no need for one.
+    pub lock: Option<LedgerLock>,
+    /// Tokens of the loaded context. `None` if the server does not say.
+    pub loaded_window: Option<u64>,
+}
+
+/// Looks at the server of a turn, and lets one program at a time send the first request to a model that is not loaded: parallel first
+/// requests make some servers load a model several times. Others wait until it is loaded, or the first one has ended.
 ///
 /// A model is not loaded by a request of its own: servers unload a model after a while that a first request loaded, and keep one that
 /// was loaded on request.
-pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> Option<LedgerLock> {
-    let hosting = tool.hosting.as_ref()?;
-    let model = hosting.profile.model.clone()?;
+pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> FirstLook {
     // These servers say whether a model is loaded, and one of them loads a model several times. The others load it once.
     if !tool.reports_window {
-        return None;
+        return FirstLook::default();
     }
-    let deadline = Deadline::after(Duration::from_secs(hosting.profile.timeouts.total_seconds));
+    let hosting = tool.hosting.as_ref();
+    let limit = hosting.map_or(0, |hosting| hosting.profile.timeouts.total_seconds);
+    let deadline = Deadline::after(Duration::from_secs(limit));
     loop {
         let health = tool.adapter.health_check(SystemClock.now()).await;
-        let is_loading = health.detail.as_deref() == Some("loading");
-        if health.detail.as_deref() != Some(NOT_LOADED) && !is_loading {
-            return None;
-        }
-        // A lock that cannot be made is no reason to refuse a turn.
-        match try_lock(host, hosting, &model) {
-            Ok(LockTry::Locked(lock)) if !is_loading => return Some(lock),
-            Ok(LockTry::Nowhere) | Err(_) => return None,
-            Ok(LockTry::Locked(_) | LockTry::Busy) => {}
-        }
-        if !deadline.pause_within(PAUSE).await {
-            return None;
+        let look = |lock| FirstLook {
+            lock,
+            loaded_window: health.context_window,
+        };
+        let is_absent = health.detail.as_deref() == Some(NOT_LOADED);
+        let is_loading = health.detail.as_deref() == Some(LOADING);
+        let named = hosting.and_then(|hosting| Some((hosting, hosting.profile.model.as_deref()?)));
+        let Some((hosting, model)) = named.filter(|_| is_absent || is_loading) else {
+            return look(None);
+        };
+        match try_lock(host, hosting, model) {
+            Ok(LockTry::Locked(lock)) if is_absent => return look(Some(lock)),
+            // No program of ours loads it, so nobody knows how long that takes: the turn itself reports it. A lock that cannot be
+            // made is no reason to refuse a turn either.
+            Ok(LockTry::Locked(_) | LockTry::Nowhere) | Err(_) => return look(None),
+            Ok(LockTry::Busy) if deadline.pause_within(PAUSE).await => {}
+            Ok(LockTry::Busy) => return look(None),
         }
     }
 }

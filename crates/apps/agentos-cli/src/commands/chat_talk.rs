@@ -53,6 +53,8 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
         conversation.set_system(Some(system))?;
     }
     talk.greet(&conversation);
+    // While the person types.
+    app.host.start_preload(&talk.choice);
     app.signals.set_remains("the session stays");
     let mut input = TalkInput::open(app, &conversation);
     let mut last = Exit::Done;

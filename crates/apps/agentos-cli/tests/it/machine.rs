@@ -206,7 +206,7 @@ fn a_server_that_cannot_load_says_so() {
         (["model", "load", "broken/a"], 5, "[load-failed]"),
         (["model", "load", "openai/gpt-4o"], 5, "[no-loading]"),
         (["model", "load", "lmstudio"], 5, "[missing-model]"),
-        (["model", "load", "qwen/qwen3"], 2, "name the provider"),
+        (["model", "load", "qwen/qwen3"], 2, "write the provider before it"),
     ];
     for (args, code, said) in cases {
         let output = cli.run(&args).unwrap();
@@ -479,4 +479,38 @@ fn a_talk_goes_on_with_a_smaller_model_while_memory_is_short() {
         shown.stdout.contains("last switch  pool duo: large -> small at "),
         "{shown}"
     );
+}
+
+#[test]
+fn a_conversation_loads_a_model_ahead_only_if_its_pool_says_so() {
+    for preload in [true, false] {
+        let cli = agentos();
+        let fake = loadable();
+        add_profile(
+            &cli,
+            "mine",
+            &json!({ "adapter": "lmstudio", "base_url": format!("{}/v1", fake.server.url()) }),
+        );
+        add_profile(
+            &cli,
+            "duo",
+            &json!({ "adapter": "pool", "pool": { "preload": preload, "members": [{ "alias": "one", "model": "mine/a" }] } }),
+        );
+        let mut command = cli.command(&["chat", "-p", "duo"]);
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap();
+        // The conversation waits for its first message, and nothing but the load can happen before it.
+        let was_loaded = || fake.loads.load(Ordering::SeqCst) > 0;
+        while preload && !was_loaded() {
+            assert_eq!(child.try_wait().unwrap(), None);
+            std::thread::yield_now();
+        }
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        assert_eq!(was_loaded(), preload);
+    }
 }

@@ -15,7 +15,7 @@ use agentos_window::{WindowSize, WindowSource};
 use crate::budgets::guard::{BudgetGuard, GuardedModel};
 use crate::budgets::meter::BudgetMeter;
 use crate::chat::{models_folder, require_server, server_name};
-use crate::context_choice::find_model_window;
+use crate::context_choice::find_window;
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
@@ -144,8 +144,8 @@ pub async fn prepare_model(
     })
 }
 
-/// Waits until the first request to a model that is not loaded may be sent, and asks for the window.
+/// Waits until the first request to a model that is not loaded may be sent, and finds the window.
 async fn ask_server(host: &Host, tool: &Tool) -> (Option<LedgerLock>, Option<ModelWindow>) {
-    let first = await_first_request(host, tool).await;
-    (first, find_model_window(tool).await)
+    let look = await_first_request(host, tool).await;
+    (look.lock, find_window(tool, look.loaded_window))
 }
