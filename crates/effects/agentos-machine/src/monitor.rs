@@ -102,19 +102,15 @@ fn watch(share: &MonitorShare, every: Duration, clock: fn() -> u64) {
 mod tests {
     use super::*;
 
-    fn wait_for(monitor: &MachineMonitor, count: usize) {
+    #[test]
+    fn looks_are_kept_until_the_monitor_is_dropped() {
+        let monitor = MachineMonitor::start(Duration::from_millis(1), || 5);
         let state = lock(&monitor.share);
         let waited = monitor
             .share
             .changed
-            .wait_while(state, |state| state.looks.len() < count);
+            .wait_while(state, |state| state.looks.len() < MOST_LOOKS);
         drop(waited.unwrap());
-    }
-
-    #[test]
-    fn looks_are_kept_until_the_monitor_is_dropped() {
-        let monitor = MachineMonitor::start(Duration::from_millis(1), || 5);
-        wait_for(&monitor, MOST_LOOKS);
         let looks = monitor.list_looks();
         assert_eq!((looks.len(), looks[0].at_ms), (MOST_LOOKS, 5));
         drop(monitor);

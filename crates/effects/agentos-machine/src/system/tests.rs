@@ -19,9 +19,16 @@ fn machine(files: &[(&str, &str)]) -> (TempDir, SystemMachine) {
 const MEMINFO: &str =
     "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:    8388608 kB\n";
 
+/// Name, files, and GiB in total, GiB free, and whether a group limits them.
+type MemoryCase = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    (u64, u64, bool),
+);
+
 #[test]
 fn memory_is_what_the_machine_and_its_groups_allow() {
-    let cases: &[(&str, &[(&str, &str)], (u64, u64, bool))] = &[
+    let cases: &[MemoryCase] = &[
         ("no group", &[], (16, 8, false)),
         (
             "a container of the second version",
