@@ -36,11 +36,15 @@ pub struct PoolChoice {
     /// Reason for the choice. `None` if no member meets all needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Members of which nobody knows whether they fit, each with the abilities that are unknown and were only inferred to be needed. One
+    /// of them is chosen if no member certainly fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncertain: Vec<RefusedMember>,
     /// Members that do not fit, each with its reason.
     pub refused: Vec<RefusedMember>,
 }
 
-/// Member that does not fit.
+/// Member that does not fit, or of which that is not certain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedMember {
     /// Alias of the member.
@@ -77,18 +81,22 @@ pub fn make_choice(
         Some((_, selector)) => select_with(&input, selector),
         None => select_model(&input),
     };
-    let (selection, refused) = match selected {
-        Ok(selection) => {
-            let refused = selection.refused.clone();
-            (Some(selection), refused)
-        }
-        Err(SelectionError::NothingFits { refused }) => (None, refused),
+    let (chosen, uncertain, refused) = match selected {
+        Ok(ModelSelection {
+            alias,
+            reason,
+            fitting: _,
+            uncertain,
+            refused,
+        }) => (Some((alias, reason)), uncertain, refused),
+        // Uncertain members can be chosen, so here is none.
+        Err(SelectionError::NothingFits { refused }) => (None, Vec::new(), refused),
         // These two are mistakes of a pool or a program, so there is no choice to record.
         Err(error @ (SelectionError::EmptyPool | SelectionError::WrongChoice { .. })) => return Err(error),
     };
-    let (alias, reason) = selection.map_or((None, None), |ModelSelection { alias, reason, .. }| {
-        (Some(alias), Some(reason))
-    });
+    let (alias, reason) = chosen.unzip();
+    let describe_all =
+        |models: Vec<RefusedModel>| models.iter().map(|model| describe(&input, model)).collect();
     Ok(PoolChoice {
         version: 1,
         pool: pool.to_owned(),
@@ -98,7 +106,8 @@ pub fn make_choice(
         own_selector: own.map(|(name, _)| name.to_owned()),
         alias,
         reason,
-        refused: refused.iter().map(|refused| describe(&input, refused)).collect(),
+        uncertain: describe_all(uncertain),
+        refused: describe_all(refused),
         input,
     })
 }
@@ -151,6 +160,9 @@ fn compare(recorded: &PoolChoice, again: &PoolChoice) -> ChoiceReplay {
         .collect();
     if recorded.refused != again.refused {
         differences.push("the refused members or their reasons differ".to_owned());
+    }
+    if recorded.uncertain != again.uncertain {
+        differences.push("the uncertain members or their reasons differ".to_owned());
     }
     ChoiceReplay {
         version: 1,

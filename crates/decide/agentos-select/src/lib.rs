@@ -18,7 +18,8 @@
 //! | `min_NAME=NUMBER` | an ability `NAME` of at least the number |
 //! | any other `NAME=VALUE` | the same value of the ability `NAME`, or a list that contains it |
 //!
-//! An ability that nobody stated is unknown, and an unknown ability meets no need.
+//! An ability that nobody stated is unknown, and an unknown ability meets no need that a person stated. A need that was only inferred
+//! refuses no model for it: such a model is uncertain, and is chosen from if no model certainly fits.
 
 mod ability;
 mod experiment;

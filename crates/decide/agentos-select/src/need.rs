@@ -52,6 +52,17 @@ pub struct ModelNeed {
     pub origin: NeedOrigin,
 }
 
+impl ModelNeed {
+    /// Returns whether a person or program stated the need, so that an unknown ability does not meet it.
+    #[must_use]
+    pub fn is_stated(&self) -> bool {
+        match self.origin {
+            NeedOrigin::Stated => true,
+            NeedOrigin::Inferred(_) => false,
+        }
+    }
+}
+
 /// Way in which a need is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeedRule<'a> {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::selector::BuiltInSelector;
 use crate::{
-    AbilityValue, ChosenModel, LocalTime, MachineFacts, ModelRecord, ModelSelector, NeedRule, Needs,
-    PoolModel, SelectionView, SelectorKind,
+    AbilityValue, ChosenModel, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector, NeedRule,
+    Needs, PoolModel, SelectionView, SelectorKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
@@ -53,13 +53,17 @@ pub struct ModelSelection {
     pub alias: String,
     /// Reason for it, in words.
     pub reason: String,
-    /// Number of models that fit.
+    /// Number of models among which the selector chose.
     pub fitting: usize,
+    /// Models that may fit: they lack nothing as far as is known, and an ability is unknown for a need that was only inferred. In the
+    /// pool's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncertain: Vec<RefusedModel>,
     /// Models that do not fit, in the pool's order.
     pub refused: Vec<RefusedModel>,
 }
 
-/// Model that does not fit.
+/// Model that does not fit, or of which that is not certain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedModel {
     /// Position of the model in the pool, from 0.
@@ -67,7 +71,7 @@ pub struct RefusedModel {
     /// Reason why it is not offered at all. `None` if it only does not meet a need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded: Option<String>,
-    /// Needs that it does not meet.
+    /// Needs that it does not meet, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<UnmetNeed>,
 }
@@ -114,13 +118,27 @@ impl SelectionInput {
 }
 
 impl RefusedModel {
-    /// Writes the reasons for people, as in `supports_vision is false, true is needed`.
+    /// Returns whether nothing is known against the model: it is offered, and all that is missing is what was inferred and nobody stated.
+    #[must_use]
+    pub fn may_fit(&self, needs: &Needs) -> bool {
+        let is_inferred = |unmet: &UnmetNeed| needs.find(&unmet.need).is_some_and(|need| !need.is_stated());
+        self.excluded.is_none()
+            && self
+                .unmet
+                .iter()
+                .all(|unmet| unmet.found.is_none() && is_inferred(unmet))
+    }
+
+    /// Writes the reasons for people, as in `supports_vision is false, true is needed`, or `supports_vision is unknown, need inferred`.
     #[must_use]
     pub fn describe(&self, needs: &Needs) -> String {
         let unmet = self.unmet.iter().map(|unmet| {
-            let wanted = needs.find(&unmet.need).map(|need| need.value.to_string());
-            let wanted = wanted.unwrap_or_default();
+            let need = needs.find(&unmet.need);
+            let wanted = need.map(|need| need.value.to_string()).unwrap_or_default();
             let rule = NeedRule::of(&unmet.need);
+            if unmet.found.is_none() && need.is_some_and(|need| !need.is_stated()) {
+                return format!("{} is unknown, need inferred", rule.ability());
+            }
             let found = unmet
                 .found
                 .as_ref()
@@ -154,18 +172,24 @@ pub fn select_with(
     if input.models.is_empty() {
         return Err(SelectionError::EmptyPool);
     }
-    let rules: Vec<(&str, NeedRule<'_>, &AbilityValue)> = input
+    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
         .needs
         .iter()
-        .map(|(name, need)| (name, NeedRule::of(name), &need.value))
+        .map(|(name, need)| (name, NeedRule::of(name), need))
         .collect();
-    let (mut fitting, mut refused) = (Vec::new(), Vec::new());
+    let (mut certain, mut uncertain, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for (position, model) in input.models.iter().enumerate() {
         match judge_model(input, &rules, position, model) {
+            None => certain.push(model),
+            Some(reasons) if reasons.may_fit(&input.needs) => uncertain.push(reasons),
             Some(reasons) => refused.push(reasons),
-            None => fitting.push(model),
         }
     }
+    let fitting = match certain.is_empty() {
+        // An unknown ability never counts as one that is there: models that are known to have it go first.
+        false => certain,
+        true => list_likeliest(input, &uncertain),
+    };
     if fitting.is_empty() {
         return Err(SelectionError::NothingFits { refused });
     }
@@ -184,21 +208,33 @@ pub fn select_with(
         alias,
         reason,
         fitting: fitting.len(),
+        uncertain,
         refused,
     })
 }
 
-/// Returns why a model does not fit. `None` if it does.
+/// Lists the models of which the fewest abilities are unknown, in the pool's order.
+fn list_likeliest<'a>(input: &'a SelectionInput, uncertain: &[RefusedModel]) -> Vec<&'a PoolModel> {
+    let fewest = uncertain.iter().map(|reasons| reasons.unmet.len()).min();
+    let likeliest = uncertain
+        .iter()
+        .filter(|reasons| Some(reasons.unmet.len()) == fewest);
+    likeliest
+        .filter_map(|reasons| input.models.get(reasons.position))
+        .collect()
+}
+
+/// Returns why a model does not fit, or not certainly. `None` if it certainly does.
 fn judge_model(
     input: &SelectionInput,
-    rules: &[(&str, NeedRule<'_>, &AbilityValue)],
+    rules: &[(&str, NeedRule<'_>, &ModelNeed)],
     position: usize,
     model: &PoolModel,
 ) -> Option<RefusedModel> {
     let excluded = input.excluded.get(&model.alias).cloned();
     let unmet: Vec<UnmetNeed> = rules
         .iter()
-        .filter(|(_, rule, wanted)| !rule.is_met(model, wanted))
+        .filter(|(_, rule, need)| !rule.is_met(model, &need.value))
         .map(|(name, rule, _)| UnmetNeed {
             need: (*name).to_owned(),
             found: model.abilities.get(rule.ability()).cloned(),

@@ -140,6 +140,68 @@ fn each_model_that_does_not_fit_has_its_reasons() {
 }
 
 #[test]
+fn an_unknown_ability_refuses_no_model_for_a_need_that_was_inferred() {
+    let tools = TurnShape {
+        tools: 1,
+        ..TurnShape::default()
+    };
+    let model = |alias: &str, abilities: serde_json::Value| PoolModel {
+        abilities: serde_json::from_value(abilities).unwrap(),
+        alias: alias.to_owned(),
+        ..example_pool().models.remove(0)
+    };
+    let unknown = model("unknown", json!({}));
+    let without = model("without", json!({ "supports_tools": false }));
+    let with = model("with", json!({ "supports_tools": true }));
+    let blind = model(
+        "blind",
+        json!({ "supports_tools": true, "supports_vision": false }),
+    );
+    let stated: &[&str] = &["supports_tools=true"];
+    let picture = TurnShape { images: 1, ..tools };
+    // Models of the pool, stated needs, the turn; the chosen alias, those that are uncertain and those that are refused.
+    let cases = [
+        (vec![&unknown], &[][..], tools, Some("unknown"), 1, 0),
+        (vec![&without, &unknown], &[], tools, Some("unknown"), 1, 1),
+        // A model that is known to have it goes before one of which nobody knows.
+        (vec![&unknown, &with], &[], tools, Some("with"), 1, 0),
+        // Of those that are uncertain, the one with the fewest unknown abilities.
+        (vec![&unknown, &with, &blind], &[], picture, Some("with"), 2, 1),
+        // A stated need is strict, also where the turn implies the same.
+        (vec![&unknown], stated, tools, None, 0, 1),
+        (vec![&unknown, &with], stated, tools, Some("with"), 0, 1),
+        (vec![&without, &blind], &[], picture, None, 0, 2),
+    ];
+    for (models, needs, turn, expected, uncertain, refused) in cases {
+        let input = SelectionInput {
+            models: models.into_iter().cloned().collect(),
+            needs: infer_needs(Needs::parse(needs.iter().copied()).unwrap(), &turn),
+            ..SelectionInput::default()
+        };
+        let found = match select_model(&input) {
+            Ok(chosen) => (Some(chosen.alias), chosen.uncertain.len(), chosen.refused.len()),
+            Err(SelectionError::NothingFits { refused }) => (None, 0, refused.len()),
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(
+            found,
+            (expected.map(str::to_owned), uncertain, refused),
+            "{input:?}"
+        );
+    }
+    let input = SelectionInput {
+        models: vec![unknown],
+        needs: infer_needs(Needs::default(), &picture),
+        ..SelectionInput::default()
+    };
+    let uncertain = select_model(&input).unwrap().uncertain;
+    insta::assert_snapshot!(
+        uncertain[0].describe(&input.needs),
+        @"supports_tools is unknown, need inferred; supports_vision is unknown, need inferred"
+    );
+}
+
+#[test]
 fn a_text_that_is_no_need_is_refused() {
     for (typed, expected) in [
         (
@@ -439,8 +501,17 @@ fn any_input() -> impl Strategy<Value = SelectionInput> {
                     },
                 )
             });
+            // Every other need is one that a turn implies.
+            let (mut stated, mut inferred) = (Vec::new(), Vec::new());
+            for (at, text) in readable.enumerate() {
+                if at % 2 == 0 { &mut stated } else { &mut inferred }.push(text);
+            }
+            let mut needs = Needs::parse(stated).unwrap();
+            for (name, need) in Needs::parse(inferred).unwrap().iter() {
+                needs.infer(name, need.value.clone(), "a reason");
+            }
             SelectionInput {
-                needs: Needs::parse(readable).unwrap(),
+                needs,
                 records: records.collect(),
                 machine: Some(MachineFacts {
                     free_memory_bytes: free << 30,
@@ -477,9 +548,15 @@ proptest! {
             Ok(selection) => {
                 let chosen = input.models.iter().find(|model| model.alias == selection.alias).unwrap();
                 for (name, need) in input.needs.iter() {
-                    prop_assert!(NeedRule::of(name).is_met(chosen, &need.value));
+                    let rule = NeedRule::of(name);
+                    let is_unknown = !need.is_stated() && !chosen.abilities.contains_key(rule.ability());
+                    prop_assert!(rule.is_met(chosen, &need.value) || is_unknown);
                 }
-                prop_assert_eq!(selection.fitting + selection.refused.len(), input.models.len());
+                let certain = input.models.len() - selection.refused.len() - selection.uncertain.len();
+                match certain {
+                    0 => prop_assert!((1..=selection.uncertain.len()).contains(&selection.fitting)),
+                    certain => prop_assert_eq!(selection.fitting, certain),
+                }
             }
             Err(SelectionError::NothingFits { refused }) => {
                 prop_assert_eq!(refused.len(), input.models.len());

@@ -4,6 +4,7 @@
 
 use agentos_host::{
     ChoiceReplay, ListedPool, NeedOrigin, PoolAbilities, PoolChoice, PoolImport, PoolList, PoolStatistics,
+    RefusedMember,
 };
 
 use super::{count_noun, format_columns};
@@ -82,18 +83,22 @@ pub fn format_choice(choice: &PoolChoice) -> String {
         rows.push(vec![head.to_owned(), format!("{need}{why}")]);
     }
     text.push_str(&format_columns(&rows));
-    if !choice.refused.is_empty() {
-        text.push_str("\nnot chosen, because they do not fit:\n");
-        let refused = choice.refused.iter();
-        let rows = refused.map(|refused| {
-            vec![
-                format!("  {}", escape::line(&refused.alias)),
-                escape::line(&refused.reason),
-            ]
-        });
-        text.push_str(&format_columns(&rows.collect::<Vec<_>>()));
-    }
+    push_members(&mut text, "not certain to fit", &choice.uncertain);
+    push_members(&mut text, "not chosen, because they do not fit", &choice.refused);
     text
+}
+
+/// Adds members with their reasons below a heading. Nothing without members.
+fn push_members(text: &mut String, heading: &str, members: &[RefusedMember]) {
+    if members.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{heading}:\n"));
+    let rows = members.iter().map(|member| {
+        let alias = format!("  {}", escape::line(&member.alias));
+        vec![alias, escape::line(&member.reason)]
+    });
+    text.push_str(&format_columns(&rows.collect::<Vec<_>>()));
 }
 
 /// Returns the abilities of each member with their sources.

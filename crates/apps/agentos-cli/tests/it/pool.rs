@@ -99,6 +99,90 @@ fn a_member_is_chosen_by_what_the_turn_needs() {
 }
 
 #[test]
+fn an_ability_that_nobody_states_refuses_no_member_unless_a_person_needs_it() {
+    let cli = seed();
+    let server =
+        json!({ "adapter": "openai", "base_url": "http://localhost:8000/v1", "requires_key": false });
+    add_profile(&cli, "local", &server);
+    // The members of the source system's example, with what it states of them and nothing else. Their providers are ones that no
+    // table knows.
+    let member = |alias: &str, abilities: Value| json!({ "alias": alias, "model": format!("local/{alias}"), "abilities": abilities });
+    let members = [
+        member(
+            "default",
+            json!({ "supports_tools": true, "context_window": 4096 }),
+        ),
+        member(
+            "vision",
+            json!({ "supports_vision": true, "context_window": 8192 }),
+        ),
+        member("large-context", json!({ "context_window": 200_000 })),
+        member("sql-expert", json!({ "specialized_for": "sql_generation" })),
+    ];
+    for selector in ["default", "capability"] {
+        add_pool(&cli, "bare", &json!({ "selector": selector, "members": members }));
+        let cases: &[(&[&str], &str)] = &[
+            (&[], "default"),
+            (&["--require", "supports_vision=true"], "vision"),
+            (&["--require", "min_context_window=50000"], "large-context"),
+            (&["--require", "specialized_for=sql_generation"], "sql-expert"),
+            (&["--message", "请分析这张图片"], "vision"),
+            (&["--message", "describe this image"], "vision"),
+            (&["--tools"], "default"),
+            (&["--context-size", "60000"], "large-context"),
+            (
+                &["--tools", "--require", "specialized_for=sql_generation"],
+                "sql-expert",
+            ),
+        ];
+        for (args, expected) in cases {
+            let all = [&["pool", "select", "-p", "bare"], *args].concat();
+            let (code, choice) = call_json(&cli, SchemaName::PoolChoice, &all);
+            let found = (code, choice["alias"].as_str());
+            assert_eq!(found, (Some(0), Some(*expected)), "{selector} {args:?}: {choice}");
+        }
+    }
+    let shown = call(
+        &cli,
+        &[
+            "pool",
+            "select",
+            "-p",
+            "bare",
+            "--tools",
+            "--require",
+            "specialized_for=sql_generation",
+        ],
+    );
+    insta::assert_snapshot!(shown.stdout, @"
+    chosen  sql-expert
+    model   local/sql-expert
+    reason  the smallest window that fits
+    needs   specialized_for=sql_generation
+            supports_tools=true  (tools are on offer)
+
+    not certain to fit:
+      sql-expert  supports_tools is unknown, need inferred
+
+    not chosen, because they do not fit:
+      default        specialized_for is unknown, sql_generation is needed
+      vision         specialized_for is unknown, sql_generation is needed; supports_tools is unknown, need inferred
+      large-context  specialized_for is unknown, sql_generation is needed; supports_tools is unknown, need inferred
+    ");
+    let strict = [
+        "--require",
+        "supports_tools=true",
+        "--require",
+        "specialized_for=sql_generation",
+    ];
+    let refused = call(
+        &cli,
+        &[&["pool", "select", "-p", "bare"], strict.as_slice()].concat(),
+    );
+    assert_eq!(refused.code, Some(5), "{refused}");
+}
+
+#[test]
 fn a_choice_is_shown_with_a_reason_for_each_member_that_does_not_fit() {
     let cli = seed();
     let shown = call(
@@ -122,7 +206,7 @@ fn a_choice_is_shown_with_a_reason_for_each_member_that_does_not_fit() {
     not chosen, because they do not fit:
       default        context_window is 4096, at least 8000 is needed; supports_vision is false, true is needed
       large-context  supports_vision is false, true is needed
-      sql-expert     context_window is unknown, at least 8000 is needed; supports_vision is unknown, true is needed
+      sql-expert     context_window is unknown, at least 8000 is needed; supports_vision is unknown, need inferred
     "#);
     let none = call(
         &cli,
