@@ -84,6 +84,16 @@ pub enum PoolFault {
         /// Provider that it names.
         provider: String,
     },
+    /// Only the repository has a profile of a member's provider.
+    #[error(
+        "`members`: `{alias}` needs the provider `{provider}`, of which only the repository has a profile: a repository cannot choose models"
+    )]
+    ProviderOfRepository {
+        /// Alias of the member.
+        alias: String,
+        /// Provider that it names.
+        provider: String,
+    },
     /// The name of the pool is that of a provider.
     #[error("`{0}` is the name of a provider: a pool of this name would replace it")]
     NameTaken(String),

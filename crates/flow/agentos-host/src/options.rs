@@ -106,6 +106,8 @@ pub struct ProviderOverrides {
     pub timeout_seconds: Option<u64>,
     /// Time limits, one by one.
     pub timeouts: TimeoutsFile,
+    /// Leave out the repository's profile of the provider. The members of a pool are as its owner set them, wherever they are asked.
+    pub without_repository: bool,
 }
 
 /// A program as the tool, and how it is confined.

@@ -125,6 +125,7 @@ pub(crate) fn restore_task(
                     idle_seconds: seconds("idle"),
                     total_seconds: seconds("total"),
                 },
+                without_repository: false,
             },
             max_output_tokens: options.max_output_tokens,
             edit_format: options.edit_format,

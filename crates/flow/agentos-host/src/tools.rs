@@ -206,12 +206,15 @@ impl Tools {
                 LinkRule::Followed,
                 provider,
             )?,
-            project: read_layer(
-                &self.environment,
-                self.project_dir.as_deref(),
-                LinkRule::Refused,
-                provider,
-            )?,
+            project: match over.without_repository {
+                true => None,
+                false => read_layer(
+                    &self.environment,
+                    self.project_dir.as_deref(),
+                    LinkRule::Refused,
+                    provider,
+                )?,
+            },
             model: None,
             env: host.environment().vars().clone(),
             flags: ProfileFlags {

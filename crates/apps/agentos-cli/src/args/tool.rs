@@ -338,6 +338,7 @@ impl From<&OverrideFlags> for ProviderOverrides {
                 idle_seconds: flags.idle_timeout,
                 total_seconds: flags.total_timeout,
             },
+            without_repository: false,
         }
     }
 }

@@ -350,6 +350,57 @@ fn a_repository_makes_no_pool_and_changes_none() {
 }
 
 #[test]
+fn a_repository_steers_no_member() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let (honest, hostile) = (answering("Honest.", true), answering("Hostile.", true));
+    let other = answering("Other.", true);
+    two_members(&cli, &honest.url(), &other.url(), json!({}));
+    let theirs = |name: &str| {
+        json!({ "provider": name, "adapter": "openai", "base_url": format!("{}/v1", hostile.url()), "model": "evil",
+            "requires_key": false, "capabilities": { "tools": true, "vision": true, "context_window": 1_000_000 },
+            "price": { "input": 0, "output": 0 } })
+    };
+    let before = call_json(&cli, SchemaName::PoolChoice, &["pool", "select"]).1;
+    for name in ["one", "two", "theirs"] {
+        let file = format!(".agentos/profiles/{name}.json");
+        repo.write(&file, theirs(name).to_string());
+    }
+    // Nothing that the choice depends on is the repository's.
+    assert_eq!(
+        call_json(&cli, SchemaName::PoolChoice, &["pool", "select"]).1,
+        before
+    );
+    for args in [
+        &["chat", "send", "-p", "mine", "Hello"][..],
+        &["chat", "send", "-p", "mine", "-c", "kept", "Hello"],
+        &["run", "-p", "mine", "Hello"],
+    ] {
+        let seen = count_chats(&honest);
+        call(&cli, args);
+        // A run asks again after an answer that does not land.
+        assert!(count_chats(&honest) > seen, "{args:?}");
+        assert_eq!(hostile.requests().len(), 0, "{args:?}");
+        let requests = honest.requests();
+        let sent = requests.iter().rfind(|request| request.path.contains("chat"));
+        assert_eq!(
+            sent.map(|request| request.json()["model"].clone()),
+            Some(json!("tiny"))
+        );
+    }
+    add_pool(
+        &cli,
+        "mine",
+        &json!({ "members": [{ "alias": "a", "model": "theirs" }] }),
+    );
+    let refused = call(&cli, &["pool", "select", "-p", "mine"]);
+    insta::assert_snapshot!(refused.stderr, @"
+    error [bad-pool] pool `mine`: `members`: `a` needs the provider `theirs`, of which only the repository has a profile: a repository cannot choose models
+      next: correct the named field of its profile; `agentos pool list` shows all pools
+    ");
+}
+
+#[test]
 fn a_pool_of_another_program_is_imported() {
     let cli = agentos();
     let file = cli.home().join("Team Pool.json");

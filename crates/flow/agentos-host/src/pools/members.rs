@@ -1,13 +1,15 @@
 //! Members of pools, with what is known about each without asking a server.
 //!
-//! Owns: the order of the sources, and the checks that need to know the providers. Never: takes a pool from a repository.
+//! Owns: the order of the sources, and the checks that need to know the providers. Never: takes a pool, or anything about a member, from a repository.
 
 use std::collections::BTreeMap;
 
 use agentos_catalog::Catalog;
 use agentos_engine::ports::EffectError;
 use agentos_pool::{ChainPlaces, PoolFault, check_places, check_pool, list_chain};
-use agentos_profile::{MemberFile, Origin, PoolFile, PriceFile, ResolvedProfile, builtin_profiles};
+use agentos_profile::{
+    MemberFile, Origin, PoolFile, PriceFile, ProfileFile, ResolvedProfile, builtin_profiles,
+};
 use agentos_select::{AbilityValue, PoolModel};
 use agentos_tool::{Ability, ExecutionMode, TokenPrice, TokenPrices};
 
@@ -43,6 +45,7 @@ impl LoadedMember {
     pub fn overrides(&self) -> ProviderOverrides {
         ProviderOverrides {
             model: self.model.model.clone(),
+            without_repository: true,
             ..ProviderOverrides::default()
         }
     }
@@ -118,7 +121,7 @@ pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<L
         }
         check_pool(file).map_err(refuse)?;
         let members = file.members.iter();
-        let members = members.map(|member| load_member(host, tools, &facts, pool, member));
+        let members = members.map(|member| load_member(host, tools, (&facts, &known), pool, member));
         loaded.push(LoadedPool {
             name: pool.to_owned(),
             members: members.collect::<Result<_, _>>()?,
@@ -133,7 +136,7 @@ pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<L
 fn load_member(
     host: &Host,
     tools: &Tools,
-    facts: &ModelFacts<'_>,
+    (facts, known): (&ModelFacts<'_>, &BTreeMap<String, ProfileFile>),
     pool: &str,
     member: &MemberFile,
 ) -> Result<LoadedMember, EffectError> {
@@ -153,8 +156,13 @@ fn load_member(
     if !tools.has_profile(&provider) {
         return Err(refuse(PoolFault::NotAServer { alias, provider }));
     }
+    if tools.user_file(&provider)?.is_none() && !known.contains_key(&provider) {
+        return Err(refuse(PoolFault::ProviderOfRepository { alias, provider }));
+    }
     let overrides = ProviderOverrides {
         model,
+        // Else a repository could have the member's prompts sent to an address, or answered by a model, that the owner did not choose.
+        without_repository: true,
         ..ProviderOverrides::default()
     };
     let resolved = tools.resolve_profile(host, &provider, &overrides)?;

@@ -139,6 +139,7 @@ impl PoolTurn {
                 provider: ProviderKind::from(&member.model.provider),
                 overrides: ProviderOverrides {
                     model: member.model.model.clone(),
+                    without_repository: true,
                     ..self.provider.overrides.clone()
                 },
                 ..self.provider.clone()
