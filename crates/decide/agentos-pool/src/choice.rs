@@ -64,6 +64,8 @@ pub struct ChoiceReplay {
     pub recorded: Option<String>,
     /// Alias that was chosen now. `None` if no member fits.
     pub chosen: Option<String>,
+    /// Number of choices that were made again: more than one if members failed. The last one is `chosen`.
+    pub choices: usize,
     /// Differences between the record and the choice made again, one sentence each. Empty if they are the same.
     pub differences: Vec<String>,
 }
@@ -165,6 +167,7 @@ fn compare(recorded: &PoolChoice, again: &PoolChoice) -> ChoiceReplay {
         differences.push("the uncertain members or their reasons differ".to_owned());
     }
     ChoiceReplay {
+        choices: 1,
         version: 1,
         pool: recorded.pool.clone(),
         recorded: recorded.alias.clone(),

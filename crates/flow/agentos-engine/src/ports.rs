@@ -21,6 +21,7 @@ mod consent;
 mod context_index;
 mod hooks;
 mod recorded;
+mod succession;
 
 pub use agentos_context::PastCommit;
 pub use consent::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
@@ -437,6 +438,7 @@ pub trait Check {
 }
 
 pub use hooks::{CommitHooks, HookResult, HookedCommit};
+pub use succession::{FoundSuccessor, SuccessorTool, ToolSuccession};
 
 /// The result of the user's check on a commit without a change.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,10 +15,11 @@ use agentos_tool::{
 
 use crate::context::{OutlinedFile, RequestedFile};
 use crate::history::EarlierTurn;
-use crate::ports::{CancelSignal, Check};
+use crate::ports::{CancelSignal, Check, SuccessorTool, ToolSuccession};
 use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
 /// A task and the tool that is to do it.
+#[derive(Clone)]
 pub struct TaskRequest<'a> {
     /// The run.
     pub run: &'a RunId,
@@ -65,9 +66,29 @@ pub struct TaskRequest<'a> {
     pub check: Option<&'a dyn Check>,
     /// The check must pass on the base before the tool is called.
     pub base_must_pass: bool,
+    /// Tools that are asked after a call that failed. `None` if the caller named one tool, and a failure ends the run.
+    pub successors: Option<&'a dyn ToolSuccession>,
 }
 
-impl TaskRequest<'_> {
+impl<'a> TaskRequest<'a> {
+    /// Returns the same task for another tool.
+    pub(crate) fn hand_to(self, next: SuccessorTool<'a>) -> Self {
+        Self {
+            adapter: next.adapter,
+            model: next.model,
+            price: next.price,
+            edit_format: next.edit_format,
+            has_tools: next.has_tools,
+            limits: TaskLimits {
+                timeout_seconds: next.timeout_seconds,
+                // The window was the other tool's.
+                loaded_context: None,
+                ..self.limits
+            },
+            ..self
+        }
+    }
+
     /// Returns the verb that the record of the run names.
     pub(crate) fn verb(&self) -> &'static str {
         match self.follows.map(|earlier| earlier.how) {

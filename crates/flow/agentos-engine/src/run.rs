@@ -33,7 +33,7 @@ use crate::checking;
 use crate::context::{Context, unreadable_base};
 use crate::feedback;
 use crate::measuring::measure_boundary;
-use crate::ports::{CancelSignal, EffectError, TargetInfo};
+use crate::ports::{CancelSignal, EffectError, SuccessorTool, TargetInfo};
 use crate::preflight::refuse_ahead;
 use crate::records::{self, Called};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
@@ -268,12 +268,15 @@ pub async fn run(
     };
     let mut feedback = None;
     let mut attempt = 1;
+    let mut current = request.clone();
+    // Calls that another tool was asked to make up for. They are no attempts of the task.
+    let mut replaced = 0;
     let mut cost = Some(ExactCost::default());
     let mut earlier: Vec<FailedAttempt> = Vec::new();
     let mut read_before = 0_u64;
     loop {
         let mut proposed =
-            match propose_change(effects, request, attempt, feedback.take(), progress, cancel).await {
+            match propose_change(effects, &current, attempt, feedback.take(), progress, cancel).await {
                 Ok(proposed) => proposed,
                 Err(error) => return close(effects, Outcome::from_effect(request.run, &error)),
             };
@@ -282,7 +285,7 @@ pub async fn run(
         read_before = proposed.read_bytes;
         let concluded = conclude_answer(
             effects,
-            request,
+            &current,
             &proposed,
             (message, &begun),
             attempt,
@@ -305,15 +308,33 @@ pub async fn run(
             && outcome.cause != Cause::Repository;
         // Only a refusal of the answer itself is worth another call. A repository that cannot take it, or a policy
         // that denies it, would refuse the next answer as well.
-        let again = attempt < request.attempts
+        let again = attempt.saturating_sub(replaced) < request.attempts
             && !request.answers_once
             && outcome.outcome == OutcomeKind::Refused
             && (outcome.cause == Cause::Landing || failed_check);
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
-        let next = attempt_facts(request, attempt + 1, effects.clock.now());
+        if let Some(successor) = find_successor(request, proposed.error.as_ref(), &outcome, cancel).await {
+            let handed = current.clone().hand_to(successor);
+            let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
+            // Policy may not let the other tool be asked. Then the failure is the end.
+            if matches!(refuse_ahead(effects, &handed, &begun, next), Ok(Some(_))) {
+                return outcome;
+            }
+            earlier.push(FailedAttempt {
+                attempt,
+                code: outcome.code,
+                message: outcome.message,
+            });
+            // The other tool begins with the task alone: a change has one author.
+            (current, feedback, read_before) = (handed, None, 0);
+            attempt += 1;
+            replaced += 1;
+            continue;
+        }
+        let next = attempt_facts(&current, attempt + 1, effects.clock.now());
         // A rule may limit the attempts. Then this outcome is the end, which says why this answer did not land.
-        if !again || matches!(refuse_ahead(effects, request, &begun, next.clone()), Ok(Some(_))) {
+        if !again || matches!(refuse_ahead(effects, &current, &begun, next.clone()), Ok(Some(_))) {
             return outcome;
         }
         feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
@@ -338,6 +359,23 @@ pub async fn run(
         });
         attempt += 1;
     }
+}
+
+/// Finds the tool that is asked after a call that failed. `None` if the run ends with this outcome.
+async fn find_successor<'a>(
+    request: &TaskRequest<'a>,
+    error: Option<&ToolError>,
+    outcome: &Outcome,
+    cancel: &mut CancelSignal<'_>,
+) -> Option<SuccessorTool<'a>> {
+    let (successors, error) = (request.successors?, error?);
+    // A repository that changed, or a wish to stop, goes before whatever the tool reported.
+    if !matches!(outcome.cause, Cause::Tool | Cause::Limit) {
+        return None;
+    }
+    await_or_cancel(successors.find_next(error), cancel)
+        .await
+        .flatten()
 }
 
 /// Writes for the tool why its answer did not land. `None` if no answer was judged.

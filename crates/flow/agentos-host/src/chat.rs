@@ -9,34 +9,26 @@ use agentos_api::{NextStep, Notice, RunLimit};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
-use agentos_model::{
-    ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, ImageData, MessagePart, Model, ReplyBuilder,
-};
+use agentos_model::{ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
 use agentos_profile::Profile;
 use agentos_tool::{
     Endpoint, ExactCost, ExecutionMode, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage,
 };
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::budgets::guard::{BudgetGuard, GuardedModel};
 use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
-use crate::files;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
 use crate::ledger::Ledger;
+use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
-use crate::pools::{self, PoolQuery};
+use crate::pools::{PinnedMember, PoolQuery, PoolTurn};
 use crate::provider_kind::ProviderKind;
-use crate::tools::{Tools, make_server_tool};
-
-/// Largest image, in bytes. The vendors' limits are between 5 and 20 MB.
-const LARGEST_IMAGE: u64 = 20 << 20;
+use crate::tools::{Tool, Tools, make_server_tool};
 
 /// The order for one message to a model.
 #[derive(Debug, Clone, Default)]
@@ -60,8 +52,10 @@ pub struct ChatCall {
     model_name: Option<String>,
     request: ChatRequest,
     price: TokenPrices,
-    /// Record of a pool's choice. `None` if the caller named a provider.
-    choice: Option<Value>,
+    /// Turn of a pool, and the member that is asked. `None` if the caller named a provider.
+    pool: Option<(PoolTurn, PinnedMember)>,
+    /// Model with the facts about its server.
+    tool: Tool,
     /// Guard of the budgets. `None` if none is about the model.
     guard: Option<BudgetGuard>,
     /// Most tokens of the answer, if a budget is about the model.
@@ -77,6 +71,8 @@ struct OpenedModel {
     execution_mode: ExecutionMode,
     /// Most tokens of an answer that is reserved for.
     output_tokens: u64,
+    /// Facts about the server.
+    tool: Tool,
 }
 
 /// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
@@ -93,6 +89,8 @@ pub struct ChatAnswer<'a> {
     reservation: Option<String>,
     /// True after the first piece of the answer.
     has_begun: bool,
+    /// Look at the server before the message is sent. `None` before it.
+    first_request: Option<FirstLook>,
 }
 
 /// The output of `agentos chat send --json`: a complete answer.
@@ -162,40 +160,17 @@ impl Host {
             context_chars: spec.system.as_ref().map_or(0, |text| text.chars().count() as u64),
             ..PoolQuery::default()
         };
-        let pinned = pools::pin_member(self, &spec.provider, query)?;
-        let provider = pinned.as_ref().map_or(&spec.provider, |pinned| &pinned.provider);
-        let opened = self.open_provider(provider, &ModelProcesses::new())?;
-        let guarded = GuardedModel {
-            session: None,
-            provider: opened.model.provider_name().to_owned(),
-            model: opened.model_name.clone(),
-            execution_mode: opened.execution_mode,
-            price: opened.price.clone(),
-        };
-        let guard = BudgetGuard::open(self, guarded)?;
+        let mut pool = PoolTurn::begin(self, &spec.provider, query)?;
+        let pinned = pool.as_mut().map(|pool| pool.choose_next(self)).transpose()?;
+        let pool = pool.zip(pinned.flatten());
         let request = ChatRequest {
             system: spec.system.clone(),
             messages: vec![message],
-            // An answer without a limit could cost more than what is reserved for it.
-            max_output_tokens: match guard {
-                Some(_) => Some(opened.output_tokens),
-                None => spec.provider.max_output_tokens,
-            },
             ..ChatRequest::default()
         };
-        Ok(ChatCall {
-            host: self.clone(),
-            // Opened now: a message whose cost cannot be recorded is not sent.
-            ledger: Ledger::open(self)?,
-            turn: run.clone(),
-            model: opened.model,
-            model_name: opened.model_name,
-            request,
-            price: opened.price,
-            choice: pinned.map(|pinned| pinned.record),
-            guard,
-            output_tokens: opened.output_tokens,
-        })
+        // Opened now: a message whose cost cannot be recorded is not sent.
+        let ledger = Ledger::open(self)?;
+        ChatCall::open(self, (ledger, run.clone()), request, &spec.provider, pool)
     }
 
     /// Opens the model of a provider, in a confined process that is one of `processes`. Nothing is sent; notices are reported now.
@@ -223,7 +198,8 @@ impl Host {
         let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
         let folder = models_folder(self)?;
         let model = confine_model(self, hosting, folder, processes, &mut tool.notices)?;
-        tool.notices.into_iter().for_each(|notice| self.notify(notice));
+        let notices = std::mem::take(&mut tool.notices);
+        notices.into_iter().for_each(|notice| self.notify(notice));
         Ok(OpenedModel {
             model,
             model_name: resolved.profile.model.clone(),
@@ -232,43 +208,82 @@ impl Host {
                 provider.max_output_tokens.or(tool.max_tokens),
             ),
             execution_mode: resolved.profile.execution_mode(),
-            price: tool.price,
+            price: tool.price.clone(),
+            tool,
         })
-    }
-
-    /// Makes a message of the user with images before its text.
-    ///
-    /// # Errors
-    /// If an image cannot be read, or there is neither a text nor an image.
-    pub(crate) fn make_message(&self, text: &str, images: &[PathBuf]) -> Result<ChatMessage, EffectError> {
-        if text.trim().is_empty() && images.is_empty() {
-            return Err(
-                usage_error("the message is empty").hint("write it in quotes, or pipe it in with `-`")
-            );
-        }
-        let images = images.iter().map(|file| self.read_image(file));
-        let mut parts: Vec<MessagePart> = images.collect::<Result<_, _>>()?;
-        parts.push(MessagePart::Text(text.to_owned()));
-        Ok(ChatMessage {
-            parts,
-            ..ChatMessage::from_user("")
-        })
-    }
-
-    fn read_image(&self, file: &std::path::Path) -> Result<MessagePart, EffectError> {
-        let bytes = files::read_file(self.environment(), file, LARGEST_IMAGE)?;
-        let media_type = image_type(&bytes).ok_or_else(|| {
-            usage_error(format!("`{}` is not an image that models read", file.display()))
-                .hint("convert it to PNG, JPEG, GIF or WebP")
-        })?;
-        Ok(MessagePart::Image(ImageData {
-            media_type: media_type.to_owned(),
-            base64: STANDARD.encode(bytes),
-        }))
     }
 }
 
 impl ChatCall {
+    /// Opens the model of a message: that of the named provider, or the pool's member.
+    ///
+    /// # Errors
+    /// If the provider is not a server, or its profile is invalid.
+    fn open(
+        host: &Host,
+        (ledger, turn): (Ledger, RunId),
+        request: ChatRequest,
+        named: &ProviderChoice,
+        pool: Option<(PoolTurn, PinnedMember)>,
+    ) -> Result<Self, EffectError> {
+        let provider = pool.as_ref().map_or(named, |(_, pinned)| &pinned.provider);
+        let opened = host.open_provider(provider, &ModelProcesses::new())?;
+        let guarded = GuardedModel {
+            session: None,
+            provider: opened.model.provider_name().to_owned(),
+            model: opened.model_name.clone(),
+            execution_mode: opened.execution_mode,
+            price: opened.price.clone(),
+        };
+        let guard = BudgetGuard::open(host, guarded)?;
+        Ok(Self {
+            host: host.clone(),
+            ledger,
+            turn,
+            model: opened.model,
+            model_name: opened.model_name,
+            request: ChatRequest {
+                // An answer without a limit could cost more than what is reserved for it.
+                max_output_tokens: match guard {
+                    Some(_) => Some(opened.output_tokens),
+                    None => provider.max_output_tokens,
+                },
+                ..request
+            },
+            price: opened.price,
+            guard,
+            output_tokens: opened.output_tokens,
+            pool,
+            tool: opened.tool,
+        })
+    }
+
+    /// Returns whether a pool chose the model, so that another one may be asked if the answer breaks off.
+    #[must_use]
+    pub fn has_pool(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    /// Prepares the same message for the next member of a pool, after a call without a whole answer. Its answer is drawn back by the
+    /// caller: an answer has one author. `None` if the failure is the end, which it always is for a provider that the caller named.
+    ///
+    /// # Errors
+    /// If the next member cannot be asked.
+    pub fn follow_failure(self, failure: &EffectError) -> Result<Option<Self>, EffectError> {
+        let Some((mut turn, pinned)) = self.pool else {
+            return Ok(None);
+        };
+        if !turn.passes_call_on(&self.host, &pinned, &failure.code) {
+            return Ok(None);
+        }
+        let Some(next) = turn.choose_next(&self.host)? else {
+            return Ok(None);
+        };
+        let named = next.provider.clone();
+        let recorded = (self.ledger, self.turn);
+        Self::open(&self.host, recorded, self.request, &named, Some((turn, next))).map(Some)
+    }
+
     /// Starts the answer. Nothing is sent before its first event is requested.
     #[must_use]
     pub fn start(&self) -> ChatAnswer<'_> {
@@ -280,6 +295,7 @@ impl ChatCall {
             is_recorded: false,
             reservation: None,
             has_begun: false,
+            first_request: None,
         }
     }
 }
@@ -291,6 +307,10 @@ impl ChatAnswer<'_> {
     /// # Errors
     /// If there is no complete answer.
     pub async fn next_event(&mut self) -> Result<Option<ChatEvent>, EffectError> {
+        if self.first_request.is_none() {
+            // Kept until the answer has ended: other programs then wait with their first request to a model that is not loaded.
+            self.first_request = Some(await_first_request(&self.call.host, &self.call.tool).await);
+        }
         if !self.is_sent
             && let Some(guard) = &self.call.guard
         {
@@ -380,6 +400,10 @@ impl ChatAnswer<'_> {
             let may_cost = self.has_begun || matches!(end, TurnEnd::Cancelled);
             guard.close_record(&call, may_cost);
         }
+        let choice = self.call.pool.as_ref();
+        if let Some((turn, pinned)) = choice.filter(|_| end == TurnEnd::Answered) {
+            turn.remember_answer(&self.call.host, pinned);
+        }
         let turn = TurnRecord {
             session: None,
             source: TurnSource::Message,
@@ -387,7 +411,8 @@ impl ChatAnswer<'_> {
             runs: Vec::new(),
             // Without a session, nobody could read them again.
             messages: Vec::new(),
-            choice: self.call.choice.clone().map(Box::new),
+            choice: choice.map(|(_, pinned)| Box::new(pinned.record.clone())),
+            discarded: Vec::new(),
             calls: vec![call],
             end,
         };
@@ -450,17 +475,6 @@ fn not_a_server(provider: &str) -> EffectError {
     .hint("name a provider with an address")
 }
 
-/// Returns the media type of an image by its first bytes. `None` for all others: a name may lie, and servers look at the bytes.
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        _ => is_webp.then_some("image/webp"),
-    }
-}
-
 /// Converts the failure of an answer, with the cause that a run would have.
 pub(crate) fn word_failure(error: ToolError) -> EffectError {
     let cause = match error.failure {
@@ -470,25 +484,4 @@ pub(crate) fn word_failure(error: ToolError) -> EffectError {
     let mut effect = EffectError::new(cause, &error.detail, error.message).caused_by(error.causes);
     effect.hint = error.advice.fix;
     effect.suggest_steps(error.advice.next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::image_type;
-
-    #[test]
-    fn an_image_is_known_by_its_bytes() {
-        let cases: [(&[u8], Option<&str>); 7] = [
-            (b"\x89PNG\r\n\x1a\n", Some("image/png")),
-            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
-            (b"GIF89a", Some("image/gif")),
-            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
-            (b"RIFF\0\0\0\0WAVE", None),
-            (b"<svg>", None),
-            (b"", None),
-        ];
-        for (bytes, media_type) in cases {
-            assert_eq!(image_type(bytes), media_type);
-        }
-    }
 }

@@ -13,6 +13,7 @@ use agentos_engine::ports::{Clock as _, EffectError};
 use crate::clock::SystemClock;
 use crate::error::usage_error;
 use crate::host::Host;
+use crate::model_memory::FirstLook;
 use crate::paths;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
@@ -41,6 +42,8 @@ pub(crate) struct ContextOrder<'a> {
     pub earlier: &'a [String],
     /// Earlier tasks and answers that the tool is shown.
     pub history: &'a [EarlierTurn],
+    /// Look at the tool's server. `None` if nobody looked yet.
+    pub look: Option<&'a FirstLook>,
 }
 
 /// Finds the files that a person named.
@@ -177,7 +180,10 @@ pub(crate) async fn choose_files(
             differs: false,
         });
     }
-    let loaded = ask_loaded(tool).await;
+    let loaded = match order.look {
+        Some(look) => look.loaded_window,
+        None => ask_loaded(tool).await,
+    };
     let query = ContextQuery {
         adapter: tool.adapter.as_ref(),
         model: tool.model.as_deref(),

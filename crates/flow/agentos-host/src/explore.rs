@@ -48,7 +48,7 @@ use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
 use crate::provider_kind::ProviderKind;
 use crate::run::ConsentMode;
-use crate::session::Session;
+use crate::session::SessionFolders;
 use crate::toolboxes::session::OpenToolboxes;
 use crate::tools::{self as profiled, Tool};
 use conversation::{RunConversation, sum_usage};
@@ -149,7 +149,7 @@ struct Explorer {
 /// be found.
 pub(crate) fn make_explorer(
     host: &Host,
-    session: &Session,
+    folders: &SessionFolders<'_>,
     resolved: &ResolvedProfile,
     limits: ExploreLimits,
     toolboxes: &[String],
@@ -162,7 +162,7 @@ pub(crate) fn make_explorer(
     let mut made = profiled::make_server_tool(host, resolved)?;
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
-    let folder = session.open_copies()?.path().to_owned();
+    let folder = folders.open_copies()?.path().to_owned();
     let processes = ModelProcesses::new();
     let model = confine_model(host, hosting, folder, &processes, &mut made.notices)?;
     let guard = BudgetGuard::open(
@@ -177,7 +177,7 @@ pub(crate) fn make_explorer(
     )?;
     let explorer = Explorer {
         host: host.clone(),
-        session: session.options().clone(),
+        session: folders.options().clone(),
         facts: ModelFacts {
             provider: profile.provider.clone(),
             model: profile.model.clone(),

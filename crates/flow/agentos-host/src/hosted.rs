@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Host;
 use crate::programs::ToolUse;
 use crate::servers::Hosting;
-use crate::session::Session;
+use crate::session::SessionFolders;
 use crate::tool_notices::tool_notice;
 use crate::tools::Tool;
 use crate::{clock, programs};
@@ -61,14 +61,14 @@ struct ConfinedHost {
 pub fn confine_adapter(
     caller: &Host,
     mut tool: Tool,
-    session: &Session,
+    folders: &SessionFolders<'_>,
     tool_use: ToolUse,
 ) -> Result<Tool, EffectError> {
     let Some(hosting) = tool.hosting.take() else {
         return Ok(tool);
     };
     // The folder is made only if there is an address: without one, nothing is started.
-    let folder = || Ok(session.open_copies()?.path().to_owned());
+    let folder = || Ok(folders.open_copies()?.path().to_owned());
     let Some(confined) = confine_server(caller, (hosting, tool_use, true), folder, &mut tool.notices)? else {
         return Ok(tool);
     };

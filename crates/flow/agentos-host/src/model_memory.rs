@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agentos_chain::hash_bytes;
 use agentos_engine::Cause;
-use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_engine::ports::{CancelSignal, Clock as _, EffectError};
 use agentos_generic_http::{MemoryChange, ServerModel, ToolCaller};
 use agentos_model::{ChatEvent, ChatRequest};
 use agentos_net::{Deadline, Names};
@@ -26,8 +26,7 @@ use crate::model_name::ModelName;
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::pools::{PoolQuery, load_chain, read_pool_file};
 use crate::runtime::block_on;
-use crate::servers::Hosting;
-use crate::tools::{Tool, make_server_tool};
+use crate::tools::{ServedModel, Tool, make_server_tool};
 
 /// Pause between two tries to get a lock that another program has.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -127,6 +126,7 @@ impl Host {
             usage_error(format!("the call names no model of `{provider}`"))
                 .hint(format!("write it as in `{provider}/MODEL`"))
         })?;
+        let served = tool.served;
         let hosting = tool
             .hosting
             .ok_or_else(|| usage_error(format!("`{provider}` is not a server")))?;
@@ -136,7 +136,11 @@ impl Host {
         }
         let adapter = hosting.make_adapter(Names::System)?;
         let deadline = Deadline::after(spec.limit);
-        let _lock = wait_for_lock(self, &hosting, &model, &deadline).await?;
+        let _lock = match &served {
+            Some(served) => wait_for_lock(self, served, &deadline).await?,
+            // Not reached: a model was named, and so the tool has one.
+            None => None,
+        };
         let changed = change_with(adapter.as_ref(), spec.action, &deadline).await?;
         let (found, was_so) = changed.unwrap_or((None, false));
         Ok(ModelActionReport {
@@ -250,18 +254,17 @@ fn strip_provider<'a>(provider: &str, model: &'a str) -> &'a str {
 /// If the lock cannot be made, or not in time.
 async fn wait_for_lock(
     host: &Host,
-    hosting: &Hosting,
-    model: &str,
+    served: &ServedModel,
     deadline: &Deadline,
 ) -> Result<Option<LedgerLock>, EffectError> {
     loop {
-        match try_lock(host, hosting, model)? {
+        match try_lock(host, served)? {
             LockTry::Locked(lock) => return Ok(Some(lock)),
             // Without a folder, several programs may load it at the same time; that is no reason to refuse.
             LockTry::Nowhere => return Ok(None),
             LockTry::Busy if deadline.pause_within(PAUSE).await => {}
             LockTry::Busy => {
-                let message = format!("another program is still loading or unloading `{model}`");
+                let message = format!("another program is still loading or unloading `{}`", served.model);
                 return Err(EffectError::new(Cause::Tool, "loading", message));
             }
         }
@@ -274,12 +277,12 @@ enum LockTry {
     Nowhere,
 }
 
-fn try_lock(host: &Host, hosting: &Hosting, model: &str) -> Result<LockTry, EffectError> {
+fn try_lock(host: &Host, served: &ServedModel) -> Result<LockTry, EffectError> {
     let Some(folder) = host.environment().state_dir() else {
         return Ok(LockTry::Nowhere);
     };
-    let address = hosting.profile.base_url.as_ref().map(ToString::to_string);
-    let key = hash_bytes(format!("{} {model}", address.unwrap_or_default()).as_bytes());
+    let address = served.address.as_deref().unwrap_or_default();
+    let key = hash_bytes(format!("{address} {}", served.model).as_bytes());
     let lock = LedgerLock::lock_model(&folder.join("machine"), &key);
     Ok(match lock.map_err(|error| store_error(&error))? {
         Some(lock) => LockTry::Locked(lock),
@@ -306,8 +309,7 @@ pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> FirstLook {
     if !tool.reports_window {
         return FirstLook::default();
     }
-    let hosting = tool.hosting.as_ref();
-    let limit = hosting.map_or(0, |hosting| hosting.profile.timeouts.total_seconds);
+    let limit = tool.served.as_ref().map_or(0, |served| served.total_seconds);
     let deadline = Deadline::after(Duration::from_secs(limit));
     loop {
         let health = tool.adapter.health_check(SystemClock.now()).await;
@@ -317,11 +319,10 @@ pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> FirstLook {
         };
         let is_absent = health.detail.as_deref() == Some(NOT_LOADED);
         let is_loading = health.detail.as_deref() == Some(LOADING);
-        let named = hosting.and_then(|hosting| Some((hosting, hosting.profile.model.as_deref()?)));
-        let Some((hosting, model)) = named.filter(|_| is_absent || is_loading) else {
+        let Some(served) = tool.served.as_ref().filter(|_| is_absent || is_loading) else {
             return look(None);
         };
-        match try_lock(host, hosting, model) {
+        match try_lock(host, served) {
             Ok(LockTry::Locked(lock)) if is_absent => return look(Some(lock)),
             // No program of ours loads it, so nobody knows how long that takes: the turn itself reports it. A lock that cannot be
             // made is no reason to refuse a turn either.
@@ -330,4 +331,19 @@ pub(crate) async fn await_first_request(host: &Host, tool: &Tool) -> FirstLook {
             Ok(LockTry::Busy) => return look(None),
         }
     }
+}
+
+/// Looks at the server of a run, as [`await_first_request`] does. If the user stops the run, `cancel` is ready again afterwards: the run
+/// then ends in its own order, before anything is sent.
+pub(crate) async fn look_at_server(host: &Host, tool: &Tool, cancel: &mut CancelSignal<'_>) -> FirstLook {
+    let look = tokio::select! {
+        biased;
+        () = &mut *cancel => None,
+        look = await_first_request(host, tool) => Some(look),
+    };
+    look.unwrap_or_else(|| {
+        // A future that was ready must not be polled again.
+        *cancel = Box::pin(std::future::ready(()));
+        FirstLook::default()
+    })
 }

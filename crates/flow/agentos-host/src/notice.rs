@@ -60,6 +60,9 @@ pub trait HostObserver: Send + Sync {
     /// Receives the id of what budgets reserved for the call whose result is recorded next.
     fn on_reservation(&self, _id: &str) {}
 
+    /// Receives the model that is asked from now on, in the place of the one that a run began with.
+    fn on_model(&self, _model: Option<&str>) {}
+
     /// Receives the beginning of a longer activity.
     fn on_activity(&self, _activity: Activity) {}
 

@@ -17,6 +17,7 @@ mod detect;
 mod import;
 mod members;
 mod stats;
+mod succession;
 mod turn;
 
 use agentos_engine::Cause;
@@ -39,7 +40,8 @@ pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
 pub use import::{PoolImport, PoolImportSpec};
 pub(crate) use members::{LoadedMember, LoadedPool, load_chain, read_pool_file};
 pub use stats::{MemberStatistics, PoolStatistics};
-pub(crate) use turn::{PoolTurn, count_images, pin_member};
+pub(crate) use succession::{RunPool, RunSuccession};
+pub(crate) use turn::{PinnedMember, PoolTurn, count_images};
 
 /// The output of `agentos pool list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

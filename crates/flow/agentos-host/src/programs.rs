@@ -443,6 +443,7 @@ fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
         in_copy,
         has_tools: false,
         hosting: None,
+        served: None,
     }
 }
 

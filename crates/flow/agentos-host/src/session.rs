@@ -54,6 +54,35 @@ pub struct Session {
     hooks: Option<HookRunner>,
 }
 
+/// Folders and options of a session, which tools are made from.
+#[derive(Clone, Copy)]
+pub struct SessionFolders<'a> {
+    port: &'a RepositoryPort,
+    cache: Option<&'a Path>,
+    copies: &'a OnceCell<Arc<CopyFolder>>,
+    options: &'a SessionOptions,
+}
+
+impl SessionFolders<'_> {
+    /// Opens the folder of the repository's copies and of its runs.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn open_copies(&self) -> Result<Arc<CopyFolder>, EffectError> {
+        if let Some(opened) = self.copies.get() {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = self.port.repo().open_copies(self.cache);
+        let opened = opened.map_err(|error| repository::exec_error(&error))?;
+        Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
+    }
+
+    /// Returns the options of the session.
+    pub fn options(&self) -> &SessionOptions {
+        self.options
+    }
+}
+
 impl Session {
     /// Opens the repository and its tape.
     ///
@@ -106,6 +135,34 @@ impl Session {
             consent: &mut self.approver,
             clock: &SystemClock,
             hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+        }
+    }
+
+    /// Returns the effects for the engine, together with the folders in which tools are made while a run uses them.
+    pub fn split_run(&mut self) -> (RunEffects<'_>, SessionFolders<'_>) {
+        let effects = RunEffects {
+            repo: &self.port,
+            evidence: &mut self.tape,
+            consent: &mut self.approver,
+            clock: &SystemClock,
+            hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+        };
+        let folders = SessionFolders {
+            port: &self.port,
+            cache: self.cache.as_deref(),
+            copies: &self.copies,
+            options: &self.options,
+        };
+        (effects, folders)
+    }
+
+    /// Returns the folders in which tools are made.
+    pub fn folders(&self) -> SessionFolders<'_> {
+        SessionFolders {
+            port: &self.port,
+            cache: self.cache.as_deref(),
+            copies: &self.copies,
+            options: &self.options,
         }
     }
 
@@ -163,12 +220,7 @@ impl Session {
     /// # Errors
     /// If there is none and none can be made.
     pub fn open_copies(&self) -> Result<Arc<CopyFolder>, EffectError> {
-        if let Some(opened) = self.copies.get() {
-            return Ok(Arc::clone(opened));
-        }
-        let opened = self.repo().open_copies(self.cache.as_deref());
-        let opened = opened.map_err(|error| repository::exec_error(&error))?;
-        Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
+        self.folders().open_copies()
     }
 
     /// Returns the working tree, or the folder of a bare repository.

@@ -80,6 +80,7 @@ impl Host {
                 false => Vec::new(),
             },
             history,
+            look: None,
         };
         let chosen = runtime::block_on(choose_files(self, &session, spec, &tool, &order))??;
         make(TaskPreview {

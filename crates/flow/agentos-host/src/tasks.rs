@@ -8,14 +8,15 @@ use std::path::Path;
 use agentos_api::{Activity, NextStep, RunOption};
 use agentos_engine::Outcome;
 use agentos_engine::context::RequestedFile;
-use agentos_engine::ports::{CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _};
+use agentos_engine::ports::{
+    CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _, ToolSuccession,
+};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
 use agentos_engine::task_options::FollowKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{EditFormat, RunId, TaskLimits};
 
-use crate::budgets;
 use crate::check::Checker;
 use crate::clock::SystemClock;
 use crate::context_choice::{
@@ -26,14 +27,17 @@ use crate::events::{EventSender, RunEvent};
 use crate::explore::ExploreMode;
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
+use crate::model_memory::look_at_server;
 use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice};
+use crate::pools::{RunPool, RunSuccession};
 use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
-use crate::tools::{self, Tool, Tools};
-use crate::{explore, hosted, keys, programs};
+use crate::task_tool::make_tool;
+use crate::tools::Tool;
+use crate::{keys, programs};
 
 /// A task, its tool, and the tool's files and limits.
 #[derive(Debug, Clone, Default)]
@@ -117,6 +121,7 @@ pub(crate) async fn run_task(
     session: &mut Session,
     run: &RunId,
     spec: &TaskSpec,
+    pool: Option<&RunPool>,
     events: &EventSender,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
@@ -145,10 +150,13 @@ pub(crate) async fn run_task(
         true => earlier_files(session, spec, history)?,
         false => Vec::new(),
     };
+    // Until the end of the run: other programs wait with their first requests only as long as the model is not loaded.
+    let look = look_at_server(host, &tool, cancel).await;
     let order = ContextOrder {
         task: &task,
         earlier: &earlier,
         history,
+        look: Some(&look),
     };
     if has_window(spec, &tool) {
         events.send_event(RunEvent::Began(Activity::SearchingContext));
@@ -165,7 +173,12 @@ pub(crate) async fn run_task(
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
     let options = record_options(host, session, spec);
+    let (mut effects, folders) = session.split_run();
+    let successors = pool.map(|pool| RunSuccession::new(host, folders, spec, pool));
     let mut request = TaskRequest {
+        successors: successors
+            .as_ref()
+            .map(|successors| successors as &dyn ToolSuccession),
         history,
         remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
         follows: followed.as_ref().map(|(earlier, _)| earlier),
@@ -182,7 +195,7 @@ pub(crate) async fn run_task(
     };
     request.limits.loaded_context = loaded;
     events.send_event(RunEvent::Began(tool.activity()));
-    let mut outcome = flow::run(&mut session.run_effects(), &request, &message, events, cancel).await;
+    let mut outcome = flow::run(&mut effects, &request, &message, events, cancel).await;
     // The same proposal as in a health check, which works on this machine.
     keys::name_key_store(host, outcome.next.iter_mut());
     Ok(name_empty_difference(outcome, &tool).into())
@@ -273,62 +286,6 @@ pub(crate) fn prepare_tool(
     Ok((tool, programs::describe_task(spec.task.as_deref(), &spec.program)))
 }
 
-/// Makes the tool of a provider. Options that only other kinds of providers have are refused.
-fn make_tool(
-    host: &Host,
-    session: &Session,
-    spec: &TaskSpec,
-    tool_use: ToolUse,
-) -> Result<Tool, EffectError> {
-    let tools = Tools::read(host, Some(session.work_dir()))?;
-    let choice = &spec.provider;
-    let overrides = &choice.overrides;
-    let timeout_seconds = overrides.timeouts.total_seconds.or(overrides.timeout_seconds);
-    let flags = ProgramOptions {
-        // A check is a program too: it may be given files even if the tool is a server, which may not.
-        for_check: spec.check.is_some(),
-        ..spec.program.clone()
-    };
-    spec.explore.require_profile(&choice.provider)?;
-    match &choice.provider {
-        ProviderKind::AnyProgram => programs::make_any_program(host, &flags, timeout_seconds, session),
-        ProviderKind::ToolProgram => programs::make_tool_program(host, &flags, timeout_seconds, session),
-        ProviderKind::Replay => {
-            programs::refuse_command(&flags)?;
-            programs::refuse_sharing(&flags)?;
-            tools::make_replay(host, choice.replay.as_ref())
-        }
-        ProviderKind::Profile(name) => {
-            programs::refuse_command(&flags)?;
-            let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
-            if resolved.profile.adapter.is_program() {
-                if matches!(spec.explore, ExploreMode::Always(_)) {
-                    return Err(explore::without_tools(name));
-                }
-                let tool = programs::make_profiled(host, &resolved, &flags, session)?;
-                return budgets::guard_tool(host, tool, &resolved.profile);
-            }
-            programs::refuse_sharing(&flags)?;
-            if choice.replay.is_some() {
-                return Err(
-                    usage_error("only the provider `replay` plays a recording back").suggest_steps([
-                        NextStep::LeaveOut {
-                            option: RunOption::Recording,
-                        },
-                    ]),
-                );
-            }
-            if let Some(limits) = spec.explore.choose_limits(&resolved.profile) {
-                return explore::make_explorer(host, session, &resolved, limits, &spec.toolboxes);
-            }
-            // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-            let tool = tools::make_server_tool(host, &resolved)?;
-            let tool = hosted::confine_adapter(host, tool, session, tool_use)?;
-            budgets::guard_tool(host, tool, &resolved.profile)
-        }
-    }
-}
-
 /// Makes the engine's request, for one attempt without a check.
 pub(crate) fn make_request<'a>(
     run: &'a RunId,
@@ -365,6 +322,7 @@ pub(crate) fn make_request<'a>(
         has_tools: tool.has_tools,
         check: None,
         base_must_pass: false,
+        successors: None,
     })
 }
 

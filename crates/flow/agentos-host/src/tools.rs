@@ -63,8 +63,21 @@ pub struct Tool {
     pub in_copy: bool,
     /// True if it reads the repository itself, with tools.
     pub has_tools: bool,
-    /// The ingredients of its adapter. `None` if the tool is not a server.
+    /// The ingredients of its adapter. `None` if the tool is not a server, or the adapter was confined.
     pub hosting: Option<Hosting>,
+    /// The model in its server's memory. `None` if the tool is not a server, or no model is named.
+    pub served: Option<ServedModel>,
+}
+
+/// Model in the memory of a server.
+#[derive(Debug, Clone)]
+pub struct ServedModel {
+    /// Address of the server. `None` if it has none.
+    pub address: Option<String>,
+    /// Model, as the server names it.
+    pub model: String,
+    /// Longest time for one answer, in seconds.
+    pub total_seconds: u64,
 }
 
 impl Tool {
@@ -329,7 +342,13 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         key: usable.key,
         key_obstacle: usable.obstacle,
     };
+    let served = profile.model.clone().map(|model| ServedModel {
+        address: profile.base_url.as_ref().map(ToString::to_string),
+        model,
+        total_seconds: profile.timeouts.total_seconds,
+    });
     Ok(Tool {
+        served,
         adapter: hosting.make_adapter(Names::System)?,
         model: profile.model.clone(),
         price: prices::find_prices(resolved)?,
@@ -385,6 +404,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         in_copy: false,
         has_tools: false,
         hosting: None,
+        served: None,
     })
 }
 

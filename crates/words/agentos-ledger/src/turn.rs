@@ -31,6 +31,9 @@ pub struct TurnRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     // Boxed, because most turns have none and lists of entries hold turns by value.
     pub choice: Option<Box<serde_json::Value>>,
+    /// Choices before it, of members whose attempts failed and were discarded, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<serde_json::Value>,
     /// Calls of models, in their order. Empty if no model was called. The call for a summary is in the receipt of the summary, and
     /// here only if it gave none, so that each call is recorded once.
     pub calls: Vec<CallRecord>,

@@ -49,7 +49,7 @@ pub const POOL_EXAMPLES: &[(&str, &[&str])] = &[
         "pool replay",
         &[
             "agentos pool replay choice.json",
-            "agentos pool replay choice.json --json",
+            "agentos pool replay 3f9a2c41 --json",
         ],
     ),
 ];
@@ -142,7 +142,7 @@ pub struct PoolImportArgs {
 /// Arguments of `pool replay`.
 #[derive(Debug, Args)]
 pub struct PoolReplayArgs {
-    /// File with the output of `pool select --json`
-    #[arg(value_name = "FILE")]
-    pub choice: PathBuf,
+    /// File with the output of `pool select --json`, or a run or turn of a pool by its id
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
 }

@@ -3,7 +3,7 @@
 //! Owns: which stream each part of the answer goes to, and the exit status. Never: shows a byte of an answer unescaped on a
 //! terminal.
 
-use agentos_host::{ChatAnswer, ChatReport, ChatSpec, EffectError, block_on};
+use agentos_host::{ChatAnswer, ChatCall, ChatReport, ChatSpec, EffectError, block_on};
 use agentos_model::ChatEvent;
 use agentos_tool::{RunId, format_dollars};
 
@@ -60,28 +60,57 @@ fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
         system: args.flags.system.clone(),
         images: args.images.clone(),
     };
-    let call = app.host.prepare_chat(&spec, run)?;
+    let mut call = app.host.prepare_chat(&spec, run)?;
     // From here on a signal never ends the program before the cost of the call is on the ledger, also while a write waits.
     let _guard = app.signals.guard_orderly();
+    let look = AnswerLook {
+        whole: call.has_pool(),
+        ..AnswerLook::from_flags(&args.flags)
+    };
+    loop {
+        match show_answer(app, &call, look) {
+            Ok(done) => return done,
+            Err(failure) => {
+                // Another member of a pool may answer. All others end here.
+                let next = call.follow_failure(&failure)?;
+                call = next.ok_or(failure)?;
+            }
+        }
+    }
+}
+
+/// Shows an answer to its end, whatever the end is.
+///
+/// # Errors
+/// Fails with the reason why there is no whole answer. What was shown of it is marked as incomplete.
+fn show_answer(app: &App, call: &ChatCall, look: AnswerLook) -> Result<Done, EffectError> {
     let mut answer = call.start();
-    let mut display = ChatDisplay::new(app, AnswerLook::from_flags(&args.flags));
+    let mut display = ChatDisplay::new(app, look);
     let read = block_on(read_answer(app, &mut answer, &mut display))?;
+    if read.is_err() && call.has_pool() {
+        let is_unwritten = display.withdraw();
+        if display.finish().has_text && !is_unwritten {
+            app.printer
+                .show_note("the answer above is incomplete and is not kept");
+        }
+        return read.map(|_| Ok(Exit::Done));
+    }
     let shown = display.finish();
-    match read? {
+    Ok(match read? {
         ReadEnd::Whole => show_end(app, &answer.finish_report()?, &shown.notes),
         ReadEnd::NoReader => Ok(Exit::Done),
         ReadEnd::Stopped => {
             // Ends the generation and records the call before standard error is written: nobody may read that either.
             drop(answer);
             if app.printer.json {
-                return Err(stopped_error());
+                return Ok(Err(stopped_error()));
             }
             Ok(app.show_stopped(match shown.has_text {
                 true => "the answer is incomplete",
                 false => "there is no answer",
             }))
         }
-    }
+    })
 }
 
 /// Reads the answer to its end, and shows each event.

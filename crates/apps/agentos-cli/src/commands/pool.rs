@@ -100,7 +100,7 @@ fn import_pool(app: &App, args: &PoolImportArgs) -> Done {
 }
 
 fn replay_choice(app: &App, args: &PoolReplayArgs) -> Done {
-    let report = app.host.replay_choice_file(&args.choice)?;
+    let report = app.host.replay_choices(&args.record)?;
     show_report(app, &report, || pool::format_replay(&report))?;
     if report.differences.is_empty() {
         return Ok(Exit::Done);

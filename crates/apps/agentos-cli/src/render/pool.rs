@@ -195,7 +195,11 @@ pub fn describe_import(report: &PoolImport) -> String {
 pub fn format_replay(report: &ChoiceReplay) -> String {
     let chosen = report.chosen.as_deref().unwrap_or("no member");
     if report.differences.is_empty() {
-        return format!("the same choice: {}\n", escape::line(chosen));
+        let again = match report.choices {
+            0 | 1 => "the same choice".to_owned(),
+            several => format!("the same {several} choices, the last one"),
+        };
+        return format!("{again}: {}\n", escape::line(chosen));
     }
     let lines = report
         .differences

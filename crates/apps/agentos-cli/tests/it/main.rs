@@ -74,6 +74,7 @@ mod object_store;
 mod pipeline;
 mod policy;
 mod pool;
+mod pool_calls;
 mod preflight;
 mod probing;
 mod profiles;

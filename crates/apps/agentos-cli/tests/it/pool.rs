@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::support::{agentos, small_repo};
 
 /// Writes a profile of the user.
-fn add_profile(cli: &Cli, name: &str, profile: &Value) {
+pub fn add_profile(cli: &Cli, name: &str, profile: &Value) {
     let mut profile = profile.clone();
     profile["provider"] = json!(name);
     let file = cli.home().join(format!(".config/agentos/profiles/{name}.json"));
     write_file(&file, profile.to_string());
 }
 
-fn add_pool(cli: &Cli, name: &str, pool: &Value) {
+pub fn add_pool(cli: &Cli, name: &str, pool: &Value) {
     add_profile(cli, name, &json!({ "adapter": "pool", "pool": pool }));
 }
 
@@ -43,12 +43,12 @@ fn seed() -> Cli {
     cli
 }
 
-fn call(cli: &Cli, args: &[&str]) -> CliOutput {
+pub fn call(cli: &Cli, args: &[&str]) -> CliOutput {
     cli.run(args).unwrap_or_else(|error| panic!("{args:?}: {error}"))
 }
 
 /// Returns a JSON output that fits its schema.
-fn call_json(cli: &Cli, schema: SchemaName, args: &[&str]) -> (Option<i32>, Value) {
+pub fn call_json(cli: &Cli, schema: SchemaName, args: &[&str]) -> (Option<i32>, Value) {
     let output = call(cli, &[args, &["--json"]].concat());
     let value = output
         .json()
@@ -584,7 +584,7 @@ fn a_pool_is_no_server() {
 }
 
 /// A server that answers every message with this text, and one that breaks off after it.
-fn answering(text: &str, is_whole: bool) -> FakeServer {
+pub fn answering(text: &str, is_whole: bool) -> FakeServer {
     let piece = json!({ "model": "tiny-2", "choices": [{ "index": 0, "delta": { "content": text } }] });
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 1000, "completion_tokens": 200 } });
@@ -597,7 +597,7 @@ fn answering(text: &str, is_whole: bool) -> FakeServer {
 }
 
 /// A pool of two members at these addresses.
-fn two_members(cli: &Cli, first: &str, second: &str, other: Value) {
+pub fn two_members(cli: &Cli, first: &str, second: &str, other: Value) {
     for (name, url) in [("one", first), ("two", second)] {
         let profile = json!({ "adapter": "openai", "model": "tiny", "base_url": format!("{url}/v1"), "requires_key": false,
             "price": { "input": 3, "output": 15 } });
@@ -611,7 +611,7 @@ fn two_members(cli: &Cli, first: &str, second: &str, other: Value) {
     add_pool(cli, "mine", &pool);
 }
 
-fn count_chats(server: &FakeServer) -> usize {
+pub fn count_chats(server: &FakeServer) -> usize {
     let requests = server.requests();
     requests
         .iter()
@@ -700,7 +700,7 @@ fn a_refused_key_and_a_pool_without_fallback_are_not_passed_on() {
 }
 
 #[test]
-fn a_run_and_a_single_message_have_one_member() {
+fn a_run_and_a_single_message_are_answered_by_a_member() {
     let repo = small_repo();
     let cli = agentos().in_dir(repo.path());
     let first = answering("No change is needed.", true);

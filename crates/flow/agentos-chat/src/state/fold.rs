@@ -24,7 +24,7 @@ pub enum LedgerBody {
         /// Id of the turn.
         turn: RunId,
         /// Record of the turn.
-        record: TurnRecord,
+        record: Box<TurnRecord>,
     },
     /// Something happened to a session.
     Session(Box<SessionRecord>),

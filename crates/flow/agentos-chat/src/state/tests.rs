@@ -48,12 +48,13 @@ impl TestTape {
             runs: Vec::new(),
             messages: hashes.iter().enumerate().map(message).collect(),
             choice: None,
+            discarded: Vec::new(),
             calls: vec![call],
             end: TurnEnd::Answered,
         };
         self.push(LedgerBody::Turn {
             turn: RunId::parse(turn).unwrap(),
-            record,
+            record: Box::new(record),
         });
         self
     }

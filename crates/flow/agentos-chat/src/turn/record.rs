@@ -101,6 +101,7 @@ impl TurnFlow<'_> {
             messages: self.added.into_iter().map(|(reference, _)| reference).collect(),
             // The caller chose, if anybody did, and adds it.
             choice: None,
+            discarded: Vec::new(),
             calls: self.calls,
             end: turn_end,
         };

@@ -86,6 +86,7 @@ fn run_task(
             has_tools: false,
             check: None,
             base_must_pass: false,
+            successors: None,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     });

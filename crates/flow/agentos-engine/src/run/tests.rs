@@ -188,6 +188,7 @@ fn run_with_check(
             has_tools: false,
             check: Some(check),
             base_must_pass: check.demands_base,
+            successors: None,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     })

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::Ledger;
 use crate::host::Host;
 use crate::notice::{HostObserver, SharedObserver};
+use crate::pools::RunPool;
 
 /// Observer that passes everything on, and keeps the calls of tools.
 pub struct CallCollector {
@@ -41,9 +42,15 @@ impl CallCollector {
         })
     }
 
-    /// Writes a turn with the calls to the ledger. A run without a call leaves none. `choice` is that of a pool. A failure is a notice: the evidence of the run is on
+    /// Writes a turn with the calls to the ledger. A run without a call leaves none. `pool` chose the members. A failure is a notice: the evidence of the run is on
     /// the repository's tape.
-    pub fn record_run(&self, host: &Host, run: &RunId, choice: Option<Value>, failure: Option<&EffectError>) {
+    pub fn record_run(
+        &self,
+        host: &Host,
+        run: &RunId,
+        pool: Option<&RunPool>,
+        failure: Option<&EffectError>,
+    ) {
         let calls = std::mem::take(&mut self.lock().calls);
         let Some(last) = calls.last() else {
             return;
@@ -51,6 +58,11 @@ impl CallCollector {
         let code = failure
             .map(|error| error.code.to_string())
             .or(last.failure.clone());
+        let mut choices = pool.map(RunPool::list_choices).unwrap_or_default();
+        let choice = choices.pop();
+        if let Some(pool) = pool.filter(|_| last.failure.is_none()) {
+            pool.remember_answer(host);
+        }
         let turn = TurnRecord {
             session: None,
             source: TurnSource::Run,
@@ -58,6 +70,7 @@ impl CallCollector {
             runs: vec![run.clone()],
             messages: Vec::new(),
             choice: choice.map(Box::new),
+            discarded: choices,
             end: code.map_or(TurnEnd::Answered, |code| TurnEnd::Failed { code }),
             calls,
         };
@@ -113,6 +126,11 @@ impl HostObserver for CallCollector {
         seen.is_detailed = true;
         drop(seen);
         self.inner.0.on_call(call);
+    }
+
+    fn on_model(&self, model: Option<&str>) {
+        self.lock().model = model.map(str::to_owned);
+        self.inner.0.on_model(model);
     }
 
     fn on_reservation(&self, id: &str) {

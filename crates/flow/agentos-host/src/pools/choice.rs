@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
+use agentos_evidence::RecordKind;
+use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
     LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, SelectionError, SelectionInput, SelectorKind,
@@ -23,7 +25,7 @@ use crate::error::usage_error;
 use crate::files::read_text_file;
 use crate::health::read_tools;
 use crate::host::Host;
-use crate::ledger::{Ledger, store_error};
+use crate::ledger::{Ledger, existing_tape, ledger_error, store_error};
 use crate::machine::pool_state;
 
 /// Characters of a token, by which the size of a context is estimated.
@@ -32,6 +34,8 @@ const TOKEN_CHARS: u64 = 4;
 const EXPECTED_ANSWER: u64 = 500;
 /// Time whose calls count for a choice.
 const STATISTICS_WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Shortest part of an id that is searched for.
+const SHORTEST_ID: usize = 8;
 /// Largest record of a choice that is read, in bytes.
 const LARGEST_CHOICE: u64 = 16 << 20;
 
@@ -78,14 +82,41 @@ impl Host {
         choose_in_pool(self, first, query, BTreeMap::new(), own)
     }
 
-    /// Makes a recorded choice again. `file` is the output of a choice as JSON.
+    /// Makes recorded choices again. `record` is a file with the output of a choice as JSON, or the id of a run, or of a message or turn,
+    /// whose choices are on the ledger.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record of a choice.
-    pub fn replay_choice_file(&self, file: &Path) -> Result<ChoiceReplay, EffectError> {
-        let text = read_text_file(self.environment(), file, LARGEST_CHOICE)?;
+    /// If there is neither such a file nor such an id, or it has no choice of a pool.
+    pub fn replay_choices(&self, record: &Path) -> Result<ChoiceReplay, EffectError> {
+        let error = match read_text_file(self.environment(), record, LARGEST_CHOICE) {
+            Ok(text) => return self.replay_text(record, &text),
+            Err(error) => error,
+        };
+        let id = record.to_str().filter(|text| is_id(text));
+        let recorded = id
+            .map(|id| find_recorded(self, id))
+            .transpose()?
+            .unwrap_or_default();
+        let mut replays = recorded
+            .iter()
+            .map(replay_recorded)
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(mut last) = replays.pop() else {
+            return Err(error.hint("name a file, or the id of a run or turn of a pool"));
+        };
+        // The last choice is the one that counts; the members before it are those that were asked in vain.
+        for (position, earlier) in replays.iter().enumerate() {
+            let differences = earlier.differences.iter();
+            last.differences
+                .extend(differences.map(|line| format!("attempt {}: {line}", position + 1)));
+        }
+        last.choices = recorded.len();
+        Ok(last)
+    }
+
+    fn replay_text(&self, file: &Path, text: &str) -> Result<ChoiceReplay, EffectError> {
         // The outputs of a turn have the choice in them.
-        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        let value: Value = serde_json::from_str(text).unwrap_or_default();
         let inner = ["/choice", "/turn/choice"]
             .iter()
             .find_map(|place| value.pointer(place))
@@ -95,6 +126,39 @@ impl Host {
         })?;
         replay_recorded(&recorded)
     }
+}
+
+/// Returns whether a text can be the id of a run, or its end: no letter of it could be that of a path.
+fn is_id(text: &str) -> bool {
+    text.len() >= SHORTEST_ID
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Finds the choices of a run, or of a message or turn, in their order. Empty if the ledger has none.
+fn find_recorded(host: &Host, id: &str) -> Result<Vec<PoolChoice>, EffectError> {
+    if existing_tape(host).is_none() {
+        return Ok(Vec::new());
+    }
+    let ledger = Ledger::open(host)?;
+    let mut choices = Vec::new();
+    for record in ledger.tape().records().map_err(|error| ledger_error(&error))? {
+        let record = record.map_err(|error| ledger_error(&error))?;
+        if record.kind != RecordKind::Turn || !record.run.ends_with(id) {
+            continue;
+        }
+        // A turn of a later version may have another shape; then it has no choice that could be made again here.
+        let Ok(turn) = serde_json::from_value::<TurnRecord>(record.body) else {
+            continue;
+        };
+        let recorded = turn
+            .discarded
+            .into_iter()
+            .chain(turn.choice.map(|choice| *choice));
+        choices.extend(recorded.filter_map(|choice| serde_json::from_value::<PoolChoice>(choice).ok()));
+    }
+    Ok(choices)
 }
 
 /// Makes a recorded choice again.

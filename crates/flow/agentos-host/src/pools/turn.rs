@@ -29,7 +29,7 @@ pub(crate) struct PinnedMember {
     pub provider: ProviderChoice,
     /// Record of the choice.
     pub record: Value,
-    alias: String,
+    pub alias: String,
 }
 
 /// Turn that a pool answers.
@@ -149,26 +149,49 @@ impl PoolTurn {
         })
     }
 
-    /// Returns whether another member is asked after this end of an attempt, and says so in a notice.
+    /// Returns whether another member is asked after this end of a turn, and says so in a notice.
     pub fn passes_on(&mut self, host: &Host, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
-        if let Some(pool) = self.chain.get(self.position) {
-            pool_state::remember_end(host, &pool.name, &pinned.alias, finished.failure.is_some());
-        }
         let Some(failure) = &finished.failure else {
+            self.remember_answer(host, pinned);
             return false;
         };
         let record = &finished.record;
-        let step = next_step(FailedAttempt {
+        let attempt = FailedAttempt {
             code: &failure.code,
             is_cancelled: record.end == TurnEnd::Cancelled,
             left_traces: !record.messages.is_empty() || !record.runs.is_empty() || record.calls.len() > 1,
             hops: self.hops,
-        });
-        match step {
+        };
+        self.passes_failure_on(host, pinned, attempt)
+    }
+
+    /// Returns whether another member is asked after this failure of a call that left nothing behind, and says so in a notice.
+    pub fn passes_call_on(&mut self, host: &Host, pinned: &PinnedMember, code: &str) -> bool {
+        let attempt = FailedAttempt {
+            code,
+            is_cancelled: false,
+            left_traces: false,
+            hops: self.hops,
+        };
+        self.passes_failure_on(host, pinned, attempt)
+    }
+
+    /// Remembers that a member gave a whole answer.
+    pub fn remember_answer(&self, host: &Host, pinned: &PinnedMember) {
+        if let Some(pool) = self.chain.get(self.position) {
+            pool_state::remember_end(host, &pool.name, &pinned.alias, false);
+        }
+    }
+
+    fn passes_failure_on(&mut self, host: &Host, pinned: &PinnedMember, attempt: FailedAttempt<'_>) -> bool {
+        if let Some(pool) = self.chain.get(self.position) {
+            pool_state::remember_end(host, &pool.name, &pinned.alias, true);
+        }
+        match next_step(attempt) {
             FailoverStep::Stop(_) => return false,
             FailoverStep::Retry => {}
         }
-        self.failed.insert(pinned.alias.clone(), failure.code.clone());
+        self.failed.insert(pinned.alias.clone(), attempt.code.to_owned());
         // Asked on a copy: whoever is next is chosen again, and until then the failure is the turn's.
         let mut ahead = Self {
             chain: self.chain.clone(),
@@ -183,25 +206,10 @@ impl PoolTurn {
         self.hops += 1;
         let message = format!(
             "`{}` failed ({}): `{}` is asked now",
-            pinned.alias, failure.code, next.alias
+            pinned.alias, attempt.code, next.alias
         );
         host.notify(Notice::new("pool-failover", message));
         true
-    }
-}
-
-/// Chooses the one member that answers a call without failover. `None` if the user named no pool.
-///
-/// # Errors
-/// Those of [`PoolTurn::begin`] and [`PoolTurn::choose_next`].
-pub(crate) fn pin_member(
-    host: &Host,
-    provider: &ProviderChoice,
-    query: PoolQuery,
-) -> Result<Option<PinnedMember>, EffectError> {
-    match PoolTurn::begin(host, provider, query)? {
-        Some(mut turn) => turn.choose_next(host),
-        None => Ok(None),
     }
 }
 

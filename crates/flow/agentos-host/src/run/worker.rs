@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use agentos_engine::ports::EffectError;
 use agentos_tool::RunId;
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{ConsentMode, RunSpec, RunWork};
@@ -18,7 +17,7 @@ use crate::explore::ExploreMode;
 use crate::host::Host;
 use crate::ledger::collector::CallCollector;
 use crate::notice::HostObserver;
-use crate::pools::{self, PoolQuery};
+use crate::pools::{PoolQuery, RunPool};
 use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
 use crate::session::Session;
@@ -39,23 +38,23 @@ pub(super) fn run_to_end(
     // Before anything is opened or asked: a missing text is a slip of the caller, whatever the state of the repository.
     blank::refuse_blank_text(&spec.work)?;
     let mut spec = spec;
-    let choice = pin_member(host, &mut spec.work)?;
+    let pool = pin_member(host, &mut spec.work)?;
     if !calls_model(&spec.work) {
-        return do_work(host, run, spec, events, stopping, answers);
+        return do_work(host, run, (spec, None), events, stopping, answers);
     }
     let collector = CallCollector::new(host.shared_observer());
     let watched = host
         .clone()
         .with_observer(Arc::clone(&collector) as Arc<dyn HostObserver>);
-    let end = do_work(&watched, run, spec, events, stopping, answers);
+    let end = do_work(&watched, run, (spec, pool.as_ref()), events, stopping, answers);
     // Whatever the end is: a call that failed may have cost something too.
-    collector.record_run(host, run, choice, end.as_ref().err());
+    collector.record_run(host, run, pool.as_ref(), end.as_ref().err());
     end
 }
 
 /// Chooses a member if the work names a pool, and puts it in the pool's place: policy then judges by the provider that is really asked.
-/// Returns the record of the choice. `None` if the work names no pool.
-fn pin_member(host: &Host, work: &mut RunWork) -> Result<Option<Value>, EffectError> {
+/// `None` if the work names no pool.
+fn pin_member(host: &Host, work: &mut RunWork) -> Result<Option<RunPool>, EffectError> {
     let (RunWork::Task(task) | RunWork::Question(task)) = work else {
         return Ok(None);
     };
@@ -64,11 +63,11 @@ fn pin_member(host: &Host, work: &mut RunWork) -> Result<Option<Value>, EffectEr
         tools: usize::from(matches!(task.explore, ExploreMode::Always(_))),
         ..PoolQuery::default()
     };
-    let Some(pinned) = pools::pin_member(host, &task.provider, query)? else {
-        return Ok(None);
-    };
-    task.provider = pinned.provider;
-    Ok(Some(pinned.record))
+    let pool = RunPool::begin(host, &task.provider, query)?;
+    if let Some(provider) = pool.as_ref().and_then(RunPool::provider) {
+        task.provider = provider;
+    }
+    Ok(pool)
 }
 
 /// Returns whether the work calls a model or an agent. Recordings and programs of the user's own cost nothing.
@@ -97,7 +96,7 @@ fn calls_model(work: &RunWork) -> bool {
 fn do_work(
     host: &Host,
     run: &RunId,
-    spec: RunSpec,
+    (spec, pool): (RunSpec, Option<&RunPool>),
     events: &EventSender,
     stopping: Stopping,
     answers: mpsc::UnboundedReceiver<ConsentAnswer>,
@@ -114,7 +113,7 @@ fn do_work(
     let mut cancel = stopping.cancel();
     let end = match spec.work {
         RunWork::Task(task) => {
-            let work = tasks::run_task(host, &mut session, run, &task, events, &mut cancel);
+            let work = tasks::run_task(host, &mut session, run, &task, pool, events, &mut cancel);
             runtime::block_on(work)??
         }
         RunWork::Question(task) => {

@@ -269,7 +269,7 @@ impl TranscriptStore for MemoryStore {
     fn append_turn(&mut self, turn: &RunId, record: &TurnRecord) -> Result<u64, StoreError> {
         self.push(LedgerBody::Turn {
             turn: turn.clone(),
-            record: record.clone(),
+            record: Box::new(record.clone()),
         })
     }
 

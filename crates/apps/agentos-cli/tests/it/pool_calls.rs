@@ -1,0 +1,148 @@
+//! Pools in runs and single messages: a member that fails is replaced by the next one, and what does not pass a failure on.
+
+use agentos_testkit::cli::Cli;
+use agentos_testkit::repo::{TestRepo, write_file};
+use agentos_testkit::server::{FakeServer, Reply, closed_port};
+use serde_json::{Value, json};
+
+use crate::pool::{answering, call, count_chats, two_members};
+use crate::support::{LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, small_repo};
+
+const RUN: [&str; 6] = ["run", "make add add", "-p", "mine", "--file", "src/lib.rs"];
+
+/// Lists the records of a kind of the last run.
+fn list_records(cli: &Cli, kind: &str) -> Vec<Value> {
+    let shown = call(cli, &["evidence", "show", "--json"]).json().unwrap();
+    let records = shown["records"].as_array().unwrap().iter();
+    records.filter(|record| record["kind"] == kind).cloned().collect()
+}
+
+fn in_repo() -> (TestRepo, Cli) {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    (repo, cli)
+}
+
+#[test]
+fn a_run_goes_to_the_next_member_and_its_change_has_one_author() {
+    let broken = answering(SLOPPY_FIX.split("+++").next().unwrap(), false);
+    let busy = FakeServer::start(|_| Reply::http(503, &[("retry-after", "0")], b"{}")).unwrap();
+    for (first, code) in [
+        (closed_port().unwrap(), "refused"),
+        (broken.url(), "broken-stream"),
+        (busy.url(), "overloaded"),
+    ] {
+        let (repo, cli) = in_repo();
+        let second = answering(SLOPPY_FIX, true);
+        two_members(&cli, &first, &second.url(), json!({}));
+        let run = call(&cli, &RUN);
+        assert_eq!(run.code, Some(0), "{code}: {run}");
+        assert!(run.stderr.contains("`second` is asked now"), "{run}");
+        assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
+        // Two results of one task, and the author of the change is the one who gave it.
+        let results: Vec<(Value, Value)> = list_records(&cli, "tool_result")
+            .iter()
+            .map(|record| {
+                let result = &record["body"]["result"];
+                (result["task_id"].clone(), result["tool"].clone())
+            })
+            .collect();
+        let task = results[0].0.clone();
+        assert_eq!(
+            results,
+            [(task.clone(), json!("one")), (task, json!("two"))],
+            "{code}"
+        );
+        let log = repo.git(&["log", "-1", "--format=%B"]);
+        assert!(log.contains("Assisted-by: two"), "{log}");
+        assert!(!log.contains("Assisted-by: one"), "{log}");
+        assert_eq!(list_records(&cli, "refusal")[0]["body"]["code"], code);
+        for args in [&["evidence", "verify"][..], &["evidence", "verify", "--ledger"]] {
+            assert_eq!(call(&cli, args).code, Some(0), "{code} {args:?}");
+        }
+        // Both choices are recorded, and both can be made again.
+        let id = list_records(&cli, "task")[0]["run"].as_str().unwrap().to_owned();
+        let replay = call(&cli, &["pool", "replay", &id]);
+        assert_eq!(
+            (replay.code, replay.stdout.as_str()),
+            (Some(0), "the same 2 choices, the last one: second\n"),
+            "{replay}"
+        );
+    }
+}
+
+#[test]
+fn a_run_ends_where_another_member_would_hide_the_fault() {
+    let refused_key =
+        FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no" } }))).unwrap();
+    let prose = answering("I would rather not.", true);
+    let denied = answering(WORKFLOW_EDIT, true);
+    let cases = [
+        (refused_key.url(), &[][..]),
+        (prose.url(), &["--attempts", "1"]),
+        (denied.url(), &["--attempts", "1"]),
+        (closed_port().unwrap(), &[]),
+    ];
+    for (position, (first, more)) in cases.into_iter().enumerate() {
+        let (_repo, cli) = in_repo();
+        let second = answering(SLOPPY_FIX, true);
+        // Last: a pool that names nobody for after a failure.
+        let other = if position == 3 {
+            json!({ "fallback": [] })
+        } else {
+            json!({})
+        };
+        two_members(&cli, &first, &second.url(), other);
+        if position == 2 {
+            let rules = "[[rule]]\nid = \"no-ci\"\neffect = \"deny\"\npaths = [\".github/**\"]\n";
+            write_file(&cli.home().join(".config/agentos/policy.toml"), rules);
+        }
+        let run = call(&cli, &[&RUN, more].concat());
+        assert_ne!(run.code, Some(0), "{run}");
+        assert_eq!(count_chats(&second), 0, "{position}: {run}");
+        assert_eq!(list_records(&cli, "tool_result").len(), 1, "{position}: {run}");
+    }
+}
+
+#[test]
+fn a_single_message_goes_to_the_next_member() {
+    let second = answering("I am the second.", true);
+    let broken = answering("I am the fir", false);
+    for first in [closed_port().unwrap(), broken.url()] {
+        let cli = agentos();
+        two_members(&cli, &first, &second.url(), json!({}));
+        let sent = call(&cli, &["chat", "send", "-p", "mine", "Hello"]);
+        // Nothing of the discarded answer is in the pipe.
+        assert_eq!(
+            (sent.code, sent.stdout.as_str()),
+            (Some(0), "I am the second.\n"),
+            "{sent}"
+        );
+        assert!(sent.stderr.contains("`second` is asked now"), "{sent}");
+        let report = call(&cli, &["chat", "send", "-p", "mine", "--json", "Hello"])
+            .json()
+            .unwrap();
+        assert_eq!(
+            (&report["provider"], &report["text"]),
+            (&json!("two"), &json!("I am the second."))
+        );
+        let stats = call(&cli, &["pool", "stats", "--json"]).json().unwrap();
+        let count = |at: usize| {
+            (
+                stats["members"][at]["calls"].as_u64(),
+                stats["members"][at]["failed"].as_u64(),
+            )
+        };
+        assert_eq!((count(0), count(1)), ((Some(2), Some(2)), (Some(2), Some(0))));
+        // One task: both attempts have the id of the message.
+        let verified = call(&cli, &["evidence", "verify", "--ledger"]);
+        assert_eq!(verified.code, Some(0), "{verified}");
+    }
+    let refused_key =
+        FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no" } }))).unwrap();
+    let cli = agentos();
+    let before = count_chats(&second);
+    two_members(&cli, &refused_key.url(), &second.url(), json!({}));
+    let sent = call(&cli, &["chat", "send", "-p", "mine", "Hello"]);
+    assert_eq!((sent.code, count_chats(&second)), (Some(5), before), "{sent}");
+}

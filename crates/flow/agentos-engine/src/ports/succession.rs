@@ -1,0 +1,36 @@
+//! Tools that are asked after a call that failed.
+//!
+//! Owns: the port. Never: decides which failure is passed on; the caller of the engine does.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use agentos_tool::{Adapter, EditFormat, TokenPrices, ToolError};
+
+/// The order in which tools are asked.
+pub trait ToolSuccession {
+    /// Returns the tool that is asked after this failure. `None` if the failure ends the run.
+    ///
+    /// It is only called after a call that gave no answer and left the repository as it was, and that the user did not stop.
+    fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_>;
+}
+
+/// Search for a successor. It may wait for a server, and is dropped if the user stops the run.
+// Not a future that can move between threads: the sessions of runs cannot.
+pub type FoundSuccessor<'a> = Pin<Box<dyn Future<Output = Option<SuccessorTool<'a>>> + 'a>>;
+
+/// Tool that is asked in the place of another one.
+pub struct SuccessorTool<'a> {
+    /// The tool.
+    pub adapter: &'a dyn Adapter,
+    /// The configured model. `None` if none is.
+    pub model: Option<String>,
+    /// Price of tokens.
+    pub price: TokenPrices,
+    /// The edit format in which the tool is asked to answer.
+    pub edit_format: EditFormat,
+    /// The tool reads the repository itself, with tools of its own.
+    pub has_tools: bool,
+    /// Time limit of one call, in seconds.
+    pub timeout_seconds: u64,
+}
