@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
 use crate::retry::retry_pause;
-use crate::verdict::ApiError;
+use crate::verdict::judge_event;
 use crate::{
     Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Reason, Server, Service, Wire, judge_response,
 };
@@ -373,9 +373,8 @@ async fn read_piece(
     let json: Value = serde_json::from_str(&event)
         .map_err(|_| Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON"))?;
     // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
-    let error = ApiError::from_json(&json);
-    if error.present {
-        return Err(Fault::from(Reason::BrokenStream).with_message(&error.message));
+    if let Some(fault) = judge_event(&json) {
+        return Err(fault);
     }
     answer.add_piece(wire.read_event(&json)?, ready)?;
     Ok(true)

@@ -94,6 +94,26 @@ pub fn judge_response(response: &Response, key_sent: bool) -> Result<Value, Faul
     Err(make_fault(reason, &error, response.retry_after))
 }
 
+/// Returns the fault that an event in the middle of a stream reports. `None` if it reports none.
+///
+/// A refused key stays one: gateways begin a stream before they have asked the server behind them, and another member of a pool must not
+/// hide that a key has to be changed. Every other error broke the stream.
+pub(crate) fn judge_event(event: &Value) -> Option<Fault> {
+    let error = ApiError::from_json(event);
+    if !error.present {
+        return None;
+    }
+    let reason = match (error.code.as_str(), error.kind.as_str()) {
+        ("401" | "invalid_api_key", _) | (_, "authentication_error" | "AuthenticationError") => {
+            Reason::Unauthorized
+        }
+        ("403", _) | (_, "permission_error" | "PermissionDeniedError") => Reason::Forbidden,
+        _ if error.is_about_key() => Reason::Unauthorized,
+        _ => Reason::BrokenStream,
+    };
+    Some(make_fault(reason, &error, None))
+}
+
 fn make_fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
     let mut fault = Fault::from(reason);
     fault.retry_after = retry_after;

@@ -266,3 +266,58 @@ fn a_refused_key_is_not_repeated_and_other_words_are() {
     assert_eq!(said(400, "no way"), Some("no way".to_owned()));
     assert_eq!(said(500, " "), None);
 }
+
+#[test]
+fn an_error_in_a_stream_breaks_it_unless_the_key_is_refused() {
+    let cases = [
+        (r#"{"choices":[]}"#, None),
+        (r#"{"error":null}"#, None),
+        (
+            r#"{"error":{"message":"no sk-1","code":401}}"#,
+            Some(Reason::Unauthorized),
+        ),
+        (
+            r#"{"error":{"message":"no","code":"401"}}"#,
+            Some(Reason::Unauthorized),
+        ),
+        (
+            r#"{"error":{"message":"no","code":"invalid_api_key"}}"#,
+            Some(Reason::Unauthorized),
+        ),
+        (
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            Some(Reason::Unauthorized),
+        ),
+        (
+            r#"{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+            Some(Reason::Unauthorized),
+        ),
+        (
+            r#"{"error":{"message":"no","code":403}}"#,
+            Some(Reason::Forbidden),
+        ),
+        (
+            r#"{"error":{"type":"permission_error","message":"no"}}"#,
+            Some(Reason::Forbidden),
+        ),
+        (
+            r#"{"error":{"type":"overloaded_error","message":"busy"}}"#,
+            Some(Reason::BrokenStream),
+        ),
+        (
+            r#"{"error":{"message":"no","code":500}}"#,
+            Some(Reason::BrokenStream),
+        ),
+        (r#"{"error":"gone"}"#, Some(Reason::BrokenStream)),
+    ];
+    for (event, wanted) in cases {
+        let fault = judge_event(&serde_json::from_str(event).unwrap());
+        assert_eq!(fault.as_ref().map(|fault| fault.reason), wanted, "{event}");
+        // Servers repeat parts of keys in such messages.
+        let is_about_key = matches!(wanted, Some(Reason::Unauthorized | Reason::Forbidden));
+        assert!(
+            !is_about_key || fault.is_some_and(|fault| fault.said.is_none()),
+            "{event}"
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, write_file};
-use agentos_testkit::server::{FakeServer, Reply, closed_port};
+use agentos_testkit::server::{FakeServer, Reply, closed_port, head};
 use serde_json::{Value, json};
 
 use crate::pool::{answering, call, count_chats, two_members};
@@ -140,9 +140,23 @@ fn a_single_message_goes_to_the_next_member() {
     }
     let refused_key =
         FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no" } }))).unwrap();
-    let cli = agentos();
-    let before = count_chats(&second);
-    two_members(&cli, &refused_key.url(), &second.url(), json!({}));
-    let sent = call(&cli, &["chat", "send", "-p", "mine", "Hello"]);
-    assert_eq!((sent.code, count_chats(&second)), (Some(5), before), "{sent}");
+    // A gateway that has begun to stream before the server behind it refuses the key.
+    let mut late = head(200, &[("content-type", "text/event-stream")], None);
+    late.extend_from_slice(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"I\"}}]}\n\n");
+    late.extend_from_slice(b"data: {\"error\":{\"message\":\"wrong key\",\"code\":401}}\n\n");
+    let refused_late = FakeServer::start(move |_| Reply::Bytes(late.clone())).unwrap();
+    for (first, session, code) in [
+        (&refused_key, None, "key-required"),
+        (&refused_late, None, "unauthorized"),
+        (&refused_late, Some("kept"), "unauthorized"),
+    ] {
+        let cli = agentos();
+        let before = count_chats(&second);
+        two_members(&cli, &first.url(), &second.url(), json!({}));
+        let mut args = vec!["chat", "send", "-p", "mine", "Hello"];
+        args.extend(session.iter().flat_map(|name| ["-c", name]));
+        let sent = call(&cli, &args);
+        assert_eq!((sent.code, count_chats(&second)), (Some(5), before), "{sent}");
+        assert!(sent.stderr.contains(&format!("error [{code}]")), "{sent}");
+    }
 }
