@@ -56,6 +56,24 @@ const ENTRY_FIELDS: [&str; 17] = [
     "model_info",
     "display_name",
 ];
+/// Parts of the names of fields with secrets.
+const SECRET_NAMES: [&str; 9] = [
+    "key",
+    "secret",
+    "token",
+    "passw",
+    "credential",
+    "auth",
+    "header",
+    "cookie",
+    "bearer",
+];
+/// Beginnings of well-known keys.
+const SECRET_STARTS: [&str; 7] = ["sk-", "sk_", "ghp_", "AKIA", "AIza", "xox", "Bearer "];
+/// Longest word that describes a model, in bytes.
+const LONGEST_WORD: usize = 64;
+/// Longest beginning of an alias that is given a number.
+const LONGEST_STEM: usize = 44;
 /// Ability that the members of a list of image models have.
 const MAKES_IMAGES: &str = "generates_images";
 
@@ -66,12 +84,13 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
     let entries = list_entries(&value)?;
     let mut imported = ImportedPool::default();
     let mut renamed = BTreeMap::new();
+    let mut aliases = AliasNames::default();
     for (position, (name, entry)) in entries.into_iter().enumerate() {
         let shown = name.clone().unwrap_or_else(|| (position + 1).to_string());
         match read_entry(name.as_deref(), entry, &mut imported.notes) {
             Ok(mut member) => {
                 let given = member.alias.clone();
-                member.alias = free_alias(&member.alias, &imported.pool.members);
+                member.alias = aliases.take_free(&member.alias);
                 renamed.entry(given).or_insert_with(|| member.alias.clone());
                 imported.pool.members.push(member);
             }
@@ -79,15 +98,16 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
         }
     }
     let find = |name: &str| renamed.get(&name_alias(name)).cloned();
+    let members = imported.pool.members.iter().enumerate();
+    let positions: BTreeMap<String, usize> = members.map(|(at, member)| (member.alias.clone(), at)).collect();
     imported.pool.default = text_of(&value, &["default_alias", "default", "default_model"]).and_then(find);
     read_fallback(&value, &mut imported, &renamed);
     for name in strings_of(
         &value,
         &["image_models", "image_model_preferences", "image_model"],
     ) {
-        let alias = find(&name);
-        let mut members = imported.pool.members.iter_mut();
-        if let Some(member) = members.find(|member| Some(&member.alias) == alias.as_ref()) {
+        let position = find(&name).and_then(|alias| positions.get(&alias).copied());
+        if let Some(member) = position.and_then(|at| imported.pool.members.get_mut(at)) {
             member
                 .abilities
                 .insert(MAKES_IMAGES.to_owned(), AbilityValue::Flag(true));
@@ -143,6 +163,13 @@ fn read_entry(name: Option<&str>, entry: &Value, notes: &mut Vec<String>) -> Res
         (None, None) if fields.contains_key("litellm_params") => format!("openai/{model}"),
         (None, None) => return Err("it names no provider".to_owned()),
     };
+    if [model.as_str(), given]
+        .iter()
+        .any(|name| name.contains("://") || name.contains('@'))
+    {
+        // Not named in the reason: an address can have a password in it.
+        return Err("its name is an address".to_owned());
+    }
     note_parts(given, parameters, entry, notes);
     let mut member = MemberFile {
         alias: name_alias(given),
@@ -152,14 +179,14 @@ fn read_entry(name: Option<&str>, entry: &Value, notes: &mut Vec<String>) -> Res
     for part in ["capabilities", "custom_capabilities", "model_info"] {
         let part = entry.get(part).or_else(|| entry.get("capabilities")?.get(part));
         if let Some(Value::Object(stated)) = part {
-            add_abilities(&mut member, stated);
+            add_abilities(&mut member, stated, notes);
         }
     }
     let own = fields
         .iter()
         .filter(|(field, _)| !ENTRY_FIELDS.contains(&field.as_str()));
     let own: Map<String, Value> = own.map(|(field, value)| (field.clone(), value.clone())).collect();
-    add_abilities(&mut member, &own);
+    add_abilities(&mut member, &own, notes);
     Ok(member)
 }
 
@@ -172,7 +199,8 @@ fn note_parts(alias: &str, parameters: &Value, entry: &Value, notes: &mut Vec<St
     }
     if let Some(url) = text_of(parameters, &["base_url", "api_base"]) {
         notes.push(format!(
-            "`{alias}`: its provider needs a profile with the address {url}"
+            "`{alias}`: its provider needs a profile with the address {}",
+            strip_address(url)
         ));
     }
     if entry.get("daily_limit").is_some() {
@@ -181,8 +209,16 @@ fn note_parts(alias: &str, parameters: &Value, entry: &Value, notes: &mut Vec<St
 }
 
 /// Adds abilities, and what else describes a member: latency and prices.
-fn add_abilities(member: &mut MemberFile, stated: &Map<String, Value>) {
+fn add_abilities(member: &mut MemberFile, stated: &Map<String, Value>, notes: &mut Vec<String>) {
     for (name, value) in stated {
+        if may_be_secret(name, value) {
+            // The name alone: whatever the value is, it goes nowhere.
+            notes.push(format!(
+                "`{}`: `{name}` was left out, because it may be a secret or an address",
+                member.alias
+            ));
+            continue;
+        }
         let number = value.as_f64();
         let price = |per: f64| number.map(|number| number * per);
         match name.as_str() {
@@ -302,11 +338,57 @@ fn name_alias(name: &str) -> String {
     }
 }
 
-/// Returns the alias, or one with a number if a member has it. LiteLLM repeats a name for servers that share the work.
-fn free_alias(wanted: &str, members: &[MemberFile]) -> String {
-    let is_free = |alias: &str| members.iter().all(|member| member.alias != alias);
-    let short: String = wanted.chars().take(58).collect();
-    let mut candidates =
-        std::iter::once(wanted.to_owned()).chain((2..).map(|number| format!("{short}-{number}")));
-    candidates.find(|alias| is_free(alias)).unwrap_or_default()
+/// Aliases that are taken.
+#[derive(Debug, Default)]
+struct AliasNames {
+    taken: BTreeSet<String>,
+    /// Last number that was given to a name, so that a name that is repeated thousands of times costs no search.
+    numbers: BTreeMap<String, u64>,
+}
+
+impl AliasNames {
+    /// Takes the alias, or one with a number if a member has it. LiteLLM repeats a name for servers that share the work.
+    fn take_free(&mut self, wanted: &str) -> String {
+        if self.taken.insert(wanted.to_owned()) {
+            return wanted.to_owned();
+        }
+        let short: String = wanted.chars().take(LONGEST_STEM).collect();
+        let number = self.numbers.entry(short.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let alias = format!("{short}-{number}");
+            if self.taken.insert(alias.clone()) {
+                return alias;
+            }
+        }
+    }
+}
+
+/// Returns whether a field of an entry may be a key, a password or an address, none of which belongs into a pool.
+fn may_be_secret(name: &str, value: &Value) -> bool {
+    let name = name.to_lowercase();
+    let is_named = SECRET_NAMES.iter().any(|part| name.contains(part));
+    match value {
+        Value::String(text) => {
+            let looks_like_key = SECRET_STARTS.iter().any(|start| text.starts_with(start));
+            is_named || looks_like_key || text.contains("://") || text.len() > LONGEST_WORD
+        }
+        Value::Array(all) => all.iter().any(|value| may_be_secret(&name, value)),
+        // Counts and prices of tokens have such names too, and objects are taken by nobody.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// Returns an address without user, password, query and fragment, any of which may be a secret.
+fn strip_address(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (plain, _) = url.split_at(end);
+    let (scheme, rest) = plain.split_once("://").unwrap_or(("", plain));
+    // The last `@` before the path ends the password, which can have one itself.
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    match scheme {
+        "" => format!("{host}{path}"),
+        scheme => format!("{scheme}://{host}{path}"),
+    }
 }

@@ -515,3 +515,44 @@ fn only_failures_of_a_server_are_passed_on() {
         );
     }
 }
+
+#[test]
+fn no_secret_is_imported() {
+    let list = json!([
+        { "alias": "a", "provider": "openai", "model_name": "x", "api_key": "sk-SECRET", "password": "SECRET", "Auth_Token": "SECRET",
+          "base_url": "https://me:SECRET@host:8443/v1?key=SECRET#SECRET", "home": "https://me:SECRET@host/", "note": "sk-SECRET",
+          "extra_headers": ["SECRET"], "languages": ["en", "de"], "long": "SECRET".repeat(20),
+          "capabilities": { "api_secret": "SECRET", "max_tokens": 4096, "family": "tiny", "custom_capabilities": { "cookie": "SECRET" } } },
+        { "model_name": "openai/x", "litellm_params": { "model": "https://me:SECRET@host/x", "api_base": "me:SE@CRET@host/v1" } },
+        { "model_name": "b", "litellm_params": { "model": "openai/x", "api_base": "https://me:S@ECRET@host/v1" } },
+    ]);
+    let imported = read_pool(&list.to_string()).unwrap();
+    let all = format!("{imported:?}");
+    assert!(!all.contains("SECRET") && !all.contains("ECRET@"), "{all}");
+    let abilities: Vec<&String> = imported.pool.members[0].abilities.keys().collect();
+    assert_eq!(abilities, ["family", "languages", "max_tokens"]);
+    assert!(
+        imported.notes[1].ends_with("the address https://host:8443/v1"),
+        "{:?}",
+        imported.notes
+    );
+}
+
+#[test]
+fn a_name_that_is_repeated_thousands_of_times_is_imported() {
+    // Each name is looked up once: a search through all members for each number would need 10^12 comparisons here.
+    let entry = |name: &str| json!({ "model_name": name, "litellm_params": { "model": "openai/x" } });
+    let entries: Vec<Value> = (0..20_000)
+        .map(|at| entry(if at == 5 { "same-3" } else { "same" }))
+        .collect();
+    let imported = read_pool(&json!({ "model_list": entries }).to_string()).unwrap();
+    let aliases: std::collections::BTreeSet<&str> = imported
+        .pool
+        .members
+        .iter()
+        .map(|member| member.alias.as_str())
+        .collect();
+    assert_eq!(aliases.len(), 20_000);
+    assert_eq!(imported.pool.members[2].alias, "same-3");
+    assert_eq!(imported.pool.members[5].alias, "same-3-2");
+}
