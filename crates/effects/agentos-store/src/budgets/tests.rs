@@ -175,6 +175,54 @@ fn a_killed_process_blocks_its_reservation_until_the_lease_ends() {
     ));
 }
 
+/// Work of a child: 125 calls, of which the first ones are reported while the others are still being reserved.
+fn reserve_in_parallel(name: &str, store: &mut BudgetStore) {
+    let (limit, now) = (limit("1", BudgetPeriod::Day), at(NOON));
+    for count in 0..125 {
+        reserve(store, &limit, &call(&format!("{name}-{count}"), "0.003", &now));
+        if count == 10 {
+            println!("BEGAN here");
+        }
+    }
+    println!("RESERVED all");
+}
+
+#[test]
+fn callers_that_are_killed_while_others_reserve_overrun_nothing_and_leak_nothing() {
+    if let Some((name, mut store)) = read_order() {
+        return reserve_in_parallel(&name, &mut store);
+    }
+    let folder = TempDir::new().unwrap();
+    drop(BudgetStore::open(folder.path()).unwrap());
+    let mut children = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| {
+        start_child(
+            "callers_that_are_killed_while_others_reserve_overrun_nothing_and_leak_nothing",
+            folder.path(),
+            name,
+        )
+    });
+    for (position, child) in children.iter_mut().enumerate() {
+        match position % 2 {
+            // In the middle of its calls, which may be the middle of a transaction.
+            0 => {
+                assert_eq!(read_result(child, "BEGAN "), "here");
+                child.kill().unwrap();
+            }
+            _ => assert_eq!(read_result(child, "RESERVED "), "all"),
+        }
+        child.wait().unwrap();
+    }
+    let mut store = BudgetStore::open(folder.path()).unwrap();
+    let (limit, none) = (limit("1", BudgetPeriod::Day), spent("0", &[]));
+    let mut sum = |now: &str| store.sum_budget(&limit, &at(now), &none).unwrap().unwrap();
+    // Four callers alone have 500 calls: the budget is full, and not overrun.
+    assert_eq!(sum(NOON).reserved, cost("0.999"));
+    assert_eq!(sum("2026-11-23T12:00:59Z").reserved, cost("0.999"));
+    let (after, later) = (at("2026-11-23T12:01:00Z"), sum("2026-11-23T12:01:00Z"));
+    assert_eq!((later.reserved, later.spent), (cost("0"), cost("0")));
+    assert!(reserve(&mut store, &limit, &call("all", "1", &after)));
+}
+
 #[test]
 fn a_reservation_counts_once_until_and_after_the_ledger_has_it() {
     let folder = TempDir::new().unwrap();
