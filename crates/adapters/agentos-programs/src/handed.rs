@@ -262,8 +262,8 @@ impl<'a> OutputReporter<'a> {
                     .report_progress(Progress::Note(self.secrets.hide(text)));
                 return;
             }
-            // A program has a copy, and reads nothing through AgentOS.
-            Progress::Read(_) => return,
+            // A program has a copy, and reads and calls nothing through AgentOS.
+            Progress::Read(_) | Progress::Called(_) => return,
         };
         let clear = self.secrets.redact_part(held, text.as_bytes());
         self.report_text(matches!(progress, Progress::Text(_)), &clear);

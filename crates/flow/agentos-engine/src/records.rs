@@ -148,6 +148,20 @@ pub struct Called<'a> {
     /// Texts of the repository that the tool called for. Absent if it called for none, and on tapes of earlier versions.
     #[serde(default, skip_serializing_if = "<[FileRead]>::is_empty")]
     pub reads: &'a [FileRead],
+    /// Calls of the user's programs. Absent if there are none, and on tapes of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<RecordedCall<'a>>,
+}
+
+/// Call of one of the user's programs.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordedCall<'a> {
+    /// Name of the tool, with its toolbox in front.
+    pub name: &'a str,
+    /// The whole call with its result as a blob (`ProgramCall`), without secrets.
+    pub call_sha256: String,
+    /// True if the call failed, or was stopped.
+    pub is_error: bool,
 }
 
 /// Counts the bytes of the texts that a tool called for, by the record of its call.

@@ -25,8 +25,8 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ExactCost, FileRead, FinishReason, ProgressSink, Timestamp, ToolError, ToolOutput, ToolResult,
-    ToolTask,
+    Boundary, ExactCost, FileRead, FinishReason, ProgramCall, ProgressSink, Timestamp, ToolError, ToolOutput,
+    ToolResult, ToolTask,
 };
 
 use crate::checking;
@@ -35,7 +35,7 @@ use crate::feedback;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, SuccessorTool, TargetInfo};
 use crate::preflight::refuse_ahead;
-use crate::records::{self, Called};
+use crate::records::{self, Called, RecordedCall};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{RunBegin, RunEffects, begin_run, close, record_answer};
 use crate::transcript::{TranscriptRecorder, last_lines};
@@ -110,6 +110,7 @@ async fn propose_change(
         boundary,
         transcript,
         reads,
+        calls,
     } = heard;
     let (result, change) = judge_answer(effects, &target, &call, &answer, &options, boundary)?;
     let finish = answer.as_ref().ok().map(|output| output.finish);
@@ -117,7 +118,7 @@ async fn propose_change(
         effects,
         attempt,
         (&result, finish),
-        (transcript.as_deref(), &reads),
+        (transcript.as_deref(), &reads, &calls),
     )?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
@@ -142,6 +143,8 @@ struct ToolReply {
     transcript: Option<String>,
     /// Texts of the repository that the tool called for.
     reads: Vec<FileRead>,
+    /// Calls of the user's programs.
+    calls: Vec<ProgramCall>,
 }
 
 /// Calls the tool, and measures the repository before and after.
@@ -161,6 +164,7 @@ async fn call_tool(
         boundary: measure_boundary(effects, &request.adapter.confinement(), before.as_ref())?,
         transcript: recorder.transcript(),
         reads: recorder.take_reads(),
+        calls: recorder.take_calls(),
     })
 }
 
@@ -169,7 +173,7 @@ fn record_result(
     effects: &mut RunEffects<'_>,
     attempt: u32,
     (result, finish): (&ToolResult, Option<FinishReason>),
-    (transcript, reads): (Option<&str>, &[FileRead]),
+    (transcript, reads, calls): (Option<&str>, &[FileRead], &[ProgramCall]),
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
         .map(|text| effects.evidence.store_blob(text.as_bytes()))
@@ -184,9 +188,26 @@ fn record_result(
         finish,
         transcript_sha256: transcript_sha256.as_deref(),
         reads,
+        calls: store_calls(effects, calls)?,
     };
     records::record_now(effects.evidence, RecordKind::ToolResult, &called)?;
     Ok(())
+}
+
+/// Stores each call of a program as a blob. A result can be long, and a model chose what the program was sent.
+fn store_calls<'c>(
+    effects: &mut RunEffects<'_>,
+    calls: &'c [ProgramCall],
+) -> Result<Vec<RecordedCall<'c>>, EffectError> {
+    let store = |call: &'c ProgramCall| {
+        let text = records::clean_json(call)?;
+        Ok(RecordedCall {
+            name: &call.name,
+            call_sha256: effects.evidence.store_blob(text.as_bytes())?,
+            is_error: call.is_error,
+        })
+    };
+    calls.iter().map(store).collect()
 }
 
 /// Asks the tool once and lands nothing: the whole of `tool run`.

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agentos_tool::{FileRead, Progress, ProgressSink};
+use agentos_tool::{FileRead, ProgramCall, Progress, ProgressSink};
 
 use crate::ports::EffectError;
 use crate::records;
@@ -12,11 +12,12 @@ use crate::records;
 /// Most bytes that are kept. They are the first ones: a tool states its plan first, and its errors are in the verdict.
 const LONGEST: usize = 1 << 20;
 
-/// Passes progress on, and keeps the transcript and the list of texts that the tool called for.
+/// Passes progress on, and keeps the transcript, the texts that the tool called for, and its calls.
 pub(crate) struct TranscriptRecorder<'a> {
     onward: &'a dyn ProgressSink,
     kept: Mutex<KeptText>,
     reads: Mutex<Vec<FileRead>>,
+    calls: Mutex<Vec<ProgramCall>>,
 }
 
 #[derive(Default)]
@@ -31,12 +32,18 @@ impl<'a> TranscriptRecorder<'a> {
             onward,
             kept: Mutex::default(),
             reads: Mutex::default(),
+            calls: Mutex::default(),
         }
     }
 
     /// Returns the texts of the repository that the tool called for, in their order.
     pub(crate) fn take_reads(&self) -> Vec<FileRead> {
         std::mem::take(&mut *self.reads.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the calls of the user's programs, in their order.
+    pub(crate) fn take_calls(&self) -> Vec<ProgramCall> {
+        std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the transcript. `None` if the tool wrote nothing besides its answer.
@@ -85,6 +92,10 @@ impl ProgressSink for TranscriptRecorder<'_> {
         if let Progress::Read(read) = &progress {
             let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
             reads.push(read.clone());
+        }
+        if let Progress::Called(call) = &progress {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            calls.push(call.clone());
         }
         self.onward.progress(progress);
     }

@@ -37,6 +37,11 @@ impl RunEvent {
                 path: read.path.clone(),
                 bytes: read.bytes,
             },
+            Self::Progress(Progress::Called(call)) => EventBody::ProgramCalled {
+                name: call.name.clone(),
+                bytes: call.result.as_ref().map_or(0, |text| text.len() as u64),
+                is_error: call.is_error,
+            },
             Self::Record(record) => EventBody::Record {
                 record: record.kind.as_str().to_owned(),
                 at: record.at.to_string(),

@@ -10,7 +10,8 @@
 //! | later, after a text | the reason, as a message of the user |
 //!
 //! An attempt ends with a call of `propose_change`, with a text, or at a limit. Its texts are not kept: the evidence has the prompt, the
-//! answer, the names of the calls, and each text of the repository that the model was shown, by its hash.
+//! answer, the names of the calls, each text of the repository that the model was shown, by its hash, and each call of a toolbox with its
+//! result.
 
 mod conversation;
 mod tools;

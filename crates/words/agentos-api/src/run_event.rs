@@ -61,6 +61,15 @@ pub enum EventBody {
         /// Bytes of the text.
         bytes: u64,
     },
+    /// The tool called one of the user's programs.
+    ProgramCalled {
+        /// Name of the tool, with its toolbox in front.
+        name: String,
+        /// Bytes of the result. 0 if there is none.
+        bytes: u64,
+        /// True if the call failed, or was stopped.
+        is_error: bool,
+    },
     /// A record is appended to the tape. Sent only to callers that subscribed to records.
     Record {
         /// Kind of the record, as in `decision`. The definition of this name in the schema `evidence-body` describes its body.

@@ -6,7 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::{
-    Confinement, FileRead, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+    Confinement, FileRead, ProgramCall, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput,
+    ToolTask,
 };
 
 /// Boxed future that may borrow. A plain type, so that an adapter trait object depends on no async runtime.
@@ -24,6 +25,8 @@ pub enum Progress {
     /// Text of the repository that the tool was shown because it called for it. Reported by AgentOS and never by a program; recorded as
     /// evidence.
     Read(FileRead),
+    /// Call of one of the user's programs that the tool made. Reported by AgentOS and never by a program; recorded as evidence.
+    Called(ProgramCall),
 }
 
 /// Receiver of a tool's progress. Must not block.

@@ -15,6 +15,7 @@ mod id;
 mod key_obstacle;
 mod output;
 mod price;
+mod program_call;
 pub mod prompt;
 mod protocol;
 mod result;
@@ -34,6 +35,7 @@ pub use id::{Endpoint, RunId, Timestamp, TimestampError, short_run};
 pub use key_obstacle::KeyObstacle;
 pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{ExactCost, LongPrices, TokenPrice, TokenPrices, WrongDecimal, format_dollars};
+pub use program_call::ProgramCall;
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, RefusedCall, ResultStatus,

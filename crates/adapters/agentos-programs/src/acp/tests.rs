@@ -32,6 +32,7 @@ impl Talk {
         let mut take = |progress| match progress {
             Progress::Transcript(text) | Progress::Text(text) | Progress::Note(text) => told.push_str(&text),
             Progress::Read(read) => told.push_str(&read.path),
+            Progress::Called(call) => told.push_str(&call.name),
         };
         self.client
             .read_output(format!("{message}\n").as_bytes(), &mut take);

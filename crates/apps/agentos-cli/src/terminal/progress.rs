@@ -88,7 +88,8 @@ impl RunDisplay {
                 return;
             }
             // The transcript has the call.
-            (DisplayKind::Answer, Progress::Read(_)) | (DisplayKind::Notes | DisplayKind::WorkOnly, _) => {
+            (DisplayKind::Answer, Progress::Read(_) | Progress::Called(_))
+            | (DisplayKind::Notes | DisplayKind::WorkOnly, _) => {
                 return;
             }
         };

@@ -8,7 +8,7 @@ use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::{TestRepo, make_dir, set_mode, write_file};
 use serde_json::Value;
 
-use crate::support::agentos;
+use crate::support::{agentos, find_blob};
 
 mod real;
 
@@ -431,22 +431,5 @@ fn transcript(repo: &TestRepo) -> String {
         record["body"]["transcript_sha256"].as_str().map(str::to_owned)
     });
     let Some(sha256) = named else { return String::new() };
-    let digest = sha256.trim_start_matches("sha256:");
-    find(&repo.path().join(".git/agentos/blobs"), digest).unwrap_or_default()
-}
-
-fn find(folder: &Path, digest: &str) -> Option<String> {
-    std::fs::read_dir(folder).unwrap().find_map(|entry| {
-        let place = entry.unwrap().path();
-        if place.is_dir() {
-            return find(&place, digest);
-        }
-        let whole: String = place
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        whole
-            .contains(digest)
-            .then(|| std::fs::read_to_string(&place).unwrap())
-    })
+    find_blob(repo, &sha256).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use agentos_testkit::cli::{Cli, CliOutput, program};
 use agentos_testkit::redact::Redactor;
 use agentos_testkit::repo::TestRepo;
 use agentos_testkit::server::{FakeServer, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The source file of the small repository.
 pub const LIB: &str = "\
@@ -156,6 +156,40 @@ pub fn state(repo: &TestRepo) -> Vec<String> {
         repo.git(&["ls-files", "--stage"]),
         String::from_utf8_lossy(&repo.read("src/lib.rs")).into_owned(),
     ]
+}
+
+/// The text of a blob of a repository's evidence, by the `sha256:…` of a record. `None` if there is none.
+pub fn find_blob(repo: &TestRepo, sha256: &str) -> Option<String> {
+    let digest = sha256.trim_start_matches("sha256:");
+    find_below(&repo.path().join(".git/agentos/blobs"), digest)
+}
+
+fn find_below(folder: &Path, digest: &str) -> Option<String> {
+    std::fs::read_dir(folder).unwrap().find_map(|entry| {
+        let place = entry.unwrap().path();
+        if place.is_dir() {
+            return find_below(&place, digest);
+        }
+        let whole: String = place
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        whole
+            .contains(digest)
+            .then(|| std::fs::read_to_string(&place).unwrap())
+    })
+}
+
+/// Bodies of a repository's records of one kind, in their order.
+pub fn list_bodies(repo: &TestRepo, kind: &str) -> Vec<Value> {
+    let tape = String::from_utf8(repo.read(".git/agentos/tape.jsonl")).unwrap();
+    let records = tape
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records
+        .filter(|record| record["kind"] == kind)
+        .map(|record| record["body"].clone())
+        .collect()
 }
 
 /// A server that speaks just enough of the OpenAI chat wire: one model, and this answer to every task. `during`

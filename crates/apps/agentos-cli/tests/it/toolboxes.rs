@@ -14,7 +14,7 @@ use agentos_testkit::server::{FakeServer, Reply, head};
 use serde_json::{Value, json};
 
 use crate::sessions::{add_provider, ok};
-use crate::support::{LIB_FIXED, agentos, sandbox_holds, small_repo};
+use crate::support::{LIB_FIXED, agentos, find_blob, list_bodies, sandbox_holds, small_repo};
 
 /// Answers with calls of tools, a list for each request, and after the last list with a text.
 pub fn calling_server(rounds: Vec<Vec<(&'static str, Value)>>) -> FakeServer {
@@ -481,7 +481,7 @@ fn a_model_of_a_task_calls_toolboxes_that_are_named() {
     let diff = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -5 +5 @@\n-    a - b\n+    a + b\n";
     let server = calling_server(vec![
         vec![
-            ("advice__ask", json!({})),
+            ("advice__ask", json!({ "n": 7 })),
             ("read_file", json!({ "path": "src/lib.rs" })),
         ],
         vec![("propose_change", json!({ "answer": diff }))],
@@ -496,6 +496,16 @@ fn a_model_of_a_task_calls_toolboxes_that_are_named() {
     assert_eq!(results(&server, 1)[0], "use a plus sign");
     assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
     ok(&cli, &["evidence", "verify"]);
+    // The whole call is evidence: what the program was sent, and what it answered.
+    let called = list_bodies(&repo, "tool_result");
+    let [call] = called[0]["calls"].as_array().unwrap().as_slice() else {
+        panic!("not one call: {called:?}");
+    };
+    let kept = find_blob(&repo, call["call_sha256"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(&kept).unwrap(),
+        json!({ "name": "advice__ask", "arguments": "{\"n\":7}", "result": "use a plus sign", "is_error": false })
+    );
     // Without its name, it is neither offered nor called.
     let alone = cli.run(&["run", "-p", "mine", "--explore", "Fix it."]).unwrap();
     assert!(

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentos_chat::{ToolAccess, ToolAnswer, ToolClass, TurnTool, TurnTools};
 use agentos_model::{ToolCall, ToolSpec};
 use agentos_profile::{AdapterKind, Mode, Profile};
-use agentos_tool::{Ability, BoxFuture, Progress, ProgressSink};
+use agentos_tool::{Ability, BoxFuture, ProgramCall, Progress, ProgressSink};
 use serde_json::{Value, json};
 
 use crate::chat_tools::RepositoryTools;
@@ -22,6 +22,8 @@ pub(super) struct ExploreTools {
     reading: RepositoryTools,
     toolboxes: OpenToolboxes,
     proposal: Mutex<Proposal>,
+    /// Calls of toolboxes that nobody has taken yet, in the order in which they began.
+    calls: Mutex<Vec<ProgramCall>>,
 }
 
 /// Proposal of an attempt. Empty before there is one.
@@ -40,6 +42,7 @@ impl ExploreTools {
             reading,
             toolboxes,
             proposal: Mutex::default(),
+            calls: Mutex::default(),
         }
     }
 
@@ -50,17 +53,32 @@ impl ExploreTools {
 
     /// Takes the proposal. Its answer is empty if there is none.
     pub(super) fn take_proposal(&self) -> Proposal {
-        std::mem::take(&mut *self.lock())
+        std::mem::take(&mut *lock(&self.proposal))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Proposal> {
-        // A panic elsewhere cannot leave the text half changed, so a poisoned lock is used all the same.
-        self.proposal.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Passes a call to its toolbox, and keeps it with its result. It is kept before it begins: a call that is stopped was sent too.
+    async fn call_toolbox(&self, call: &ToolCall, answer: BoxFuture<'_, ToolAnswer>) -> ToolAnswer {
+        let at = {
+            let mut calls = lock(&self.calls);
+            calls.push(ProgramCall {
+                name: call.name.clone(),
+                arguments: call.arguments.to_string(),
+                result: None,
+                is_error: true,
+            });
+            calls.len() - 1
+        };
+        let answer = answer.await;
+        if let Some(kept) = lock(&self.calls).get_mut(at) {
+            kept.result = Some(answer.text.clone());
+            kept.is_error = answer.is_error;
+        }
+        answer
     }
 
     fn keep_proposal(&self, call: &ToolCall) -> ToolAnswer {
         let answer = call.arguments.get("answer").and_then(Value::as_str);
-        let mut kept = self.lock();
+        let mut kept = lock(&self.proposal);
         // Several calls of one answer: some models propose each file on its own. They are one change, and are judged as one.
         if !kept.answer.is_empty() && !kept.answer.ends_with('\n') {
             kept.answer.push('\n');
@@ -85,25 +103,28 @@ impl TurnTools for ExploreTools {
     fn call_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
         match (call.name.as_str(), self.toolboxes.call_tool(call)) {
             (PROPOSE, _) => Box::pin(async { self.keep_proposal(call) }),
-            (_, Some(answer)) => answer,
+            (_, Some(answer)) => Box::pin(self.call_toolbox(call, answer)),
             (_, None) => self.reading.call_tool(call),
         }
     }
 }
 
-/// Reports what the model was shown, also if the engine drops the call because the user stops the run.
+/// Reports what the model was shown and which programs it called, also if the engine drops the call because the user stops the run.
 pub(super) struct ReadReports<'a> {
     pub(super) tools: &'a ExploreTools,
     pub(super) progress: &'a dyn ProgressSink,
 }
 
 impl ReadReports<'_> {
-    /// Reports the texts since the last report, and returns their bytes.
+    /// Reports texts and calls since the last report, and returns the bytes of the texts.
     pub(super) fn report(&self) -> u64 {
         let mut sent = 0_u64;
         for read in self.tools.reading().take_reads() {
             sent = sent.saturating_add(read.bytes);
             self.progress.progress(Progress::Read(read));
+        }
+        for call in std::mem::take(&mut *lock(&self.tools.calls)) {
+            self.progress.progress(Progress::Called(call));
         }
         sent
     }
@@ -113,6 +134,11 @@ impl Drop for ReadReports<'_> {
     fn drop(&mut self) {
         self.report();
     }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere cannot leave a list half changed, so a poisoned lock is used all the same.
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn propose_tool() -> TurnTool {

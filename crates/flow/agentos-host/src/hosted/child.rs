@@ -248,8 +248,8 @@ impl ProgressSink for LineSink {
             Progress::Note(note) => HostedLine::Note { note },
             // Only programs have output streams besides their answer.
             Progress::Transcript(_) => return,
-            // The parent alone reads the repository, so a child has nothing to report about that.
-            Progress::Read(_) => return,
+            // The parent alone reads the repository and calls programs, so a child has nothing to report about that.
+            Progress::Read(_) | Progress::Called(_) => return,
         };
         write_line(&ChildLine::Answer { id: self.0, line });
     }
