@@ -132,7 +132,7 @@ pub use agentos_policy::{
     ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
     PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
-pub use agentos_pool::{ChoiceReplay, PoolChoice, RefusedMember};
+pub use agentos_pool::{ChoiceReplay, PoolChoice, RefusedMember, replay_with};
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
 pub use agentos_select::{
     AbilityValue, ChosenModel, LocalTime, ModelSelector, NeedOrigin, PoolModel, SelectionView, SelectorKind,

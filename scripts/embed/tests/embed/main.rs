@@ -7,6 +7,7 @@ mod cancel;
 mod consent;
 mod door;
 mod llama;
+mod selector;
 mod threads;
 mod world;
 
@@ -35,6 +36,10 @@ const TESTS: &[(&str, Test)] = &[
     ),
     ("a_run_is_cancelled", cancel::a_run_is_cancelled),
     ("everything_is_send", threads::everything_is_send),
+    (
+        "a_selector_of_another_program_chooses_by_the_clock",
+        selector::a_selector_of_another_program_chooses_by_the_clock,
+    ),
 ];
 
 /// Time limit of one test, far more than any machine needs.
