@@ -328,7 +328,7 @@ fn what_is_sent_fits_the_context_that_the_server_has_loaded() {
 }
 
 /// Is the only slot of a server at work?
-fn is_at_work(url: &str) -> bool {
+pub fn is_at_work(url: &str) -> bool {
     let request = Request::get(HttpUrl::parse(url).unwrap().join("slots"), Auth::None);
     let http = HttpClient::new(NetConfig::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -342,7 +342,7 @@ fn is_at_work(url: &str) -> bool {
 }
 
 /// Waits until the slot is at work, or free.
-fn wait_until(url: &str, at_work: bool) {
+pub fn wait_until(url: &str, at_work: bool) {
     let deadline = Deadline::after(Duration::from_secs(30));
     while is_at_work(url) != at_work {
         assert!(

@@ -1,5 +1,7 @@
 //! Pools of models: the seed's pool, choices with their reasons, mistakes, imports and statistics.
 
+mod llama;
+
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::{read_file, write_file};
