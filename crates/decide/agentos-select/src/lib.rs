@@ -18,10 +18,13 @@
 //! | `min_NAME=NUMBER` | an ability `NAME` of at least the number |
 //! | any other `NAME=VALUE` | the same value of the ability `NAME`, or a list that contains it |
 //!
+//! A model whose server failed again and again is left out for a while: [`CircuitFacts`].
+//!
 //! An ability that nobody stated is unknown, and an unknown ability meets no need that a person stated. A need that was only inferred
 //! refuses no model for it: such a model is uncertain, and is chosen from if no model certainly fits.
 
 mod ability;
+mod circuit;
 mod experiment;
 mod infer;
 mod machine;
@@ -32,6 +35,7 @@ mod statistics;
 mod switching;
 
 pub use ability::{AbilityValue, PoolModel};
+pub use circuit::{CIRCUIT_WINDOW, CircuitFacts, CircuitState, MOST_FAILURES, PastCall};
 pub use experiment::{ArmRecord, ExperimentState, assign_arm, judge_experiment};
 pub use infer::{TurnShape, infer_needs};
 pub use machine::{MachineFacts, MachineLook, SwitchRules};

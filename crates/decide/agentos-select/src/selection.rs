@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::selector::BuiltInSelector;
 use crate::{
-    AbilityValue, ChosenModel, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector, NeedRule,
-    Needs, PoolModel, SelectionView, SelectorKind,
+    AbilityValue, ChosenModel, CircuitFacts, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector,
+    NeedRule, Needs, PoolModel, SelectionView, SelectorKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
@@ -41,6 +41,9 @@ pub struct SelectionInput {
     /// Time of the choice where the user is. `None` if no selector asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<LocalTime>,
+    /// Failures in a row, by alias. A model with enough of them is left out for a while, unless no other one fits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub circuits: BTreeMap<String, CircuitFacts>,
     /// Aliases that were tried in this turn already, or are not offered now, each with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub excluded: BTreeMap<String, String>,
@@ -177,14 +180,16 @@ pub fn select_with(
         .iter()
         .map(|(name, need)| (name, NeedRule::of(name), need))
         .collect();
-    let (mut certain, mut uncertain, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for (position, model) in input.models.iter().enumerate() {
-        match judge_model(input, &rules, position, model) {
-            None => certain.push(model),
-            Some(reasons) if reasons.may_fit(&input.needs) => uncertain.push(reasons),
-            Some(reasons) => refused.push(reasons),
-        }
+    let mut sorted = sort_models(input, &rules, CircuitUse::Respected);
+    if sorted.is_empty() {
+        // A server that may fail again is better than none.
+        sorted = sort_models(input, &rules, CircuitUse::Ignored);
     }
+    let SortedModels {
+        certain,
+        uncertain,
+        refused,
+    } = sorted;
     let fitting = match certain.is_empty() {
         // An unknown ability never counts as one that is there: models that are known to have it go first.
         false => certain,
@@ -213,6 +218,46 @@ pub fn select_with(
     })
 }
 
+/// Models of a pool by how far they fit.
+struct SortedModels<'a> {
+    certain: Vec<&'a PoolModel>,
+    uncertain: Vec<RefusedModel>,
+    refused: Vec<RefusedModel>,
+}
+
+impl SortedModels<'_> {
+    fn is_empty(&self) -> bool {
+        self.certain.is_empty() && self.uncertain.is_empty()
+    }
+}
+
+/// Treatment of models with an open circuit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CircuitUse {
+    Respected,
+    Ignored,
+}
+
+fn sort_models<'a>(
+    input: &'a SelectionInput,
+    rules: &[(&str, NeedRule<'_>, &ModelNeed)],
+    circuits: CircuitUse,
+) -> SortedModels<'a> {
+    let (mut certain, mut uncertain, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for (position, model) in input.models.iter().enumerate() {
+        match judge_model(input, rules, circuits, position, model) {
+            None => certain.push(model),
+            Some(reasons) if reasons.may_fit(&input.needs) => uncertain.push(reasons),
+            Some(reasons) => refused.push(reasons),
+        }
+    }
+    SortedModels {
+        certain,
+        uncertain,
+        refused,
+    }
+}
+
 /// Lists the models of which the fewest abilities are unknown, in the pool's order.
 fn list_likeliest<'a>(input: &'a SelectionInput, uncertain: &[RefusedModel]) -> Vec<&'a PoolModel> {
     let fewest = uncertain.iter().map(|reasons| reasons.unmet.len()).min();
@@ -228,10 +273,15 @@ fn list_likeliest<'a>(input: &'a SelectionInput, uncertain: &[RefusedModel]) -> 
 fn judge_model(
     input: &SelectionInput,
     rules: &[(&str, NeedRule<'_>, &ModelNeed)],
+    circuits: CircuitUse,
     position: usize,
     model: &PoolModel,
 ) -> Option<RefusedModel> {
-    let excluded = input.excluded.get(&model.alias).cloned();
+    let stated = input.excluded.get(&model.alias).cloned();
+    let excluded = stated.or_else(|| {
+        let facts = input.circuits.get(&model.alias)?;
+        (circuits == CircuitUse::Respected && facts.is_open()).then(|| facts.to_string())
+    });
     let unmet: Vec<UnmetNeed> = rules
         .iter()
         .filter(|(_, rule, need)| !rule.is_met(model, &need.value))

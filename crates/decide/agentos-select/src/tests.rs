@@ -85,6 +85,45 @@ fn choose(selector: SelectorKind, needs: &[&str], turn: &TurnShape<'_>) -> Resul
 }
 
 #[test]
+fn a_model_with_an_open_circuit_is_left_out_unless_no_other_one_fits() {
+    let failed = |failures, since_ms| CircuitFacts {
+        failures,
+        code: "refused".to_owned(),
+        since_ms,
+    };
+    let mut input = example_pool();
+    input.selector = SelectorKind::Default;
+    // (failures and milliseconds since the last one of `default`, need, the model that is chosen)
+    let cases = [
+        (failed(2, 0), "", "default"),
+        (failed(3, 0), "", "vision"),
+        (failed(3, 30_000), "", "default"),
+        (failed(3, 0), "min_context_window=50000", "large-context"),
+    ];
+    for (facts, need, expected) in cases {
+        input.circuits = BTreeMap::from([("default".to_owned(), facts.clone())]);
+        input.needs = Needs::parse(need.split_terminator(',')).unwrap();
+        let chosen = select_model(&input).unwrap();
+        assert_eq!(chosen.alias, expected, "{facts} {need}");
+        // Recorded as any other reason, and the same after the record was written and read.
+        let read: SelectionInput = serde_json::from_value(serde_json::to_value(&input).unwrap()).unwrap();
+        assert_eq!(select_model(&read).unwrap(), chosen);
+    }
+    input.needs = Needs::default();
+    let left_out = select_model(&input).unwrap().refused.remove(0);
+    assert_eq!(
+        left_out.describe(&input.needs),
+        "3 calls in a row failed, the last one (refused) 0 s ago; asked again in 30 s"
+    );
+    // With all circuits open, somebody is asked all the same.
+    for model in &input.models {
+        input.circuits.insert(model.alias.clone(), failed(9, 0));
+    }
+    let chosen = select_model(&input).unwrap();
+    assert_eq!((chosen.alias.as_str(), chosen.refused.len()), ("default", 0));
+}
+
+#[test]
 fn needs_choose_the_model_that_has_them() {
     let nothing = TurnShape::default();
     let says = |message| TurnShape {

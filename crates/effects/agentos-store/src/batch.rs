@@ -246,7 +246,8 @@ impl StoreBatch<'_> {
         self.batch
             .prepare_cached(
                 "INSERT INTO call (seq, position, ts, session, source, provider, model, input, cached, output, dollars, pico, failed,
-                 requested, latency, reservation) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 requested, latency, reservation, failure)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             )?
             .execute(params![
                 at.place.seq,
@@ -265,6 +266,7 @@ impl StoreBatch<'_> {
                 call.model,
                 call.latency_ms.min(MOST_MILLISECONDS),
                 call.reservation,
+                call.failure,
             ])?;
         // Kept as a sum, so that a list of sessions does not read their calls.
         self.batch

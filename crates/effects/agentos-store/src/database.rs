@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::{StoreBatch, StoreError};
 
 /// Version of the tables. A file with another one is replaced.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// Name of the file in its folder.
 const FILE: &str = "ledger.sqlite";
 /// Longest wait for another process that writes.
@@ -35,7 +35,8 @@ CREATE INDEX entry_by_seq ON entry (seq);
 CREATE TABLE call (
     seq INTEGER NOT NULL, position INTEGER NOT NULL, ts TEXT NOT NULL, session TEXT, source TEXT NOT NULL, provider TEXT NOT NULL,
     model TEXT NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, output INTEGER NOT NULL, dollars INTEGER, pico INTEGER,
-    failed INTEGER NOT NULL, requested TEXT, latency INTEGER NOT NULL, reservation TEXT, PRIMARY KEY (seq, position)
+    failed INTEGER NOT NULL, requested TEXT, latency INTEGER NOT NULL, reservation TEXT, failure TEXT,
+    PRIMARY KEY (seq, position)
 ) WITHOUT ROWID;
 CREATE INDEX call_by_time ON call (ts);
 CREATE TABLE text_use (blob TEXT NOT NULL, session TEXT NOT NULL, PRIMARY KEY (blob, session)) WITHOUT ROWID;

@@ -45,7 +45,7 @@ pub use database::{LedgerStore, StoreMark, make_private_folder};
 pub use error::StoreError;
 pub use locks::LedgerLock;
 pub use sessions::{EntryPlace, FoundTurn, SessionRow};
-pub use statistics::{CallStatistics, RequestedModel};
+pub use statistics::{CallEnd, CallStatistics, RequestedModel};
 
 #[cfg(test)]
 mod tests {

@@ -34,7 +34,39 @@ pub struct CallStatistics {
 /// Name of a provider, and the model that was requested of it. `None` if its server chose.
 pub type RequestedModel = (String, Option<String>);
 
+/// End of a call, as far as a circuit breaker needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallEnd {
+    /// Provider and requested model.
+    pub model: RequestedModel,
+    /// Time of the record, RFC 3339, UTC.
+    pub ts: String,
+    /// Code of the failure. `None` if there was a whole answer.
+    pub failure: Option<String>,
+}
+
+/// Most ends of calls that are read.
+const MOST_ENDS: u32 = 10_000;
+
 impl LedgerStore {
+    /// Lists the ends of the calls since a time (RFC 3339, UTC), the newest first, at most 10,000.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn list_ends(&self, since: &str) -> Result<Vec<CallEnd>, StoreError> {
+        let mut query = self.db.prepare_cached(
+            "SELECT provider, requested, ts, failure FROM call WHERE ts >= ?1 ORDER BY ts DESC, seq DESC, position DESC LIMIT ?2",
+        )?;
+        let rows = query.query_map(params![since, MOST_ENDS], |row| {
+            Ok(CallEnd {
+                model: (row.get(0)?, row.get(1)?),
+                ts: row.get(2)?,
+                failure: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Counts the calls since a time (RFC 3339, UTC), by provider and requested model. `None` counts all.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Reply, closed_port, head};
 use serde_json::{Value, json};
 
-use crate::pool::{answering, call, count_chats, two_members};
+use agentos_schema::SchemaName;
+
+use crate::pool::{add_pool, answering, call, call_json, count_chats, two_members};
 use crate::support::{LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, small_repo};
 
 const RUN: [&str; 6] = ["run", "make add add", "-p", "mine", "--file", "src/lib.rs"];
@@ -159,4 +161,62 @@ fn a_single_message_goes_to_the_next_member() {
         assert_eq!((sent.code, count_chats(&second)), (Some(5), before), "{sent}");
         assert!(sent.stderr.contains(&format!("error [{code}]")), "{sent}");
     }
+}
+
+/// A server that is overloaded, counted in the ledger of all commands of the user.
+#[test]
+fn a_member_that_fails_again_and_again_is_left_out_for_a_while() {
+    let busy = FakeServer::start(|_| Reply::http(503, &[("retry-after", "0")], b"{}")).unwrap();
+    let second = answering(SLOPPY_FIX, true);
+    let (_repo, cli) = in_repo();
+    two_members(&cli, &busy.url(), &second.url(), json!({}));
+    // Each way to ask counts.
+    let ways: [&[&str]; 3] = [
+        &["chat", "send", "-p", "mine", "Hello"],
+        &["chat", "send", "-c", "kept", "-p", "mine", "Hello"],
+        &RUN,
+    ];
+    for args in ways {
+        let sent = call(&cli, args);
+        assert!(sent.stderr.contains("`first` failed (overloaded)"), "{sent}");
+        assert_eq!(sent.code, Some(0), "{sent}");
+    }
+    let before = count_chats(&busy);
+    for args in [&ways[0], &ways[1]] {
+        let sent = call(&cli, args);
+        assert_eq!((sent.code, count_chats(&busy)), (Some(0), before), "{sent}");
+        assert!(!sent.stderr.contains("failed"), "{sent}");
+    }
+    // The reason is shown, recorded, and part of the replay.
+    let shown = call(&cli, &["pool", "select", "-p", "mine"]);
+    assert!(
+        shown
+            .stdout
+            .contains("3 calls in a row failed, the last one (overloaded)"),
+        "{shown}"
+    );
+    let (code, choice) = call_json(&cli, SchemaName::PoolChoice, &["pool", "select", "-p", "mine"]);
+    assert_eq!(
+        (code, &choice["input"]["circuits"]["first"]["failures"]),
+        (Some(0), &json!(3))
+    );
+    let file = cli.home().join("choice.json");
+    write_file(&file, choice.to_string());
+    let replay = call(&cli, &["pool", "replay", file.to_str().unwrap()]);
+    assert_eq!(replay.code, Some(0), "{replay}");
+    // Whoever needs what only this member has gets it, and the failure.
+    let mut pool: Value = json!({ "members": [
+        { "alias": "first", "model": "one", "abilities": { "job": "sql" } }, { "alias": "second", "model": "two" } ] });
+    add_pool(&cli, "mine", &pool);
+    let needed = call(&cli, &["pool", "select", "-p", "mine", "--require", "job=sql"]);
+    assert!(needed.stdout.contains("first"), "{needed}");
+    // Without a fallback nobody else is asked, however often it fails.
+    pool["fallback"] = json!([]);
+    add_pool(&cli, "mine", &pool);
+    let alone = call(&cli, &["chat", "send", "-p", "mine", "Hello"]);
+    assert_eq!(
+        (alone.code, count_chats(&busy) > before),
+        (Some(5), true),
+        "{alone}"
+    );
 }

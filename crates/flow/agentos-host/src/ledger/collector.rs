@@ -113,6 +113,18 @@ impl CallCollector {
         };
         seen.calls.push(call);
     }
+
+    /// Gives the last call the code of its failure. The result before has only its kind, as in `network`.
+    fn name_failure(&self, body: &Value) {
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        // A refused change is no failure of a call: the answer was whole.
+        let is_of_call = matches!(text("cause"), Some("tool" | "interrupted"));
+        let mut seen = self.lock();
+        let failed = seen.calls.last_mut().filter(|call| call.failure.is_some());
+        if let (true, Some(call), Some(code)) = (is_of_call, failed, text("code")) {
+            call.failure = Some(code.to_owned());
+        }
+    }
 }
 
 impl HostObserver for CallCollector {
@@ -148,6 +160,7 @@ impl HostObserver for CallCollector {
                 self.lock().model = body.get("model").and_then(Value::as_str).map(str::to_owned)
             }
             RecordKind::ToolResult => self.add_result(body),
+            RecordKind::Refusal => self.name_failure(body),
             RecordKind::Attempt
             | RecordKind::Answer
             | RecordKind::Boundary
@@ -157,7 +170,6 @@ impl HostObserver for CallCollector {
             | RecordKind::Consent
             | RecordKind::Intent
             | RecordKind::Receipt
-            | RecordKind::Refusal
             | RecordKind::Undo
             | RecordKind::Recovered
             | RecordKind::Checkpoint

@@ -12,9 +12,11 @@ use agentos_evidence::RecordKind;
 use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
-    LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, SelectionError, SelectionInput, SelectorKind,
-    TurnShape, infer_needs,
+    CIRCUIT_WINDOW, CircuitFacts, LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, PastCall,
+    SelectionError, SelectionInput, SelectorKind, TurnShape, infer_needs,
 };
+use agentos_store::RequestedModel;
+use agentos_tool::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -199,6 +201,7 @@ pub(crate) fn choose_in_pool(
         records: read_records(host, pool, since.as_deref())?,
         time: query.time,
         machine: find_machine_facts(host, pool),
+        circuits: read_circuits(host, pool)?,
         excluded,
     };
     let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
@@ -254,6 +257,35 @@ fn read_records(
         Some((member.model.alias.clone(), record))
     });
     Ok(records.collect())
+}
+
+/// Counts the failures in a row of each member from the ledger, which every process of the user writes.
+fn read_circuits(host: &Host, pool: &LoadedPool) -> Result<BTreeMap<String, CircuitFacts>, EffectError> {
+    // Whoever names nobody for after a failure wants no other member, however often one fails.
+    if pool.file.fallback.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(BTreeMap::new());
+    }
+    let Some(database) = Ledger::open_existing(host)? else {
+        return Ok(BTreeMap::new());
+    };
+    let now_ms = clock::now_ms();
+    let since = clock::before_now(Duration::from_millis(CIRCUIT_WINDOW)).to_string();
+    let mut calls: BTreeMap<RequestedModel, Vec<PastCall>> = BTreeMap::new();
+    for end in database.list_ends(&since).map_err(|error| store_error(&error))? {
+        let Ok(at) = Timestamp::parse(&end.ts) else {
+            continue;
+        };
+        calls.entry(end.model).or_default().push(PastCall {
+            at_ms: u64::try_from(at.unix_seconds()).unwrap_or(0).saturating_mul(1000),
+            failure: end.failure,
+        });
+    }
+    let circuits = pool.members.iter().filter_map(|member| {
+        let key = (member.model.provider.clone(), member.model.model.clone());
+        let facts = CircuitFacts::count(calls.get(&key)?, now_ms)?;
+        Some((member.model.alias.clone(), facts))
+    });
+    Ok(circuits.collect())
 }
 
 fn wrong_choice(error: &SelectionError) -> EffectError {
