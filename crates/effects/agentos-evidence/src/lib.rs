@@ -5,6 +5,7 @@
 //! without a record of it, or stores a secret. Start at [`Store`]; `durable-append.md` explains how a record is written.
 
 mod blob;
+mod change_fates;
 mod checkpoint;
 mod drill;
 mod dsse;
@@ -34,6 +35,7 @@ mod trust;
 mod verify;
 
 pub use agentos_durable::SyncFile;
+pub use change_fates::{ChangeFate, UNDO_RUN};
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
 pub use error::EvidenceError;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use agentos_api::NextStep;
-use agentos_evidence::{Record, RecordKind};
+use agentos_evidence::{Record, RecordKind, UNDO_RUN};
 use agentos_landing::ChangeError;
 use agentos_policy::ToolFacts;
 use agentos_tool::RunId;
@@ -18,9 +18,6 @@ use crate::ports::{
 use crate::recorded::{explain_unfit, parse_record, usage_error};
 use crate::settle::{self, Proposal, RunEffects, patch_facts};
 use crate::{Cause, Outcome};
-
-/// Instruction of an undo's task, before the id of the run that is undone.
-const UNDO_RUN: &str = "Undo run ";
 
 /// Most commits that are searched for one whose receipt is missing.
 const MOST_SEARCHED: usize = 100_000;
