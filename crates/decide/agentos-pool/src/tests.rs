@@ -427,10 +427,10 @@ proptest! {
     fn every_recorded_choice_replays(
         windows in proptest::collection::vec(proptest::option::of(1_u32..100_000), 1..20),
         least in 0_u32..120_000,
-        kind in 0..6_usize,
+        kind in 0..7_usize,
     ) {
         let kinds = [SelectorKind::Default, SelectorKind::Capability, SelectorKind::Cheapest, SelectorKind::Fastest,
-            SelectorKind::Resources, SelectorKind::Best];
+            SelectorKind::Resources, SelectorKind::Best, SelectorKind::Split];
         let models: Vec<Value> = windows.iter().enumerate().map(|(at, window)| {
             json!({ "alias": format!("m{at}"), "provider": "p", "abilities": window.map_or(json!({}), |window| json!({ "context_window": window })),
                 "latency_ms": window })

@@ -86,6 +86,7 @@ fn input(selector: SelectorKind) -> SelectionInput {
 
 #[divan::bench(args = [
     SelectorKind::Default, SelectorKind::Capability, SelectorKind::Cheapest, SelectorKind::Fastest, SelectorKind::Best,
+    SelectorKind::Split,
 ])]
 fn choose_among_1000_models(bencher: Bencher<'_, '_>, selector: &SelectorKind) {
     let input = input(*selector);

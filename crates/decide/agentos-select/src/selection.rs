@@ -38,6 +38,9 @@ pub struct SelectionInput {
     /// State of the machine. `None` if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineFacts>,
+    /// Text by which an experiment assigns the turn, as `sha256:` and the hash of the message. `None` if there is no experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Time of the choice where the user is. `None` if no selector asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<LocalTime>,

@@ -6,7 +6,10 @@ use agentos_tool::{ExactCost, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelRecord, PoolModel, SelectionInput, decide_switch};
+use crate::{
+    ArmRecord, ExperimentState, ModelRecord, PoolModel, SelectionInput, assign_arm, decide_switch,
+    judge_experiment,
+};
 
 /// Fewest calls from which a measured latency counts.
 const FEWEST_CALLS: u64 = 3;
@@ -32,6 +35,8 @@ pub enum SelectorKind {
     Resources,
     /// The highest chance that its change lands, passes its check and stays, with a bonus for those that were tried seldom.
     Best,
+    /// An experiment: each model gets an equal share of the turns until one is known to be better, and then all turns go to that one.
+    Split,
 }
 
 /// Time of day where the user is.
@@ -83,6 +88,7 @@ impl ModelSelector for BuiltInSelector {
             SelectorKind::Fastest => view.choose_fastest(),
             SelectorKind::Resources => view.choose_by_memory(),
             SelectorKind::Best => view.choose_best(),
+            SelectorKind::Split => view.choose_split(),
         }
     }
 }
@@ -204,6 +210,42 @@ impl<'a> SelectionView<'a> {
             None => "not tried yet".to_owned(),
         };
         Some(choose(model, reason))
+    }
+}
+
+/// Seed of the split. A fixed one, because the text of the turn differs from pool to pool and from turn to turn already.
+const SPLIT_SEED: u64 = 0;
+
+impl SelectionView<'_> {
+    fn choose_split(&self) -> Option<ChosenModel> {
+        let arms: Vec<ArmRecord> = self.input.models.iter().map(|model| self.arm_of(model)).collect();
+        // About all models of the pool: one that does not fit this turn is part of the experiment too.
+        if let ExperimentState::Decided { arm } = judge_experiment(&arms)
+            && let (Some(winner), Some(record)) = (self.input.models.get(arm), arms.get(arm))
+            && self.fitting.iter().any(|model| model.alias == winner.alias)
+        {
+            let reason = format!(
+                "the experiment is decided: {} of {} changes landed and stayed",
+                record.good, record.all
+            );
+            return Some(choose(winner, reason));
+        }
+        let task = self.input.task.as_deref().unwrap_or_default();
+        let arm = assign_arm(SPLIT_SEED, task, self.fitting.len())?;
+        let share = self.fitting.len();
+        let model = self.fitting.get(arm)?;
+        Some(choose(
+            model,
+            format!("the experiment goes on: a turn in {share} is for this model"),
+        ))
+    }
+
+    fn arm_of(&self, model: &PoolModel) -> ArmRecord {
+        let record = self.record(model).copied().unwrap_or_default();
+        ArmRecord {
+            good: record.stayed,
+            all: record.judged(),
+        }
     }
 }
 

@@ -85,6 +85,44 @@ fn choose(selector: SelectorKind, needs: &[&str], turn: &TurnShape<'_>) -> Resul
 }
 
 #[test]
+fn an_experiment_splits_turns_until_one_model_is_better() {
+    let mut input = example_pool();
+    input.selector = SelectorKind::Split;
+    let share = |input: &mut SelectionInput| {
+        let mut shares: BTreeMap<String, u32> = BTreeMap::new();
+        for turn in 0..4000 {
+            input.task = Some(format!("turn {turn}"));
+            *shares.entry(select_model(input).unwrap().alias).or_default() += 1;
+        }
+        shares
+    };
+    let even = share(&mut input);
+    assert_eq!(even.len(), 4);
+    assert!(even.values().all(|turns| (900..1100).contains(turns)), "{even:?}");
+    // 28 of 40 against 12 of 40 may be chance at one of many looks; 700 of 1,000 against 300 of 1,000 is none.
+    for (good, all, is_decided) in [(28, 40, false), (700, 1000, true)] {
+        for model in &input.models {
+            let stayed = if model.alias == "vision" { good } else { all - good };
+            let record = ModelRecord {
+                stayed,
+                rejected: all - stayed,
+                ..ModelRecord::default()
+            };
+            input.records.insert(model.alias.clone(), record);
+        }
+        let shares = share(&mut input);
+        assert_eq!(shares.get("vision") == Some(&4000), is_decided, "{shares:?}");
+    }
+    assert_eq!(
+        select_model(&input).unwrap().reason,
+        "the experiment is decided: 700 of 1000 changes landed and stayed"
+    );
+    // The winner gets no turn for which it is not made.
+    input.needs = Needs::parse(["min_context_window=50000"]).unwrap();
+    assert_eq!(select_model(&input).unwrap().alias, "large-context");
+}
+
+#[test]
 fn a_model_with_an_open_circuit_is_left_out_unless_no_other_one_fits() {
     let failed = |failures, since_ms| CircuitFacts {
         failures,

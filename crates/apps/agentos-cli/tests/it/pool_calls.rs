@@ -220,3 +220,68 @@ fn a_member_that_fails_again_and_again_is_left_out_for_a_while() {
         "{alone}"
     );
 }
+
+/// Two models that give the same change; a person undoes that of one of them.
+#[test]
+fn a_pool_learns_which_changes_stay() {
+    for selector in ["best", "split"] {
+        let server = answering(SLOPPY_FIX, true);
+        let (_repo, cli) = in_repo();
+        two_members(
+            &cli,
+            &server.url(),
+            &server.url(),
+            json!({ "selector": selector }),
+        );
+        for (provider, is_undone) in [("one", true), ("two", false)] {
+            let run = call(
+                &cli,
+                &["run", "make add add", "-p", provider, "--file", "src/lib.rs"],
+            );
+            assert_eq!(run.code, Some(0), "{run}");
+            if is_undone {
+                let undone = call(&cli, &["undo", "--yes"]);
+                assert_eq!(undone.code, Some(0), "{undone}");
+            }
+        }
+        let (code, choice) = call_json(&cli, SchemaName::PoolChoice, &["pool", "select", "-p", "mine"]);
+        assert_eq!(code, Some(0));
+        let records = &choice["input"]["records"];
+        let fate = |alias: &str| {
+            (
+                records[alias]["stayed"].clone(),
+                records[alias]["rejected"].clone(),
+            )
+        };
+        assert_eq!(fate("first"), (json!(0), json!(1)), "{choice}");
+        assert_eq!(fate("second"), (json!(1), json!(0)), "{choice}");
+        match selector {
+            "best" => assert_eq!(
+                (&choice["alias"], &choice["reason"]),
+                (&json!("second"), &json!("1 of 1 changes landed and stayed"))
+            ),
+            _ => assert_eq!(
+                choice["reason"],
+                json!("the experiment goes on: a turn in 2 is for this model")
+            ),
+        }
+        let file = cli.home().join("choice.json");
+        write_file(&file, choice.to_string());
+        let replay = call(&cli, &["pool", "replay", file.to_str().unwrap()]);
+        assert_eq!(replay.code, Some(0), "{replay}");
+        // In another folder the changes of this repository do not count.
+        let (_repo, elsewhere) = in_repo();
+        two_members(
+            &elsewhere,
+            &server.url(),
+            &server.url(),
+            json!({ "selector": selector }),
+        );
+        let (_, choice) = call_json(
+            &elsewhere,
+            SchemaName::PoolChoice,
+            &["pool", "select", "-p", "mine"],
+        );
+        assert_eq!(choice["input"].get("records"), None);
+    }
+}

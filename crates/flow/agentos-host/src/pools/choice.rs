@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use agentos_chain::hash_bytes;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_evidence::RecordKind;
+use agentos_evidence::{ChangeFate, RecordKind};
 use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
@@ -21,14 +22,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{LoadedPool, load_chain};
+use super::{LoadedMember, LoadedPool, load_chain};
 use crate::clock;
 use crate::error::usage_error;
+use crate::evidence::open_store;
 use crate::files::read_text_file;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::ledger::{Ledger, existing_tape, ledger_error, store_error};
 use crate::machine::pool_state;
+use crate::tape::evidence_error;
 
 /// Characters of a token, by which the size of a context is estimated.
 const TOKEN_CHARS: u64 = 4;
@@ -190,7 +193,10 @@ pub(crate) fn choose_in_pool(
         context_tokens: input_tokens.saturating_add(EXPECTED_ANSWER),
     };
     let selector = pool.file.selector.unwrap_or_default();
-    let since = uses_statistics(selector).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
+    let use_of = StatisticsUse::of(selector);
+    let since = (use_of != StatisticsUse::Unused).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
+    // Not the message itself: it may be long, and a record of the choice is kept when the message is deleted.
+    let task = || hash_bytes(format!("{} {}", pool.name, query.message).as_bytes());
     let input = SelectionInput {
         models: pool.members.iter().map(|member| member.model.clone()).collect(),
         selector,
@@ -198,7 +204,8 @@ pub(crate) fn choose_in_pool(
         needs: infer_needs(stated, &shape),
         input_tokens,
         output_tokens: EXPECTED_ANSWER,
-        records: read_records(host, pool, since.as_deref())?,
+        records: read_records(host, pool, use_of, since.as_deref())?,
+        task: (selector == SelectorKind::Split).then(task),
         time: query.time,
         machine: find_machine_facts(host, pool),
         circuits: read_circuits(host, pool)?,
@@ -219,44 +226,93 @@ fn find_machine_facts(host: &Host, pool: &LoadedPool) -> Option<MachineFacts> {
         | SelectorKind::Capability
         | SelectorKind::Cheapest
         | SelectorKind::Fastest
-        | SelectorKind::Best => None,
+        | SelectorKind::Best
+        | SelectorKind::Split => None,
     }
 }
 
-fn uses_statistics(selector: SelectorKind) -> bool {
-    match selector {
-        SelectorKind::Fastest | SelectorKind::Best => true,
-        SelectorKind::Default
-        | SelectorKind::Capability
-        | SelectorKind::Cheapest
-        | SelectorKind::Resources => false,
+/// Statistics that a selector uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StatisticsUse {
+    Unused,
+    /// Duration of calls.
+    Calls,
+    /// Fates of changes in this repository.
+    Changes,
+}
+
+impl StatisticsUse {
+    fn of(selector: SelectorKind) -> Self {
+        match selector {
+            SelectorKind::Fastest => Self::Calls,
+            SelectorKind::Best | SelectorKind::Split => Self::Changes,
+            SelectorKind::Default
+            | SelectorKind::Capability
+            | SelectorKind::Cheapest
+            | SelectorKind::Resources => Self::Unused,
+        }
     }
 }
 
-/// Reads the records of the members from the ledger. Empty without a beginning: no selector asks for them then.
+/// Reads the records of the members: calls from the ledger, changes from the repository's tape. Empty without a beginning: no selector
+/// asks for them then.
 fn read_records(
     host: &Host,
     pool: &LoadedPool,
+    use_of: StatisticsUse,
     since: Option<&str>,
 ) -> Result<BTreeMap<String, ModelRecord>, EffectError> {
-    let (Some(since), Some(database)) = (since, Ledger::open_existing(host)?) else {
-        return Ok(BTreeMap::new());
+    let mut records = BTreeMap::new();
+    let Some(since) = since else {
+        return Ok(records);
     };
-    let counted = database
-        .count_calls(Some(since))
-        .map_err(|error| store_error(&error))?;
-    let records = pool.members.iter().filter_map(|member| {
-        let key = (member.model.provider.clone(), member.model.model.clone());
-        let found = counted.get(&key)?;
-        let record = ModelRecord {
-            calls: found.calls,
-            failed: found.failed,
-            median_ms: found.median_ms,
-            ..ModelRecord::default()
-        };
-        Some((member.model.alias.clone(), record))
-    });
-    Ok(records.collect())
+    if let Some(database) = Ledger::open_existing(host)? {
+        let counted = database.count_calls(Some(since));
+        let counted = counted.map_err(|error| store_error(&error))?;
+        for member in &pool.members {
+            let key = (member.model.provider.clone(), member.model.model.clone());
+            if let Some(found) = counted.get(&key) {
+                let record = ModelRecord {
+                    calls: found.calls,
+                    failed: found.failed,
+                    median_ms: found.median_ms,
+                    ..ModelRecord::default()
+                };
+                records.insert(member.model.alias.clone(), record);
+            }
+        }
+    }
+    // A question outside of a repository is answered too; then no change is known.
+    if use_of == StatisticsUse::Changes
+        && let Ok(store) = open_store(host)
+    {
+        let fates = store.list_fates().map_err(|error| evidence_error(&error))?;
+        for fate in fates.iter().filter(|fate| fate.began.as_str() >= since) {
+            let Some(member) = pool.find_author(fate) else {
+                continue;
+            };
+            let record = records.entry(member.model.alias.clone()).or_default();
+            match fate.stayed {
+                true => record.stayed += 1,
+                false => record.rejected += 1,
+            }
+        }
+    }
+    Ok(records)
+}
+
+impl LoadedPool {
+    /// Finds the member that proposed a change. `None` if it is no member's, or could be that of several.
+    fn find_author(&self, fate: &ChangeFate) -> Option<&LoadedMember> {
+        let mut of_provider = self
+            .members
+            .iter()
+            .filter(|member| member.model.provider == fate.provider);
+        match &fate.model {
+            Some(model) => of_provider.find(|member| member.model.model.as_ref() == Some(model)),
+            None => of_provider.next().filter(|_| of_provider.next().is_none()),
+        }
+    }
 }
 
 /// Counts the failures in a row of each member from the ledger, which every process of the user writes.
