@@ -44,7 +44,8 @@ pub use state::{
     LedgerBody, LedgerEntry, SessionState, SessionTotals, StateCompression, StateMessage, fold_session,
 };
 pub use tools::{
-    OfferFault, RateLimit, RateLimiter, ToolPermissions, ToolSession, check_tools, name_tool, split_name,
+    OfferFault, RateLimit, RateLimiter, TextLimit, ToolPermissions, ToolSession, admit_call, check_tools,
+    limit_text, name_tool, split_name,
 };
 pub use transcript::{StoredMessage, read_message, write_message};
 pub use turn::{

@@ -9,9 +9,10 @@ mod rate;
 mod results;
 
 pub(crate) use calls::CallBatch;
-pub use checks::ToolPermissions;
+pub use checks::{ToolPermissions, admit_call};
 pub use offer::{OfferFault, check_tools, name_tool, split_name};
 pub use rate::{RateLimit, RateLimiter};
+pub use results::{TextLimit, limit_text};
 
 /// State of the tools of a session, which lasts from turn to turn.
 #[derive(Debug)]

@@ -14,6 +14,7 @@
 //! | approved | a run lands the same recorded answer | `task` with `source`, then `receipt` in the same run |
 //! | denied | a person denies it | `consent` with `answers` and a no that names the person |
 //! | void | a run that answers it finds that its change no longer lands | `consent` with `answers` and `void` |
+//! | void | the tool that proposed the change takes it back | `consent` with `answers` and `void`: `withdrawn` |
 //! | expired | its time is over: a week, unless the user's settings say otherwise | none, or `consent` with `answers` and `void` by a run that came too late |
 //!
 //! Any other record of a run that answers it (a no to the question, a denied or failed landing, a yes that did not land)
@@ -217,6 +218,26 @@ pub fn deny_request(
     let no = answer_by(who, "deny", effects, &asked);
     settle::record_denial(effects, &asked, id, &no)?;
     Ok(no)
+}
+
+/// Closes a request for good, because the tool that proposed its change takes it back. That is no answer of a person.
+///
+/// # Errors
+/// If the request is not open, another provider proposed the change, or the record cannot be made.
+pub fn withdraw_request(
+    effects: &mut RunEffects<'_>,
+    tape: &dyn RecordReader,
+    id: &str,
+    provider: &str,
+) -> Result<(), EffectError> {
+    let asked = find_open(tape, id, &effects.clock.now())?.request;
+    // Else a tool could remove what another one, or a person, left to be decided.
+    if asked.tool.provider != provider {
+        return Err(usage_error(format!(
+            "`{provider}` did not propose the change of run `{id}`"
+        )));
+    }
+    settle::record_withdrawal(effects, &asked, id)
 }
 
 /// Closes a request whose time is over for good. Does nothing to a request in another state, or if that is on the tape already.

@@ -442,7 +442,7 @@ mod proposal;
 
 pub use crate::records::ConsentRequest;
 pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
-pub(crate) use consent::{EXPIRED, expired_request, record_denial, record_expiry};
+pub(crate) use consent::{EXPIRED, expired_request, record_denial, record_expiry, record_withdrawal};
 pub use proposal::{CheckedChange, Proposal, RunEffects, assisted_by, patch_facts};
 
 use consent::{

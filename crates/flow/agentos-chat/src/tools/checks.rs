@@ -51,7 +51,7 @@ impl ToolPermissions {
 ///
 /// # Errors
 /// If something does not hold: the reason, for the model.
-pub(crate) fn admit_call<'t>(
+pub fn admit_call<'t>(
     call: &ToolCall,
     tools: &'t [TurnTool],
     permissions: ToolPermissions,

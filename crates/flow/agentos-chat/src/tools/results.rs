@@ -9,9 +9,11 @@ use crate::ports::ToolAnswer;
 
 /// Limit on the text of a result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TextLimit {
-    pub(crate) bytes: usize,
-    pub(crate) tokens: u64,
+pub struct TextLimit {
+    /// Most bytes.
+    pub bytes: usize,
+    /// Most tokens, as estimated.
+    pub tokens: u64,
 }
 
 /// Makes the result of a call.
@@ -25,7 +27,8 @@ pub(crate) fn make_result(call: &ToolCall, answer: ToolAnswer, limit: TextLimit)
 }
 
 /// Cuts a text at a limit, at the end of a line if possible, and says so at its end.
-fn limit_text(text: String, limit: TextLimit) -> String {
+#[must_use]
+pub fn limit_text(text: String, limit: TextLimit) -> String {
     let mut bytes = limit.bytes.min(text.len());
     loop {
         let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();

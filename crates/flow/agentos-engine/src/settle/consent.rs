@@ -19,6 +19,8 @@ use crate::{Cause, Outcome, OutcomeKind};
 
 /// Reason of a record that closes a request because its time is over.
 pub(crate) const EXPIRED: &str = "expired";
+/// Reason in the record of a request that its proposer took back.
+pub(crate) const WITHDRAWN: &str = "withdrawn";
 
 /// The result of asking for consent.
 pub(super) enum ConsentResult {
@@ -80,7 +82,7 @@ pub(super) async fn request_consent(
         records::record_with_next(
             effects.evidence,
             RecordKind::Consent,
-            &expiry_record(&request.hashes, &request.run),
+            &void_record(&request.hashes, &request.run, EXPIRED),
         )?;
         return Err(expired_request(&request.run));
     }
@@ -272,7 +274,7 @@ pub(crate) fn expired_request(run: &str) -> EffectError {
         .suggest_steps([NextStep::LandRecorded { run: run.to_owned() }])
 }
 
-fn expiry_record<'a>(hashes: &'a ApprovalHashes, run: &'a str) -> ConsentBody<'a> {
+fn void_record<'a>(hashes: &'a ApprovalHashes, run: &'a str, why: &'a str) -> ConsentBody<'a> {
     ConsentBody {
         given: false,
         hashes,
@@ -280,8 +282,23 @@ fn expiry_record<'a>(hashes: &'a ApprovalHashes, run: &'a str) -> ConsentBody<'a
         request: None,
         answers: Some(run),
         drift: None,
-        void: Some(EXPIRED),
+        void: Some(why),
     }
+}
+
+/// Records that whoever proposed the change of an earlier run takes it back. `run` is that earlier run.
+///
+/// # Errors
+/// If the record cannot be made durable.
+pub(crate) fn record_withdrawal(
+    effects: &mut RunEffects<'_>,
+    request: &ConsentRequest,
+    run: &str,
+) -> Result<(), EffectError> {
+    let record = void_record(&request.hashes, run, WITHDRAWN);
+    // Synced here, because no other record of this run follows.
+    records::record_now(effects.evidence, RecordKind::Consent, &record)?;
+    Ok(())
 }
 
 /// Records that the time of the request of an earlier run is over. `run` is that earlier run.
@@ -297,7 +314,7 @@ pub(crate) fn record_expiry(
     records::record_now(
         effects.evidence,
         RecordKind::Consent,
-        &expiry_record(&request.hashes, run),
+        &void_record(&request.hashes, run, EXPIRED),
     )?;
     Ok(())
 }
