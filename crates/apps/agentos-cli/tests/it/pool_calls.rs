@@ -96,8 +96,8 @@ fn a_run_ends_where_another_member_would_hide_the_fault() {
         };
         two_members(&cli, &first, &second.url(), other);
         if position == 2 {
-            let rules = "[[rule]]\nid = \"no-ci\"\neffect = \"deny\"\npaths = [\".github/**\"]\n";
-            write_file(&cli.home().join(".config/agentos/policy.toml"), rules);
+            let rules = "version = 1\n[[rule]]\nid = \"no-ci\"\neffect = \"deny\"\nwhy = \"CI\"\npaths = [\".github/**\"]\n";
+            write_file(&cli.home().join(".config/agentos/policy/own.toml"), rules);
         }
         let run = call(&cli, &[&RUN, more].concat());
         assert_ne!(run.code, Some(0), "{run}");
