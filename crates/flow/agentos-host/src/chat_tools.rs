@@ -144,6 +144,11 @@ impl RepositoryTools {
             .collect()
     }
 
+    /// Lists all tools.
+    pub(crate) fn list_all() -> Vec<TurnTool> {
+        specs::list_tools()
+    }
+
     /// Lists the tools that read, and no other.
     pub(crate) fn list_reading() -> Vec<TurnTool> {
         let mut tools = specs::list_tools();

@@ -5,6 +5,7 @@
 //!
 //! Start at [`Host`].
 
+mod agent_tools;
 mod approver;
 mod blank;
 mod budgets;
@@ -141,6 +142,10 @@ pub use agentos_store::{CostFilter, CostGroup, CostRow, FoundTurn, SessionRow};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 pub use agentos_window::WindowGauge;
 
+pub use agent_tools::{
+    AGENT_PROVIDER, AgentAnswer, AgentTool, AgentToolEffect, AgentTools, AgentToolsSpec, ProposalReport,
+    ProposalState,
+};
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};

@@ -182,6 +182,22 @@ impl Host {
         })
     }
 
+    /// Closes a request for good, because the tool of this provider takes its change back.
+    ///
+    /// # Errors
+    /// If it is not open, another provider proposed it, or that cannot be recorded.
+    pub(crate) fn withdraw_request(&self, request: &str, provider: &str) -> Result<String, EffectError> {
+        let run = clock::new_run();
+        let options = SessionOptions::writing_nothing();
+        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let request = find_run(session.store(), request, Some(&run))?;
+        let mut ports = session.revisit_ports();
+        open_requests::withdraw_request(&mut ports.effects, ports.tape, &request, provider)
+            .map_err(|error| note_expiry(self, &request, error))?;
+        session.seal_run(self);
+        Ok(request)
+    }
+
     /// Closes a request for good, because the person `who` declines it.
     ///
     /// # Errors

@@ -1,0 +1,315 @@
+//! Answers about proposals, runs, policy and evidence.
+//!
+//! Owns: their shapes and words. Never: shows the task of somebody else's run, or a line of a file.
+
+use agentos_engine::ports::EffectError;
+use agentos_model::ToolCall;
+use agentos_policy::Effect;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{AGENT_PROVIDER, AgentAnswer};
+use crate::error::usage_error;
+use crate::evidence::VerifySpec;
+use crate::host::Host;
+use crate::rules::{JudgeSpec, JudgeSubject};
+use crate::run_log::{LogFilter, LoggedRun, ResultKind};
+
+/// Runs in a list if the call names no number.
+const USUAL_RUNS: u64 = 20;
+
+/// State of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProposalReport {
+    /// Id of the proposal, which is the id of its run.
+    pub proposal: String,
+    /// State of the proposal.
+    pub state: ProposalState,
+    /// Paths that it changes.
+    pub files: Vec<String>,
+    /// Commit that has the change. Left out if there is none, or another run made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Code of a proposal that did not land. Left out for every other one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Time until which a person can answer, RFC 3339, UTC. Left out if nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// State in a sentence.
+    pub message: String,
+}
+
+/// State of a proposal in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProposalState {
+    /// A person has to decide.
+    Waiting,
+    /// The change is written.
+    Landed,
+    /// The change has no place in the repository.
+    Refused,
+    /// Policy denies the change.
+    Denied,
+    /// A person declined the change.
+    Declined,
+    /// The agent took it back.
+    Withdrawn,
+    /// Nobody decided in time.
+    Expired,
+    /// The change no longer landed when a person decided.
+    Void,
+    /// The files had the content of the change already.
+    NothingToDo,
+    /// Something failed.
+    Failed,
+}
+
+impl ProposalState {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Waiting => "The proposal waits for the user. Nothing is written yet.",
+            Self::Landed => "The change landed.",
+            Self::Refused => "The change was refused, and nothing was written.",
+            Self::Denied => "The user's policy denies the change, and nothing was written.",
+            Self::Declined => "The user declined the change.",
+            Self::Withdrawn => "The proposal was taken back.",
+            Self::Expired => "Nobody decided in time, and nothing was written.",
+            Self::Void => "The change no longer fits the branch, and nothing was written. Propose it again.",
+            Self::NothingToDo => "The files have this content already.",
+            Self::Failed => "The proposal failed, and nothing was written.",
+        }
+    }
+}
+
+/// Decision of policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PolicyReport {
+    /// The decision: `allow`, `ask` or `deny`.
+    pub decision: Effect,
+    /// Rules that led to it.
+    pub reasons: Vec<PolicyReason>,
+}
+
+/// Rule that led to a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PolicyReason {
+    /// Id of the rule.
+    pub rule: String,
+    /// Effect of the rule.
+    pub effect: Effect,
+    /// Reason in words.
+    pub why: String,
+    /// Path that it is about. Left out if it is about the whole change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// Result of a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EvidenceReport {
+    /// True if nothing is wrong.
+    pub ok: bool,
+    /// Number of records read.
+    pub records: u64,
+    /// Number of commits checked. Left out if there was no history to check against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
+}
+
+/// Answers a call of a tool that conversations do not have.
+pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
+    let text = |name: &str| {
+        call.arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let answer = match call.name.as_str() {
+        "proposal_status" => read_proposal(host, text("proposal")).map(|report| report.to_answer()),
+        "proposal_withdraw" => host
+            .withdraw_request(text("proposal"), AGENT_PROVIDER)
+            .and_then(|run| read_proposal(host, &run))
+            .map(|report| report.to_answer()),
+        "list_runs" => {
+            let limit = call.arguments.get("limit").and_then(Value::as_u64);
+            list_runs(host, limit.unwrap_or(USUAL_RUNS))
+        }
+        "show_run" => show_run(host, text("run")),
+        "explain_policy" => explain_policy(host, &call.arguments),
+        "verify_evidence" => verify_evidence(host),
+        other => Ok(AgentAnswer::from_error(format!("There is no tool `{other}`."))),
+    };
+    answer.unwrap_or_else(|error| {
+        let hint = error
+            .hint
+            .as_ref()
+            .map(|hint| format!("; {hint}"))
+            .unwrap_or_default();
+        AgentAnswer::from_error(format!("{}{hint} ({})", error.message, error.code))
+    })
+}
+
+impl ProposalReport {
+    fn to_answer(&self) -> AgentAnswer {
+        let files = self.files.join(", ");
+        answer_with(format!("{} Files: {files}.", self.message), self)
+    }
+}
+
+fn answer_with(text: String, data: &impl Serialize) -> AgentAnswer {
+    AgentAnswer {
+        text,
+        data: serde_json::to_value(data).ok(),
+        is_error: false,
+    }
+}
+
+/// Reads the state of a proposal.
+///
+/// # Errors
+/// If no one run fits, it is no proposal of an agent, or its records cannot be read.
+pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalReport, EffectError> {
+    let story = host.run_story(Some(reference))?;
+    let run = story.run;
+    if run.provider.as_deref() != Some(AGENT_PROVIDER) {
+        return Err(usage_error(format!(
+            "run `{}` is no proposal of an agent",
+            run.short
+        )));
+    }
+    let requests = host.all_requests()?;
+    let request = requests.into_iter().find(|request| request.run == run.run);
+    let is_withdrawn = request.as_ref().and_then(|request| request.void.as_deref()) == Some("withdrawn");
+    let state = if is_withdrawn {
+        ProposalState::Withdrawn
+    } else {
+        name_state(run.result.kind)
+    };
+    let message = match (&story.refusal, state) {
+        (Some(refusal), ProposalState::Refused | ProposalState::Denied | ProposalState::Failed) => {
+            format!("{} {}.", state.describe(), refusal.message)
+        }
+        _ => state.describe().to_owned(),
+    };
+    Ok(ProposalReport {
+        proposal: run.run,
+        state,
+        files: run.files,
+        commit: run.result.commit,
+        code: run.result.code.filter(|_| state != ProposalState::Waiting),
+        expires: request
+            .filter(|_| state == ProposalState::Waiting)
+            .map(|request| request.request.expires.to_string()),
+        message,
+    })
+}
+
+fn name_state(kind: ResultKind) -> ProposalState {
+    match kind {
+        ResultKind::Waiting => ProposalState::Waiting,
+        ResultKind::Landed | ResultKind::Approved => ProposalState::Landed,
+        ResultKind::Refused => ProposalState::Refused,
+        ResultKind::Denied => ProposalState::Denied,
+        ResultKind::Declined => ProposalState::Declined,
+        ResultKind::Expired => ProposalState::Expired,
+        ResultKind::Void => ProposalState::Void,
+        ResultKind::NothingToDo => ProposalState::NothingToDo,
+        ResultKind::DryRun | ResultKind::Failed | ResultKind::Ended | ResultKind::NotEnded => {
+            ProposalState::Failed
+        }
+    }
+}
+
+/// Returns a run as an agent may see it: the tasks of others can be private.
+fn cover_task(mut run: LoggedRun) -> LoggedRun {
+    if run.provider.as_deref() != Some(AGENT_PROVIDER) {
+        run.task = None;
+    }
+    run
+}
+
+fn list_runs(host: &Host, limit: u64) -> Result<AgentAnswer, EffectError> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let runs = host.run_log(&LogFilter::default(), limit)?.runs;
+    let runs: Vec<LoggedRun> = runs.into_iter().map(cover_task).collect();
+    if runs.is_empty() {
+        return Ok(text_answer("There are no runs yet."));
+    }
+    Ok(text_answer(write_json(&runs)))
+}
+
+fn show_run(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
+    let story = host.run_story(Some(reference))?;
+    let refusal = story.refusal.map(|refusal| {
+        serde_json::json!({ "code": refusal.code, "message": refusal.message, "hint": refusal.hint })
+    });
+    let shown = serde_json::json!({
+        "run": cover_task(story.run),
+        "ended": story.ended,
+        "base_commit": story.base_commit,
+        "decision": story.decision,
+        "refusal": refusal,
+    });
+    Ok(text_answer(write_json(&shown)))
+}
+
+fn explain_policy(host: &Host, arguments: &Value) -> Result<AgentAnswer, EffectError> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let subject = match (text("path"), text("answer")) {
+        (Some(path), None) => JudgeSubject::Reading(path.to_owned()),
+        (None, Some(answer)) => JudgeSubject::Answer(answer.as_bytes().to_vec()),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(usage_error("name either a path or an answer"));
+        }
+    };
+    let judged = host.judge_subject(&JudgeSpec {
+        subject: Some(subject),
+        provider: AGENT_PROVIDER.to_owned(),
+        is_cloud: true,
+        ..JudgeSpec::default()
+    })?;
+    let Some(explanation) = judged.explanation else {
+        return Err(usage_error("there is nothing to judge"));
+    };
+    let decision = explanation.decision;
+    let reasons = decision.reasons().iter().map(|reason| PolicyReason {
+        rule: reason.rule.clone(),
+        effect: reason.effect,
+        why: reason.why.clone(),
+        path: reason.path.clone(),
+    });
+    let report = PolicyReport {
+        decision: decision.effect(),
+        reasons: reasons.collect(),
+    };
+    Ok(answer_with(write_json(&report), &report))
+}
+
+fn verify_evidence(host: &Host) -> Result<AgentAnswer, EffectError> {
+    let verified = host.verify_evidence(&VerifySpec::default())?;
+    let report = EvidenceReport {
+        ok: verified.ok,
+        records: verified.records,
+        commits: verified.commits,
+    };
+    let word = if report.ok { "whole" } else { "damaged" };
+    Ok(answer_with(
+        format!("The evidence is {word}: {} records.", report.records),
+        &report,
+    ))
+}
+
+fn text_answer(text: impl Into<String>) -> AgentAnswer {
+    AgentAnswer {
+        text: text.into(),
+        data: None,
+        is_error: false,
+    }
+}
+
+fn write_json(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
