@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod examples;
 pub mod help;
 pub mod land;
+pub mod mcp;
 pub mod models;
 pub mod policy;
 pub mod pool;
@@ -184,6 +185,8 @@ pub enum Verb {
     /// List pools of models; show the member that a turn is given, and why
     #[command(subcommand)]
     Pool(pool::PoolVerb),
+    /// Offer this repository's tools to an agent that may propose and not write (MCP)
+    Mcp(mcp::McpArgs),
     /// Manage the database that is made from the ledger
     #[command(subcommand)]
     Store(cost::StoreVerb),

@@ -31,6 +31,7 @@ pub mod init;
 pub mod land;
 pub mod log;
 pub mod man;
+mod mcp;
 pub mod models;
 pub mod policy;
 pub mod pool;
@@ -81,6 +82,8 @@ fn prints_text_only(verb: &Verb) -> Option<&'static str> {
         Verb::Chat(args) if args.verb.is_none() => Some("a conversation"),
         Verb::Completions(_) => Some("a script for a shell"),
         Verb::Man(args) if args.reference || !args.verb.is_empty() => Some("a manual page"),
+        Verb::Mcp(args) if args.verb.is_none() => Some("the protocol"),
+        Verb::Mcp(_) => Some("the text for a settings file"),
         Verb::Policy(PolicyVerb::Facts) => Some("the list of facts"),
         Verb::Policy(PolicyVerb::Init(args)) if args.print => Some("a policy file"),
         _ => None,
@@ -121,6 +124,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Status(args) => (false, status::show_machine(app, args)),
         Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Cost(args) => (false, cost::show_costs(app, args)),
+        Verb::Mcp(args) => (false, mcp::run_mcp(app, args)),
         Verb::Budget(verb) => (false, budget::run_budget(app, verb)),
         Verb::Store(StoreVerb::Rebuild) => (false, cost::rebuild_store(app)),
         Verb::Show(args) => (false, show::show_run(app, args)),

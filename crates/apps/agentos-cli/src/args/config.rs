@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 
 /// Examples of `config list`.
 pub const LIST_EXAMPLES: &[&str] = &["agentos config list", "agentos config list --json"];
+/// Examples of `config path`.
+pub const PATH_EXAMPLES: &[&str] = &["agentos config path", "$EDITOR \"$(agentos config path)\""];
 /// Examples of `config get`.
 pub const GET_EXAMPLES: &[&str] = &["agentos config get check", "agentos config get model"];
 

@@ -43,10 +43,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "config unset",
         &["agentos config unset check", "agentos config unset model"],
     ),
-    (
-        "config path",
-        &["agentos config path", "$EDITOR \"$(agentos config path)\""],
-    ),
+    ("config path", super::config::PATH_EXAMPLES),
     ("doctor", &["agentos doctor", "agentos doctor --offline --json"]),
     (
         "apply",
@@ -221,6 +218,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("chat", super::chat::TALK_EXAMPLES),
     ("chat send", super::chat::EXAMPLES),
     ("cost", super::cost::COST_EXAMPLES),
+    ("mcp", super::mcp::EXAMPLES),
+    ("mcp install", super::mcp::INSTALL_EXAMPLES),
     ("budget", super::budget::EXAMPLES),
     ("budget set", super::budget::SET_EXAMPLES),
     ("budget list", super::budget::LIST_EXAMPLES),
@@ -489,7 +488,6 @@ mod tests {
         Global options:
               --repo <DIR>  Use the repository in this folder [default: the current one]
               --json        Print one JSON document instead of text
-          -q, --quiet       Print data and errors only
           -h, --help        Print a summary with `-h`, and everything with `--help`
 
         Examples:

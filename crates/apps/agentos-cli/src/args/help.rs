@@ -26,6 +26,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
             "profile",
             "models",
             "pool",
+            "mcp",
             "completions",
             "man",
         ],
@@ -128,6 +129,7 @@ const RARE_OPTIONS: &[&str] = &[
     "edit_format",
     "shared",
     "require_sandbox",
+    "quiet",
     "no_pager",
     "verbose",
 ];
@@ -324,6 +326,7 @@ mod tests {
           profile       List, show, create and validate provider profiles
           models        List, show, add, import, load and unload models; choose the default one
           pool          List pools of models; show the member that a turn is given, and why
+          mcp           Offer this repository's tools to an agent that may propose and not write (MCP)
           completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program
 
@@ -337,7 +340,6 @@ mod tests {
         Global options:
               --repo <DIR>  Use the repository in this folder [default: the current one]
               --json        Print one JSON document instead of text
-          -q, --quiet       Print data and errors only
           -h, --help        Print a summary with `-h`, and everything with `--help`
           -V, --version     Print version
 

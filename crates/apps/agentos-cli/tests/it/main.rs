@@ -66,6 +66,7 @@ mod limits;
 mod llama;
 mod machine;
 mod mails;
+mod mcp;
 mod model_process;
 mod models;
 mod newcomer;

@@ -461,7 +461,6 @@ fn every_wrong_call_says_what_is_wrong_and_what_next() {
         Global options:
               --repo <DIR>  Use the repository in this folder [default: the current one]
               --json        Print one JSON document instead of text
-          -q, --quiet       Print data and errors only
           -h, --help        Print a summary with `-h`, and everything with `--help`
         Examples:
           agentos tool list

@@ -1,0 +1,178 @@
+//! The server: messages in, calls of tools, answers out.
+//!
+//! Owns: the translation between the protocol's shapes and those of the host. Never: prints anything but messages of the protocol.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use agentos_host::{
+    AgentAnswer, AgentTool, AgentToolEffect, AgentTools, AgentToolsSpec, Host, SessionOptions,
+};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, serve_server};
+use rmcp::transport::io::stdio_pipes;
+use rmcp::{ServerHandler, service::ServerInitializeError};
+use serde_json::Value;
+
+/// Advice for the agent's model, which clients put into its system prompt.
+const INSTRUCTIONS: &str = "This server reads a git repository's last commit and proposes changes of it. Nothing that you call writes a \
+                            file: call `propose_change` with a diff, and the user decides. Its answer comes at once and says whether the \
+                            proposal waits for the user (`waiting`); do not propose it again, and go on with other work. Ask with \
+                            `proposal_status` later.";
+
+/// Failure of the service.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    /// The runtime could not be started.
+    #[error("the service cannot be started")]
+    Runtime(#[source] io::Error),
+    /// The first message was none that begins a session.
+    #[error("the client did not begin as the protocol says")]
+    Handshake(#[source] Box<ServerInitializeError>),
+}
+
+/// Serves the tools of a repository on standard input and output, until the input ends.
+///
+/// # Errors
+/// If the service cannot be started, or the client does not begin as the protocol says.
+pub fn serve_stdio(host: Host, session: SessionOptions) -> Result<(), McpError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(McpError::Runtime)?;
+    let served = runtime.block_on(async {
+        let server = McpServer::new(host, session);
+        match serve_server(server, stdio_pipes()).await {
+            // The only failure is a panic of a task, after which there is nobody to answer.
+            Ok(running) => running.waiting().await.map(|_| ()).or(Ok(())),
+            // A client that only looks whether the program starts is no failure.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(McpError::Handshake(Box::new(error))),
+        }
+    });
+    // A thread may still read standard input, which nothing interrupts.
+    runtime.shutdown_background();
+    served
+}
+
+/// The server of one client.
+struct McpServer {
+    host: Host,
+    session: SessionOptions,
+    tools: Vec<Tool>,
+    /// Made with the first call, because the client's name is not known before.
+    opened: OnceLock<Arc<AgentTools>>,
+}
+
+impl McpServer {
+    fn new(host: Host, session: SessionOptions) -> Self {
+        Self {
+            host,
+            session,
+            tools: AgentTools::list().into_iter().map(describe_tool).collect(),
+            opened: OnceLock::new(),
+        }
+    }
+
+    fn open_tools(&self, client: Option<Implementation>) -> Arc<AgentTools> {
+        let made = self.opened.get_or_init(|| {
+            let spec = AgentToolsSpec {
+                session: self.session.clone(),
+                client: client.map(|client| client.name).unwrap_or_default(),
+            };
+            Arc::new(AgentTools::new(self.host.clone(), spec))
+        });
+        Arc::clone(made)
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let program = Implementation::new("agentos", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities)
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        // The protocol has an error of its own for a name that is not on offer, which clients show differently from a failed call.
+        if self.get_tool(&request.name).is_none() {
+            let name: String = request.name.chars().take(64).collect();
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool `{name}`"),
+                None,
+            ));
+        }
+        let tools = self.open_tools(context.client_info());
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let answer = tokio::select! {
+            answer = tools.call_tool(&request.name, arguments) => answer,
+            // The client no longer waits for an answer, so any one will do.
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
+        };
+        Ok(describe_answer(answer).into())
+    }
+}
+
+fn describe_tool(tool: AgentTool) -> Tool {
+    let (reads, destroys, repeats) = match tool.effect {
+        AgentToolEffect::Reads => (true, false, true),
+        // Evidence is added, and nothing is changed or removed.
+        AgentToolEffect::Proposes => (false, false, false),
+        AgentToolEffect::Withdraws => (false, true, true),
+    };
+    // No call reaches anything beyond the repository.
+    let annotations =
+        ToolAnnotations::from_raw(None, Some(reads), Some(destroys), Some(repeats), Some(false));
+    let described = Tool::new(
+        tool.name,
+        tool.description,
+        Arc::new(to_object(tool.input_schema)),
+    )
+    .with_annotations(annotations);
+    match tool.output_schema {
+        Some(schema) => described.with_raw_output_schema(Arc::new(to_object(schema))),
+        None => described,
+    }
+}
+
+fn to_object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(object) => object,
+        // A schema of the host is always an object.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            JsonObject::new()
+        }
+    }
+}
+
+fn describe_answer(answer: AgentAnswer) -> CallToolResult {
+    let content = vec![ContentBlock::text(answer.text)];
+    let mut result = match answer.is_error {
+        true => CallToolResult::error(content),
+        false => CallToolResult::success(content),
+    };
+    result.structured_content = answer.data;
+    result
+}
