@@ -169,6 +169,54 @@ pub(super) fn no_selection(ground: &Ground, checks: &mut GateChecks<'_>) -> Resu
     let help = ground.call(&repository, &["run", "--help"])?.stdout;
     let offers: Vec<&str> = CHOICES.split(' ').filter(|flag| help.contains(flag)).collect();
     checks.add_check("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
+    check_unnamed_pool(ground, &repository, checks)
+}
+
+/// A pool that would choose and fail over, if somebody named it.
+const POOL: &str = r#"{ "provider": "mine", "adapter": "pool", "pool": { "selector": "cheapest", "members": [
+    { "alias": "first", "model": "lmstudio" }, { "alias": "second", "model": "ollama" }, { "alias": "third", "model": "llamacpp" } ] } }"#;
+
+/// Checks that a pool chooses for nobody who does not name it, and that no model takes the place of the one that was named. LM Studio
+/// answers `local-model` with any model that it has loaded, so that name must be sent and recorded as it is.
+fn check_unnamed_pool(
+    ground: &Ground,
+    repository: &Path,
+    checks: &mut GateChecks<'_>,
+) -> Result<(), GateError> {
+    ground.write_file(&ground.home().join(".config/agentos/profiles/mine.json"), POOL)?;
+    // The pool is valid: else it could choose for nobody anyway.
+    let known = ground.call(repository, &["pool", "select", "-p", "mine", "--json"])?;
+    let chosen = known.text_at("alias").to_owned();
+    checks.add_check("SEL-F", known.code == Some(0) && !chosen.is_empty(), chosen);
+
+    let unnamed = ground.call(repository, &["run", "fix add"])?;
+    checks.add_check("SEL-G", unnamed.code == Some(2), unnamed.describe_end());
+
+    for (id, more, model) in [
+        ("SEL-H", &[][..], "local-model"),
+        ("SEL-I", &["--model", "qwen3-coder"], "qwen3-coder"),
+    ] {
+        let task = [
+            &["run", "-p", "lmstudio", "--base-url", NO_SERVER, "fix add"],
+            more,
+        ]
+        .concat();
+        let ended = ground.call(repository, &task)?;
+        let show = ground.call(repository, &["evidence", "show", "--json"])?;
+        let mut asked: Vec<&str> = Vec::new();
+        tools_in(&show.json, &mut asked);
+        asked.sort_unstable();
+        asked.dedup();
+        let recorded = show.json.pointer("/records/0/body/model").and_then(Value::as_str);
+        let is_named = asked == ["lmstudio"] && recorded == Some(model);
+        let said = format!(
+            "{}; {} {}",
+            ended.describe_end(),
+            asked.join(", "),
+            recorded.unwrap_or("no model")
+        );
+        checks.add_check(id, ended.code == Some(5) && is_named, said);
+    }
     Ok(())
 }
 
