@@ -261,7 +261,7 @@ mod tests {
                 "agentos-executor",
                 2,
                 None,
-                "may use words and `agentos-editor`, `agentos-host`, `agentos-pager` only",
+                "may use words and `agentos-editor`, `agentos-host`, `agentos-mcp`, `agentos-pager` only",
             ),
             ("agentos-executor", 2, Some("dev"), ""),
         ];
