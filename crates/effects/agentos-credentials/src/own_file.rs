@@ -56,6 +56,17 @@ pub fn replace_own_file(path: &Path, text: &str) -> Result<(), CredentialError> 
     Ok(())
 }
 
+/// Removes a file of this kind. A missing file is no error.
+///
+/// # Errors
+/// [`CredentialError::Io`] if the file cannot be removed.
+pub fn remove_own_file(path: &Path) -> Result<(), CredentialError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(source)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;

@@ -45,7 +45,7 @@ pub use free_space::FreeSpace;
 pub use guard::remove_secrets;
 pub use newest_runs::NewestRuns;
 pub use published::{MOST_FILES, PUBLISHED_REFS, PublishedPart, list_published, unpack_publication};
-pub use record::{Record, RecordKind, RecordRef};
+pub use record::{Record, RecordKind, RecordRef, make_random_text};
 pub use run_summary::RunSummary;
 pub use runs::{RecordIter, TapeEnd};
 pub use sign::{PublicKey, SigningKey};

@@ -277,6 +277,14 @@ impl Record {
 /// # Errors
 /// When the system has no random numbers.
 pub(crate) fn new_salt() -> Result<String, EvidenceError> {
+    make_random_text()
+}
+
+/// Makes 128 random bits, as 32 hexadecimal digits that nobody can guess.
+///
+/// # Errors
+/// [`EvidenceError::Key`] when the system has no random numbers.
+pub fn make_random_text() -> Result<String, EvidenceError> {
     let mut bits = [0; SALT_DIGITS / 2];
     SystemRandom::new()
         .fill(&mut bits)

@@ -9,6 +9,8 @@ mod agent_tools;
 mod approver;
 mod blank;
 mod budgets;
+mod change_lines;
+mod change_review;
 mod chat;
 mod chat_message;
 mod chat_tools;
@@ -86,12 +88,14 @@ mod schema_text;
 mod schemas;
 mod search_folder;
 mod servers;
+mod service_files;
 mod session;
 mod session_export;
 mod sessions;
 mod settings;
 mod status;
 mod tape;
+mod tape_events;
 mod task_preview;
 mod task_tool;
 mod tasks;
@@ -148,6 +152,8 @@ pub use agent_tools::{
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
+pub use change_lines::{FileChangeKind, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind};
+pub use change_review::ChangeReview;
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now};
@@ -207,6 +213,7 @@ pub use run_story::{
 pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
+pub use service_files::{ServiceAddress, make_secret};
 pub use session::RecoverReport;
 pub use session_export::{ExportedTurn, SessionExport};
 pub use sessions::{
@@ -217,6 +224,7 @@ pub use settings::{
     SettingsReport, ShownSetting, known_setting,
 };
 pub use status::{PolicyStatus, StatusReport};
+pub use tape_events::{TapeEvent, TapePlace};
 pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};
 pub use tool_calls::{ToolCallProbe, Verdict};
 pub use toolboxes::pins::ToolboxChange;
