@@ -4,6 +4,7 @@ pub mod agents;
 pub mod cli;
 pub mod contract;
 pub mod disk;
+pub mod http;
 pub mod landing;
 pub mod llama;
 pub mod ports;

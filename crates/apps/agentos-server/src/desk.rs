@@ -1,0 +1,118 @@
+//! The desk: what every answer needs, and the work on threads that may block.
+//!
+//! Owns: the host, the access, and the bound on work at once. Never: outlives the service.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentos_host::{
+    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, EffectError, Host, Outcome, RunSpec, RunWork,
+    SessionOptions,
+};
+use axum::http::StatusCode;
+use tokio::sync::Semaphore;
+
+use crate::access::ServiceAccess;
+use crate::fault::RequestFault;
+
+/// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
+const MOST_CALLS: usize = 8;
+
+/// Everything that answers share.
+#[derive(Debug)]
+pub struct ServiceDesk {
+    /// The product.
+    pub host: Host,
+    /// Secrets of programs and people.
+    pub access: ServiceAccess,
+    /// Own values of Host.
+    pub names: Vec<String>,
+    /// Name of the repository's folder, for people.
+    pub repository: String,
+    /// Further policies.
+    pub policies: Vec<PathBuf>,
+    calls: Semaphore,
+}
+
+/// Shared desk.
+pub type SharedDesk = Arc<ServiceDesk>;
+
+impl ServiceDesk {
+    /// Makes the desk of a service.
+    pub fn new(
+        host: Host,
+        access: ServiceAccess,
+        names: Vec<String>,
+        repository: String,
+        policies: Vec<PathBuf>,
+    ) -> Self {
+        Self {
+            host,
+            access,
+            names,
+            repository,
+            policies,
+            calls: Semaphore::new(MOST_CALLS),
+        }
+    }
+
+    /// Calls the host on a thread that may block, once there is room.
+    ///
+    /// # Errors
+    /// The error of the call.
+    pub async fn call<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, EffectError> + Send + 'static,
+    ) -> Result<T, RequestFault> {
+        let lost = |what: &str| RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what);
+        let room = self.calls.acquire().await.map_err(|_| lost("the service ends"))?;
+        let desk = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&desk)).await;
+        drop(room);
+        Ok(done.map_err(|_| lost("the work ended without a result"))??)
+    }
+
+    /// Does a run to its end.
+    ///
+    /// # Errors
+    /// If it cannot begin.
+    pub async fn run(&self, work: RunWork, consent: ConsentMode) -> Result<Outcome, RequestFault> {
+        let session = SessionOptions {
+            policies: self.policies.clone(),
+            ..SessionOptions::default()
+        };
+        let spec = RunSpec {
+            consent,
+            ..RunSpec::new(session, work)
+        };
+        // On a thread of its own: a client that goes away does not stop a landing.
+        let end = self.host.start_run(spec)?.outcome().await?;
+        end.into_outcome().ok_or_else(|| {
+            let what = "a run that should land a change ended without an outcome";
+            RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what)
+        })
+    }
+
+    /// Lands a requested change in exactly the state of these hashes. `how` is for the record.
+    ///
+    /// # Errors
+    /// If the run cannot begin.
+    pub async fn approve(
+        &self,
+        request: String,
+        hashes: ApprovalHashes,
+        how: String,
+    ) -> Result<Outcome, RequestFault> {
+        let consent = ApprovalMode::Seen(ConsentAnswer::Yes {
+            hashes: Box::new(hashes),
+            who: self.host.person_name(),
+            how,
+        });
+        let work = RunWork::Approval {
+            request,
+            consent,
+            revision: None,
+        };
+        self.run(work, ConsentMode::Nobody).await
+    }
+}

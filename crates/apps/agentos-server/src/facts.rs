@@ -1,0 +1,176 @@
+//! Facts of a request, for the judge.
+//!
+//! Owns: reading them from method, address and headers. Never: decides anything.
+
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN, UPGRADE};
+use axum::http::request::Parts;
+use axum::http::{Method, Uri};
+
+use crate::access::ServiceAccess;
+use crate::judge::{RequestFacts, RequestKind, SecretState};
+
+/// Name of the cookie.
+pub const COOKIE_NAME: &str = "agentos-session";
+/// Header of the token in Anthropic's clients.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// Members of a query that would be secrets.
+const SECRET_NAMES: [&str; 7] = [
+    "token",
+    "code",
+    "key",
+    "api_key",
+    "access_token",
+    "secret",
+    "password",
+];
+
+/// Reads the facts of a request.
+pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
+    let text = |name: &str| find_text(&parts.headers, name).map(str::to_owned);
+    let mut hosts = list_texts(&parts.headers, &HOST);
+    // An absolute address counts before the header (RFC 9112, section 3.2.2), so both must be this service's own.
+    hosts.extend(
+        parts
+            .uri
+            .authority()
+            .map(|authority| authority.as_str().to_ascii_lowercase()),
+    );
+    hosts.dedup();
+    let cookie = find_cookie(&parts.headers);
+    RequestFacts {
+        kind: find_kind(&parts.method, parts.uri.path()),
+        is_read: is_read(&parts.method),
+        hosts,
+        origins: list_texts(&parts.headers, &ORIGIN),
+        fetch_site: text("sec-fetch-site"),
+        fetch_mode: text("sec-fetch-mode"),
+        fetch_target: text("sec-fetch-dest"),
+        media_type: find_media_type(&parts.headers),
+        has_query_secret: has_query_secret(&parts.uri),
+        is_upgrade: parts.headers.contains_key(UPGRADE),
+        token: match find_token(&parts.headers) {
+            None => SecretState::Missing,
+            Some(token) if access.is_token(&token) => SecretState::Right,
+            Some(_) => SecretState::Wrong,
+        },
+        cookie: match cookie {
+            None => SecretState::Missing,
+            Some(cookie) if access.find_form(&cookie).is_some() => SecretState::Right,
+            Some(_) => SecretState::Wrong,
+        },
+    }
+}
+
+/// Returns the cookie of a person's session. `None` if there is none, or several, of which one would be an attacker's.
+pub fn find_cookie(headers: &HeaderMap) -> Option<String> {
+    let lines = headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok());
+    let mut found = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(name, _)| *name == COOKIE_NAME);
+    match (found.next(), found.next()) {
+        (Some((_, value)), None) => Some(value.to_owned()),
+        (_, _) => None,
+    }
+}
+
+fn is_read(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+/// Returns the kind of a request.
+fn find_kind(method: &Method, path: &str) -> RequestKind {
+    let is_program = path == "/api" || path.starts_with("/api/") || path.starts_with("/v1/");
+    let is_public = path == "/signin" || path == "/healthz" || path.starts_with("/static/");
+    match (is_read(method), *method == Method::POST) {
+        (true, _) if is_public => RequestKind::Public,
+        (true, _) if is_program => RequestKind::Data,
+        (true, _) => RequestKind::Page,
+        (false, true) if path == "/signin" => RequestKind::SignIn,
+        (false, true) if is_program => RequestKind::Effect,
+        (false, true) => RequestKind::Form,
+        (false, false) => RequestKind::Unknown,
+    }
+}
+
+fn find_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("?"))
+}
+
+/// Returns every value of a header, in lower case. One that is no text becomes one that nothing is equal to.
+fn list_texts(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
+    let values = headers.get_all(name).iter();
+    values
+        .map(|value| value.to_str().unwrap_or("?").to_ascii_lowercase())
+        .collect()
+}
+
+fn find_media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let name = value.split(';').next().unwrap_or_default();
+    Some(name.trim().to_ascii_lowercase())
+}
+
+/// Returns the token that a program sends: as `Authorization: Bearer`, or as `x-api-key`.
+fn find_token(headers: &HeaderMap) -> Option<String> {
+    if let Some(value) = headers.get(AUTHORIZATION) {
+        let value = value.to_str().unwrap_or_default();
+        let (scheme, token) = value.split_once(' ').unwrap_or_default();
+        // Another scheme is a secret of another kind, and counts as a wrong one.
+        return Some(match scheme.eq_ignore_ascii_case("bearer") {
+            true => token.trim().to_owned(),
+            false => String::new(),
+        });
+    }
+    let key = headers.get(API_KEY)?;
+    Some(key.to_str().unwrap_or_default().to_owned())
+}
+
+fn has_query_secret(uri: &Uri) -> bool {
+    let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    pairs
+        .into_iter()
+        .any(|(name, _)| SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_and_the_method_give_the_kind() {
+        for (method, path, kind) in [
+            (Method::GET, "/", RequestKind::Page),
+            (Method::HEAD, "/runs", RequestKind::Page),
+            (Method::GET, "/apiary", RequestKind::Page),
+            (Method::GET, "/api/runs", RequestKind::Data),
+            (Method::GET, "/v1/models", RequestKind::Data),
+            (Method::GET, "/signin", RequestKind::Public),
+            (Method::POST, "/signin", RequestKind::SignIn),
+            (Method::POST, "/requests/x/approve", RequestKind::Form),
+            (Method::POST, "/static/style.css", RequestKind::Form),
+            (Method::POST, "/api/requests/x/approve", RequestKind::Effect),
+            (Method::OPTIONS, "/api/runs", RequestKind::Unknown),
+            (Method::DELETE, "/", RequestKind::Unknown),
+        ] {
+            assert_eq!(find_kind(&method, path), kind, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn two_cookies_of_the_name_are_none() {
+        for (line, cookie) in [
+            ("agentos-session=a", Some("a")),
+            ("x=1; agentos-session=a", Some("a")),
+            ("agentos-session=a; agentos-session=b", None),
+            ("x=1", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(COOKIE, line.parse().unwrap());
+            assert_eq!(find_cookie(&headers).as_deref(), cookie, "{line}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Views: the values of each page, and their templates.
+//!
+//! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
+
+use agentos_host::{CostReport, LoggedRun, OpenRequest, ResultKind, RunStory, SessionRow, VerifyReport};
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+
+use crate::marked_text::mark;
+
+/// Values of every page.
+pub struct PageFrame {
+    /// Title.
+    pub title: &'static str,
+    /// Section of the navigation.
+    pub section: &'static str,
+    /// Number of open requests.
+    pub waiting: usize,
+    /// Name of the repository.
+    pub repository: String,
+    /// Secret of the forms.
+    pub form: String,
+}
+
+/// Row of the inbox.
+pub struct RequestRow {
+    run: String,
+    title: String,
+    about: String,
+    asked: String,
+    files: usize,
+    why: String,
+}
+
+/// Row of the runs.
+pub struct RunRow {
+    run: String,
+    short: String,
+    title: String,
+    about: String,
+    began: String,
+    result: String,
+    class: &'static str,
+}
+
+/// Row of the sessions.
+pub struct SessionLine {
+    name: String,
+    title: String,
+    about: String,
+    last: String,
+    turns: u64,
+}
+
+/// Row of the costs.
+pub struct CostLine {
+    name: String,
+    calls: u64,
+    input: u64,
+    output: u64,
+    cost: String,
+}
+
+#[derive(Template)]
+#[template(path = "signin.html")]
+pub struct SignInPage {
+    pub is_wrong: bool,
+}
+
+#[derive(Template)]
+#[template(path = "fault.html")]
+pub struct FaultPage<'a> {
+    pub title: &'static str,
+    pub message: &'a str,
+    pub hint: &'a str,
+    pub code: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "inbox.html")]
+pub struct InboxPage {
+    pub frame: PageFrame,
+    pub rows: Vec<RequestRow>,
+}
+
+#[derive(Template)]
+#[template(path = "request.html")]
+pub struct RequestPage {
+    pub frame: PageFrame,
+    pub remark: &'static str,
+    pub run: String,
+    pub can_land: bool,
+    pub is_too_long: bool,
+    pub seen: String,
+    pub body: String,
+}
+
+#[derive(Template)]
+#[template(path = "runs.html")]
+pub struct RunsPage {
+    pub frame: PageFrame,
+    pub rows: Vec<RunRow>,
+    pub not_shown: usize,
+}
+
+#[derive(Template)]
+#[template(path = "run.html")]
+pub struct RunPage {
+    frame: PageFrame,
+    row: RunRow,
+    stations: Vec<(&'static str, String)>,
+    files: Vec<(String, u64, u64, String)>,
+    can_undo: bool,
+}
+
+#[derive(Template)]
+#[template(path = "propose.html")]
+pub struct ProposePage {
+    pub frame: PageFrame,
+}
+
+#[derive(Template)]
+#[template(path = "sessions.html")]
+pub struct SessionsPage {
+    pub frame: PageFrame,
+    pub rows: Vec<SessionLine>,
+}
+
+#[derive(Template)]
+#[template(path = "cost.html")]
+pub struct CostPage {
+    frame: PageFrame,
+    rows: Vec<CostLine>,
+    total: String,
+}
+
+#[derive(Template)]
+#[template(path = "evidence.html")]
+pub struct EvidencePage {
+    frame: PageFrame,
+    ok: bool,
+    facts: Vec<(&'static str, String)>,
+    findings: Vec<String>,
+    more: u64,
+}
+
+/// Renders a page.
+pub fn render(page: &impl Template) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    match page.render() {
+        Ok(html) => (headers, html).into_response(),
+        // A template writes into a text, which does not fail.
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Returns the one word of a value, as its JSON has it.
+fn word_of(value: &impl Serialize) -> String {
+    let word = serde_json::to_value(value).ok();
+    word.and_then(|word| Some(word.as_str()?.to_owned()))
+        .unwrap_or_default()
+}
+
+/// Returns a time without fractions; the page's script shows it in local time.
+fn show_time(at: &str) -> String {
+    // The tape may be somebody else's copy, so a time is untrusted like any other text.
+    let shown: String = at.chars().take(19).collect();
+    mark(&format!("{}Z", shown.trim_end_matches('Z')))
+}
+
+/// Describes an open request.
+pub fn describe_request(request: &OpenRequest) -> RequestRow {
+    let title = request
+        .task
+        .clone()
+        .unwrap_or_else(|| request.request.message.clone());
+    RequestRow {
+        run: mark(&request.run),
+        title: mark(title.lines().next().unwrap_or("Change without a task")),
+        about: mark(&request.request.tool.provider),
+        asked: show_time(&request.asked),
+        files: request.files.len(),
+        why: mark(request.reasons.first().map_or("", |reason| &reason.why)),
+    }
+}
+
+/// Describes a run.
+pub fn describe_run(run: &LoggedRun) -> RunRow {
+    RunRow {
+        run: mark(&run.run),
+        short: mark(&run.short),
+        title: mark(run.task.as_deref().or(run.verb.as_deref()).unwrap_or("run")),
+        about: mark(run.provider.as_deref().unwrap_or_default()),
+        began: show_time(&run.began),
+        result: word_of(&run.result.kind).replace('-', " "),
+        class: match run.result.kind {
+            ResultKind::Landed | ResultKind::Approved => "good",
+            ResultKind::Refused | ResultKind::Denied | ResultKind::Failed | ResultKind::Void => "bad",
+            ResultKind::Waiting | ResultKind::NotEnded => "warn",
+            ResultKind::DryRun
+            | ResultKind::Expired
+            | ResultKind::Declined
+            | ResultKind::NothingToDo
+            | ResultKind::Ended => "",
+        },
+    }
+}
+
+/// Describes a session.
+pub fn describe_session(row: &SessionRow) -> SessionLine {
+    let title = row.title.as_deref().or(row.opening.as_deref());
+    SessionLine {
+        name: mark(&row.session),
+        title: mark(title.unwrap_or(&row.session)),
+        about: mark(
+            row.model
+                .as_deref()
+                .or(row.provider.as_deref())
+                .unwrap_or_default(),
+        ),
+        last: show_time(&row.last),
+        turns: row.turns,
+    }
+}
+
+impl RunPage {
+    /// Makes the page of a run.
+    pub fn new(frame: PageFrame, story: &RunStory) -> Self {
+        let mut stations = Vec::new();
+        let mut add = |name, text: Option<&str>| {
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                stations.push((name, mark(text)));
+            }
+        };
+        add("Task", story.task.as_deref());
+        add("For branch", story.run.branch.as_deref());
+        add("On commit", story.base_commit.as_deref());
+        let decision = story.decision.as_ref().map(|decision| {
+            let rules = decision
+                .rules
+                .iter()
+                .map(|rule| format!("{}: {}", rule.rule, rule.why));
+            format!("{}\n{}", decision.effect, rules.collect::<Vec<_>>().join("\n"))
+        });
+        add("Policy", decision.as_deref());
+        let consent = story
+            .consent
+            .as_ref()
+            .map(|consent| match (&consent.who, consent.given) {
+                (Some(who), true) => format!("{who} agreed ({})", consent.how.as_deref().unwrap_or("?")),
+                (Some(who), false) => format!("{who} declined"),
+                (None, _) => "nobody has answered".to_owned(),
+            });
+        add("Consent", consent.as_deref());
+        add("Commit", story.run.result.commit.as_deref());
+        add("Message", story.commit_subject.as_deref());
+        let refusal = story.refusal.as_ref();
+        add("Reason", refusal.map(|refusal| refusal.message.as_str()));
+        add("Advice", refusal.and_then(|refusal| refusal.hint.as_deref()));
+        let files = story
+            .attempts
+            .iter()
+            .rev()
+            .find(|attempt| !attempt.files.is_empty());
+        let files = files.into_iter().flat_map(|attempt| &attempt.files);
+        Self {
+            frame,
+            row: describe_run(&story.run),
+            can_undo: story.run.result.kind == ResultKind::Landed,
+            files: files
+                .map(|file| {
+                    let placed = file.refused.clone().unwrap_or_else(|| file.placed.join(", "));
+                    (mark(&file.path), file.added, file.removed, mark(&placed))
+                })
+                .collect(),
+            stations,
+        }
+    }
+}
+
+impl CostPage {
+    /// Makes the page of the costs.
+    pub fn new(frame: PageFrame, report: &CostReport) -> Self {
+        let cost = |cost: Option<String>| cost.unwrap_or_else(|| "unknown".to_owned());
+        Self {
+            frame,
+            total: cost(report.cost_usd.map(|cost| cost.to_string())),
+            rows: report
+                .rows
+                .iter()
+                .map(|row| CostLine {
+                    name: mark(row.name.as_deref().unwrap_or("without a model")),
+                    calls: row.calls,
+                    input: row.input_tokens,
+                    output: row.output_tokens,
+                    cost: cost(row.cost_usd.map(|cost| cost.to_string())),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl EvidencePage {
+    /// Makes the page of a verification.
+    pub fn new(frame: PageFrame, report: &VerifyReport) -> Self {
+        let mut facts = vec![
+            ("Records", report.records.to_string()),
+            ("Texts", report.blobs.to_string()),
+            ("Signed runs", report.signed.to_string()),
+            ("Runs without a signature", report.unsigned.to_string()),
+        ];
+        facts.extend(report.commits.map(|commits| ("Commits", commits.to_string())));
+        facts.extend(report.head.as_ref().map(|head| ("Last record", mark(head))));
+        Self {
+            frame,
+            ok: report.ok,
+            facts,
+            findings: report
+                .findings
+                .iter()
+                .map(|finding| mark(&finding.detail))
+                .collect(),
+            more: report.more_findings,
+        }
+    }
+}

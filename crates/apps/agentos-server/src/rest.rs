@@ -1,0 +1,221 @@
+//! The API under `/api`: the reports of the command line over HTTP, and the effects that a person's program may cause.
+//!
+//! Owns: the mapping of paths to calls of the host. Never: has a report of its own.
+
+use agentos_host::{
+    AnswerSpec, ApprovalHashes, ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequests, RunWork,
+    VerifySpec,
+};
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::desk::SharedDesk;
+use crate::events::stream_events;
+use crate::fault::RequestFault;
+
+/// Most runs and sessions of a list.
+const MOST_ROWS: usize = 200;
+
+/// Answer as JSON, or a failure as JSON.
+pub type RestAnswer = Result<Response, RestFault>;
+
+/// Failure for a program.
+#[derive(Debug)]
+pub struct RestFault(RequestFault);
+
+impl<T: Into<RequestFault>> From<T> for RestFault {
+    fn from(fault: T) -> Self {
+        Self(fault.into())
+    }
+}
+
+impl IntoResponse for RestFault {
+    fn into_response(self) -> Response {
+        let mut response = json(&self.0.to_report());
+        *response.status_mut() = self.0.status;
+        response
+    }
+}
+
+/// Consent of a program that showed a review to a person.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ApprovalBody {
+    /// The hashes of the review that the person saw.
+    hashes: ApprovalHashes,
+}
+
+/// Answer of a tool or a person to be proposed.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProposalBody {
+    /// A diff, or a model's whole reply.
+    answer: String,
+    /// Commit message.
+    #[serde(default)]
+    message: Option<String>,
+}
+
+/// Makes an answer of a report.
+pub fn json(report: &impl Serialize) -> Response {
+    // Not stored: an answer may contain source code, and a browser's cache outlives the session.
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    match serde_json::to_vec(report) {
+        Ok(body) => (headers, body).into_response(),
+        // No report has a map with other keys than texts, which is all that can fail.
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Reads a body.
+fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
+    serde_json::from_slice(body).map_err(|error| {
+        RequestFault::new(
+            StatusCode::BAD_REQUEST,
+            "usage",
+            format!("the body is not valid: {error}"),
+        )
+    })
+}
+
+/// `GET /api/status`
+pub async fn show_status(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(&desk.call(|desk| desk.host.read_status()).await?))
+}
+
+/// `GET /api/requests`
+pub async fn list_requests(State(desk): State<SharedDesk>) -> RestAnswer {
+    let requests = desk.call(|desk| desk.host.open_requests()).await?;
+    Ok(json(&OpenRequests { version: 1, requests }))
+}
+
+/// `GET /api/requests/{run}`
+pub async fn show_request(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
+    Ok(json(
+        &desk
+            .call(move |desk| desk.host.review_request(&run, &desk.policies))
+            .await?,
+    ))
+}
+
+/// `POST /api/requests/{run}/approve`
+pub async fn approve_request(
+    State(desk): State<SharedDesk>,
+    Path(run): Path<String>,
+    body: Bytes,
+) -> RestAnswer {
+    let ApprovalBody { hashes } = parse(&body)?;
+    Ok(json(&desk.approve(run, hashes, "api".to_owned()).await?))
+}
+
+/// `POST /api/requests/{run}/deny`
+pub async fn deny_request(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
+    let denied = desk
+        .call(move |desk| desk.host.deny_request(&run, &desk.host.person_name()))
+        .await?;
+    Ok(json(&denied))
+}
+
+/// `POST /api/proposals`
+pub async fn propose(State(desk): State<SharedDesk>, body: Bytes) -> RestAnswer {
+    let ProposalBody { answer, message } = parse(&body)?;
+    let work = answer_work(answer, message, "proposed over the API");
+    Ok(json(&desk.run(work, ConsentMode::Later).await?))
+}
+
+/// Makes the work of an answer that a person or a program brings.
+pub fn answer_work(answer: String, message: Option<String>, origin: &str) -> RunWork {
+    RunWork::Answer(AnswerSpec {
+        verb: "apply".to_owned(),
+        answer: answer.into_bytes(),
+        instruction: origin.to_owned(),
+        message: message.filter(|message| !message.trim().is_empty()),
+        partial: false,
+        author: None,
+        trailers: Vec::new(),
+    })
+}
+
+/// `GET /api/runs`
+pub async fn list_runs(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(
+        &desk
+            .call(|desk| desk.host.run_log(&LogFilter::default(), MOST_ROWS))
+            .await?,
+    ))
+}
+
+/// `GET /api/runs/{run}`
+pub async fn show_run(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
+    Ok(json(
+        &desk.call(move |desk| desk.host.run_story(Some(&run))).await?,
+    ))
+}
+
+/// `POST /api/runs/{run}/undo`
+pub async fn undo_run(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
+    Ok(json(
+        &desk
+            .run(RunWork::Undo { run: Some(run) }, ConsentMode::Nobody)
+            .await?,
+    ))
+}
+
+/// `GET /api/sessions`
+pub async fn list_sessions(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(&desk.call(|desk| desk.host.list_sessions(MOST_ROWS)).await?))
+}
+
+/// `GET /api/pools`
+pub async fn list_pools(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(&desk.call(|desk| desk.host.list_pools()).await?))
+}
+
+/// `GET /api/cost`
+pub async fn show_cost(State(desk): State<SharedDesk>) -> RestAnswer {
+    let filter = CostFilter::default();
+    Ok(json(
+        &desk
+            .call(move |desk| desk.host.cost_report(CostGroup::Model, &filter))
+            .await?,
+    ))
+}
+
+/// `GET /api/budgets`
+pub async fn list_budgets(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(&desk.call(|desk| desk.host.budget_report()).await?))
+}
+
+/// `GET /api/evidence`
+pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
+    Ok(json(
+        &desk
+            .call(|desk| desk.host.verify_evidence(&VerifySpec::default()))
+            .await?,
+    ))
+}
+
+/// `GET /api/events`
+pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Response {
+    stream_events(desk, &headers).await
+}
+
+/// `POST /api/codes`: a code that signs one browser in.
+pub async fn make_code(State(desk): State<SharedDesk>) -> RestAnswer {
+    let code = desk.access.make_code()?;
+    Ok(json(&serde_json::json!({ "version": 1, "code": code.expose() })))
+}
+
+/// Every path that is not there.
+pub async fn find_nothing() -> RestFault {
+    RestFault(RequestFault::new(
+        StatusCode::NOT_FOUND,
+        "not-found",
+        "there is nothing at this path",
+    ))
+}

@@ -1,0 +1,225 @@
+//! The service: its socket, its connections and its end.
+//!
+//! Owns: the limits on connections. Never: listens where another machine can connect.
+//!
+//! | limit | against |
+//! |---|---|
+//! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
+//! | 60 s for a request that is no stream | bodies that never end |
+//! | 512 connections; further ones wait in the system's queue | floods |
+
+use std::convert::Infallible;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_host::{EffectError, Host, ServiceAddress};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::access::ServiceAccess;
+use crate::args::ServerArgs;
+use crate::desk::ServiceDesk;
+use crate::routes::make_routes;
+
+/// Longest time for the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Most connections at once.
+const MOST_CONNECTIONS: usize = 512;
+/// Largest head of a request.
+const LARGEST_HEAD: usize = 64 << 10;
+/// Longest wait for open work at the end.
+const END_TIME: Duration = Duration::from_secs(5);
+
+/// Name for the link of a page. Cookies of `127.0.0.1` are sent to every service of this machine, whatever its port; browsers know
+/// that names below `localhost` are this machine (RFC 6761), and send the cookies of this one nowhere else. Safari asks the system.
+const PAGE_NAME: &str = if cfg!(target_os = "macos") {
+    "127.0.0.1"
+} else {
+    "agentos.localhost"
+};
+
+/// Failure of the service.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The address can be reached from other machines.
+    #[error("`{0}` can be reached from other machines; listen on 127.0.0.1 or [::1]")]
+    NotLoopback(SocketAddr),
+    /// The address is in use, or not allowed.
+    #[error("cannot listen on {0}: {1}; name another address with `--listen`, as in `--listen 127.0.0.1:0`")]
+    Listen(SocketAddr, #[source] io::Error),
+    /// The runtime cannot be started.
+    #[error("cannot start the service: {0}")]
+    Runtime(#[source] io::Error),
+    /// The host refused.
+    #[error("{}", .0.message)]
+    Host(#[from] EffectError),
+}
+
+impl ServiceError {
+    /// Returns the exit status.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotLoopback(_) | Self::Listen(..) | Self::Runtime(_) => 2,
+            Self::Host(error) => agentos_api::ExitStatus::from(error.cause) as u8,
+        }
+    }
+}
+
+/// Serves until a signal ends the service.
+///
+/// # Errors
+/// If the service cannot begin.
+pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
+    if !args.listen.ip().is_loopback() {
+        return Err(ServiceError::NotLoopback(args.listen));
+    }
+    // Before anything listens: a folder that is no repository is a slip of the caller.
+    host.open_requests()?;
+    let token = host.service_token(args.new_token)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // Handlers only wait; the host's work is on the threads that may block.
+        .worker_threads(2)
+        .max_blocking_threads(16)
+        .enable_all()
+        .build()
+        .map_err(ServiceError::Runtime)?;
+    let served = runtime.block_on(serve(host, args, ServiceAccess::new(&token)));
+    host.retract_service();
+    // Streams of events never end by themselves.
+    runtime.shutdown_timeout(END_TIME);
+    served
+}
+
+async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<(), ServiceError> {
+    let failed = |error| ServiceError::Listen(args.listen, error);
+    let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let code = access.make_code()?;
+    let folder = host.repository_dir();
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let desk = ServiceDesk::new(
+        host.clone(),
+        access,
+        own_names(address),
+        name.unwrap_or_else(|| folder.display().to_string()),
+        args.policies.clone(),
+    );
+    let link_host = if address.is_ipv4() {
+        PAGE_NAME.to_owned()
+    } else {
+        "[::1]".to_owned()
+    };
+    host.announce_service(&ServiceAddress {
+        version: 1,
+        url: format!("http://{address}"),
+        socket: None,
+        process: std::process::id(),
+        repository: folder,
+    })?;
+    let link = format!("http://{link_host}:{}/signin#{}", address.port(), code.expose());
+    let token_file = host.service_folder()?.join("token");
+    let greeting = format!(
+        "page  {link}\nAPI   http://{address}/api, with the token of {}\nThe link signs one browser in, once. Ctrl-C ends the service.",
+        host.environment().shorten_below_home(&token_file)
+    );
+    // A closed standard output must not stop a service that others use.
+    let _ = writeln!(io::stdout(), "{greeting}");
+    let _ = io::stdout().flush();
+    drop(greeting);
+    accept_all(listener, make_routes(Arc::new(desk))).await;
+    Ok(())
+}
+
+/// Returns the values of Host that mean this service.
+fn own_names(address: SocketAddr) -> Vec<String> {
+    let port = address.port();
+    let names = ["127.0.0.1", "localhost", "agentos.localhost", "[::1]"];
+    let mut own: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+    // Browsers leave out the usual port of HTTP.
+    if port == 80 {
+        own.extend(names.map(str::to_owned));
+    }
+    // Another address of loopback, as `127.0.0.2`, is an own name as well.
+    let itself = address.to_string();
+    if !own.contains(&itself) {
+        own.push(itself);
+    }
+    own
+}
+
+/// Accepts connections until a signal comes.
+async fn accept_all(listener: TcpListener, routes: axum::Router) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut ended = std::pin::pin!(await_signal());
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut ended => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let routes = routes.clone();
+                tokio::spawn(async move {
+                    serve_connection(stream, routes).await;
+                    drop(permit);
+                });
+            }
+            // No descriptor is free, as a rule. The next one that closes makes room.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, routes: axum::Router) {
+    // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(routes);
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    // A client that goes away, or speaks no HTTP, is its own affair.
+    if let Err(error) = served {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// Waits for a signal to end.
+async fn await_signal() {
+    let interrupt = async {
+        // A system without signals is ended in another way.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<Infallible>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let terminate = async {
+            match signal(SignalKind::terminate()) {
+                Ok(mut signal) => {
+                    signal.recv().await;
+                }
+                Err(_) => {
+                    std::future::pending::<Infallible>().await;
+                }
+            }
+        };
+        tokio::select! {
+            () = interrupt => {}
+            () = terminate => {}
+        }
+    }
+    #[cfg(not(unix))]
+    interrupt.await;
+}

@@ -1,0 +1,259 @@
+//! The way of a change: proposed, read, answered, landed, undone, and verified.
+
+use crate::support::{FIX, LIB, Sent, Service, hidden, serde_json_text};
+
+#[test]
+fn a_person_approves_on_the_page_without_a_script_and_undoes_it() {
+    let service = Service::start();
+    let person = service.sign_in();
+    let proposed = service.post_form(
+        "/propose",
+        &person.cookie,
+        &[
+            ("form", &person.form),
+            ("message", "Make add add"),
+            ("answer", &FIX.replace('\n', "\r\n")),
+        ],
+    );
+    assert_eq!(proposed.status, 303, "{}", proposed.body);
+    let place = proposed.header("location").unwrap().to_owned();
+    assert!(place.starts_with("/requests/"), "{place}");
+    assert_eq!(service.read("src/lib.rs"), LIB);
+    let inbox = service.get("/", &person.cookie).body;
+    assert!(inbox.contains(&place), "{inbox}");
+    let page = service.get(&place, &person.cookie).body;
+    for part in ["src/lib.rs", "    a - b", "    a + b", "Make add add", "Lands on"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let seen = hidden(&page, "seen");
+    let landed = service.post_form(
+        &format!("{place}/approve"),
+        &person.cookie,
+        &[("form", &person.form), ("seen", &seen)],
+    );
+    assert_eq!(landed.status, 303, "{}", landed.body);
+    let run = landed.header("location").unwrap().to_owned();
+    assert!(service.read("src/lib.rs").contains("a + b"));
+    let story = service.get(&run, &person.cookie).body;
+    assert!(
+        story.contains(&format!("page, rendering sha256:{seen}")),
+        "{story}"
+    );
+    let undone = service.post_form(&format!("{run}/undo"), &person.cookie, &[("form", &person.form)]);
+    assert_eq!(undone.status, 303, "{}", undone.body);
+    assert_eq!(service.read("src/lib.rs"), LIB);
+    assert!(service.get("/evidence", &person.cookie).body.contains("✓ Whole."));
+    for path in [
+        "/runs",
+        "/sessions",
+        "/cost",
+        "/propose",
+        "/signin",
+        "/static/style.css",
+        "/static/page.js",
+    ] {
+        assert_eq!(service.get(path, &person.cookie).status, 200, "{path}");
+    }
+}
+
+#[test]
+fn a_consent_counts_for_what_was_shown_and_for_nothing_else() {
+    let service = Service::start();
+    let person = service.sign_in();
+    let run = service.propose(FIX);
+    let place = format!("/requests/{run}");
+    let seen = hidden(&service.get(&place, &person.cookie).body, "seen");
+    // One digit of what was shown is another one, as by a relay that changes a byte.
+    let other = format!(
+        "{}{}",
+        if seen.starts_with('0') { '1' } else { '0' },
+        seen.get(1..).unwrap()
+    );
+    for wrong in [other.as_str(), ""] {
+        let answer = service.post_form(
+            &format!("{place}/approve"),
+            &person.cookie,
+            &[("form", &person.form), ("seen", wrong)],
+        );
+        assert_eq!(answer.status, 409, "{}", answer.body);
+    }
+    // The branch moves below the page: the same lines, at other numbers.
+    service.repo.write("src/lib.rs", format!("// moved\n{LIB}"));
+    service.repo.commit_all("move");
+    let stale = service.post_form(
+        &format!("{place}/approve"),
+        &person.cookie,
+        &[("form", &person.form), ("seen", &seen)],
+    );
+    assert_eq!(stale.status, 409);
+    assert!(stale.body.contains("nothing was landed"), "{}", stale.body);
+    assert!(service.read("src/lib.rs").contains("a - b"));
+    let now = hidden(&stale.body, "seen");
+    let landed = service.post_form(
+        &format!("{place}/approve"),
+        &person.cookie,
+        &[("form", &person.form), ("seen", &now)],
+    );
+    assert_eq!(landed.status, 303, "{}", landed.body);
+    assert!(service.read("src/lib.rs").contains("a + b"));
+}
+
+#[test]
+fn a_program_reads_a_review_and_answers_it() {
+    let service = Service::start();
+    let run = service.propose(FIX);
+    let review = service.call("GET", &format!("/api/requests/{run}"), "");
+    assert_eq!(review.status, 200, "{}", review.body);
+    let hashes = review.body.split_once("\"hashes\":").unwrap().1;
+    let hashes = hashes.split_inclusive('}').next().unwrap();
+    let wrong = hashes.replace("\"diff_sha256\":\"", "\"diff_sha256\":\"0");
+    let refused = service.call(
+        "POST",
+        &format!("/api/requests/{run}/approve"),
+        &format!("{{\"hashes\":{wrong}}}"),
+    );
+    assert!(
+        refused.body.contains("\"commit\":null") || refused.status >= 400,
+        "{}",
+        refused.body
+    );
+    assert_eq!(service.read("src/lib.rs"), LIB);
+    let landed = service.call(
+        "POST",
+        &format!("/api/requests/{run}/approve"),
+        &format!("{{\"hashes\":{hashes}}}"),
+    );
+    assert_eq!(landed.status, 200, "{}", landed.body);
+    assert!(service.read("src/lib.rs").contains("a + b"));
+    for path in [
+        "status", "requests", "runs", "sessions", "pools", "cost", "budgets", "evidence",
+    ] {
+        assert_eq!(
+            service.call("GET", &format!("/api/{path}"), "").status,
+            200,
+            "{path}"
+        );
+    }
+    assert_eq!(service.call("GET", "/api/nothing", "").status, 404);
+    assert_eq!(service.call("GET", "/api/runs/ffff", "").status, 400);
+    let bad = service.call("POST", "/api/proposals", "{\"answer\": 1}");
+    assert_eq!(bad.status, 400, "{}", bad.body);
+}
+
+#[test]
+fn a_request_is_denied_by_a_person_and_by_a_program() {
+    let service = Service::start();
+    let person = service.sign_in();
+    let (one, other) = (
+        service.propose(FIX),
+        service.propose(&FIX.replace("a + b", "b + a")),
+    );
+    let denied = service.post_form(
+        &format!("/requests/{one}/deny"),
+        &person.cookie,
+        &[("form", &person.form)],
+    );
+    assert_eq!(denied.header("location"), Some("/"), "{}", denied.body);
+    assert_eq!(
+        service
+            .call("POST", &format!("/api/requests/{other}/deny"), "{}")
+            .status,
+        200
+    );
+    assert_eq!(service.state().2, 0);
+    assert!(
+        service
+            .get("/", &person.cookie)
+            .body
+            .contains("Nothing waits for you.")
+    );
+    assert_eq!(service.read("src/lib.rs"), LIB);
+}
+
+#[test]
+fn a_session_ends_and_a_code_is_used_once() {
+    let service = Service::start();
+    let person = service.sign_in();
+    let code = service.call("POST", "/api/codes", "{}").body;
+    let code = code
+        .split_once("\"code\":\"")
+        .unwrap()
+        .1
+        .split_once('"')
+        .unwrap()
+        .0
+        .to_owned();
+    assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 303);
+    assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 401);
+    let out = service.post_form("/signout", &person.cookie, &[("form", &person.form)]);
+    assert_eq!(out.header("location"), Some("/signin"));
+    assert_eq!(
+        service.get("/", &person.cookie).header("location"),
+        Some("/signin")
+    );
+}
+
+#[test]
+fn a_killed_service_loses_nothing_and_another_one_goes_on() {
+    let mut service = Service::start();
+    let run = service.propose(FIX);
+    service.kill();
+    let repo = std::mem::replace(&mut service.repo, agentos_testkit::repo::TestRepo::new());
+    let mut service = Service::start_in(repo);
+    let person = service.sign_in();
+    let place = format!("/requests/{run}");
+    let seen = hidden(&service.get(&place, &person.cookie).body, "seen");
+    let landed = service.post_form(
+        &format!("{place}/approve"),
+        &person.cookie,
+        &[("form", &person.form), ("seen", &seen)],
+    );
+    assert_eq!(landed.status, 303, "{}", landed.body);
+    assert!(
+        service
+            .call("GET", "/api/evidence", "")
+            .body
+            .contains("\"ok\":true")
+    );
+    assert_eq!(service.interrupt(), Some(0));
+}
+
+#[test]
+fn events_resume_after_the_last_one_that_was_received() {
+    let mut service = Service::start();
+    service.propose(FIX);
+    let address = service.address.clone();
+    let token = service.token.clone();
+    let request = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nLast-Event-ID: 2\r\n\r\n"
+    );
+    // The stream ends with the service.
+    let listener =
+        std::thread::spawn(move || agentos_testkit::http::send_bytes(&address, request.as_bytes()).unwrap());
+    service.propose(&FIX.replace("a + b", "b + a"));
+    assert_eq!(service.interrupt(), Some(0));
+    let heard = listener.join().unwrap();
+    assert_eq!(heard.header("content-type"), Some("text/event-stream"));
+    let ids: Vec<u64> = heard
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix("id: ")?.parse().ok())
+        .collect();
+    let expected: Vec<u64> = (3..3 + ids.len() as u64).collect();
+    assert!(!ids.is_empty(), "{}", heard.body);
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_large_body_is_refused_and_others_are_served() {
+    let service = Service::start();
+    let body = serde_json_text(&[("answer", &"x".repeat(13 << 20))]);
+    let refused = service.call("POST", "/api/proposals", &body);
+    assert_eq!(refused.status, 413, "{}", refused.head);
+    let sent = Sent {
+        method: "GET",
+        path: "/healthz",
+        ..Sent::default()
+    };
+    assert!(service.send(&sent).body.contains("ok"));
+}

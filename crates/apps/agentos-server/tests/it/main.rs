@@ -1,0 +1,15 @@
+//! Tests of the service: the real program on loopback, with requests as browsers, programs and attackers send them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests: a panic is the failure, and a skipped test says so on screen"
+)]
+
+mod attacks;
+mod flow;
+mod support;
