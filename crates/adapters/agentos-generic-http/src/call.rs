@@ -301,6 +301,7 @@ impl Server {
         messages: &'a [ChatMessage],
     ) -> ModelRequest<'a> {
         let settings = self.settings();
+        let sampling = &work.chat.sampling;
         ModelRequest {
             chat: work.chat,
             messages,
@@ -308,10 +309,13 @@ impl Server {
             model: ask.model.as_deref(),
             stream: true,
             max_tokens: work.chat.max_output_tokens.or(settings.max_tokens),
-            temperature: settings.temperature,
-            top_p: settings.top_p,
-            seed: settings.seed,
-            stop: &settings.stop,
+            temperature: sampling.temperature.or(settings.temperature),
+            top_p: sampling.top_p.or(settings.top_p),
+            seed: sampling.seed.or(settings.seed),
+            stop: match sampling.stop.as_slice() {
+                [] => &settings.stop,
+                stop => stop,
+            },
         }
     }
 }

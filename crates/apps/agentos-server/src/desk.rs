@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentos_host::{
     ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, EffectError, Host, Outcome, RunSpec, RunWork,
-    SessionOptions,
+    ServiceModels, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
@@ -19,10 +19,11 @@ use crate::fault::RequestFault;
 const MOST_CALLS: usize = 8;
 
 /// Everything that answers share.
-#[derive(Debug)]
 pub struct ServiceDesk {
     /// The product.
     pub host: Host,
+    /// Models for the clients of `/v1`.
+    pub models: ServiceModels,
     /// Secrets of programs and people.
     pub access: ServiceAccess,
     /// Own values of Host.
@@ -47,6 +48,7 @@ impl ServiceDesk {
         policies: Vec<PathBuf>,
     ) -> Self {
         Self {
+            models: ServiceModels::new(&host),
             host,
             access,
             names,

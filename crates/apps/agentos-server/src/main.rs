@@ -10,6 +10,7 @@
 //! | whether it may be answered, decided from the facts alone | `judge` |
 //! | who is signed in | `access` |
 //! | the answer: a page, or JSON | `page`, `rest`, `events` |
+//! | the answer of a model, for clients of OpenAI and Anthropic | `v1` |
 
 mod access;
 mod args;
@@ -23,6 +24,8 @@ mod page;
 mod rest;
 mod routes;
 mod serve;
+mod v1;
+mod v1_fault;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

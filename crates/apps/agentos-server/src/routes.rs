@@ -16,6 +16,8 @@ use crate::fault::RequestFault;
 use crate::judge::{CallerKind, RequestKind, RequestRefusal, judge_request};
 use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
+use crate::v1;
+use crate::v1_fault::{find_wire, refuse_client};
 
 /// Largest body: an answer of a model may be 10 MB.
 const LARGEST_BODY: usize = 12 << 20;
@@ -55,6 +57,11 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/api/evidence", get(rest::verify_evidence))
         .route("/api/events", get(rest::listen))
         .route("/api/codes", post(rest::make_code));
+    let clients = Router::new()
+        .route("/v1/models", get(v1::list_models))
+        .route("/v1/models/{*name}", get(v1::show_model))
+        .route("/v1/chat/completions", post(v1::complete_chat))
+        .route("/v1/messages", post(v1::create_message));
     let pages = Router::new()
         .route("/", get(page::show_inbox))
         .route("/signin", get(page::show_sign_in).post(page::sign_in))
@@ -72,7 +79,8 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script));
-    api.merge(pages)
+    api.merge(clients)
+        .merge(pages)
         .fallback(rest::find_nothing)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(desk.clone(), admit))
@@ -96,7 +104,10 @@ async fn admit(State(desk): State<SharedDesk>, request: Request, next: Next) -> 
         Err(RequestRefusal::SignedOut) if facts.kind == RequestKind::Page => page::to_sign_in(),
         Err(refusal) => {
             tracing::info!(code = refusal.code(), "request refused");
-            RestFault::from(RequestFault::from(refusal)).into_response()
+            match find_wire(parts.uri.path()) {
+                Some(wire) => v1::write_fault(wire, &refuse_client(refusal)),
+                None => RestFault::from(RequestFault::from(refusal)).into_response(),
+            }
         }
     };
     for (name, value) in HEADERS {

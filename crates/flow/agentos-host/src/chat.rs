@@ -5,19 +5,16 @@
 
 use std::path::PathBuf;
 
-use agentos_api::{NextStep, Notice, RunLimit};
+use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
-use agentos_model::{ChatEvent, ChatMessage, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
+use agentos_model::{ChatEvent, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
 use agentos_profile::Profile;
-use agentos_tool::{
-    Endpoint, ExactCost, ExecutionMode, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
+use agentos_tool::{ExactCost, ExecutionMode, RunId, TokenPrices, ToolError, ToolFailure, Usage};
 
 use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::chat_report::ChatReport;
 use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
 use crate::health::read_tools;
@@ -28,6 +25,7 @@ use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
 use crate::pools::{PinnedMember, PoolQuery, PoolTurn};
 use crate::provider_kind::ProviderKind;
+use crate::runtime::run_blocking;
 use crate::tools::{Tool, Tools, make_server_tool};
 
 /// The order for one message to a model.
@@ -46,6 +44,7 @@ pub struct ChatSpec {
 /// A message that is ready to be sent.
 pub struct ChatCall {
     host: Host,
+    processes: ModelProcesses,
     ledger: Ledger,
     turn: RunId,
     model: Box<dyn Model>,
@@ -93,60 +92,6 @@ pub struct ChatAnswer<'a> {
     first_request: Option<FirstLook>,
 }
 
-/// The output of `agentos chat send --json`: a complete answer.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ChatReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The provider.
-    pub provider: String,
-    /// Model that answered, as the answer names it. `None` if it names none.
-    pub model_id: Option<String>,
-    /// Reason why the model stopped. Only with `stop` is the answer certainly complete.
-    pub finish: FinishReason,
-    /// The text of the answer. Untrusted.
-    pub text: String,
-    /// The message of the model with all its parts, thinking included. Untrusted.
-    pub message: ChatMessage,
-    /// Tokens. `None` if the server did not report them.
-    pub usage: Option<Usage>,
-    /// Cost of the tokens by the profile's price, in millionths of a US dollar. `None` if it is unknown.
-    pub cost_micro_usd: Option<u64>,
-    /// Address of the server that answered. `None` if it is unknown.
-    pub endpoint: Option<Endpoint>,
-    /// Milliseconds from the request to the last byte.
-    pub latency_ms: u64,
-    /// Warnings for a person.
-    pub warnings: Vec<String>,
-}
-
-impl ChatReport {
-    /// Returns why the answer is not a whole one, with the exit status. `None` if it is whole, or the server gave no reason for its
-    /// end.
-    #[must_use]
-    pub fn find_fault(&self) -> Option<EffectError> {
-        let fault = |cause, message: &str| EffectError::new(cause, "unfinished-answer", message);
-        match self.finish {
-            FinishReason::Stop | FinishReason::Unknown => None,
-            FinishReason::Length => Some(
-                fault(Cause::Limit, "the answer was cut off by the token limit").suggest_steps([
-                    NextStep::RaiseLimit {
-                        limit: RunLimit::OutputTokens,
-                    },
-                ]),
-            ),
-            FinishReason::ContentFilter => {
-                let refused = fault(Cause::Tool, "the provider filtered or refused the answer");
-                Some(refused.hint("ask in other words, or ask another provider"))
-            }
-            FinishReason::ToolCalls => {
-                let called = fault(Cause::Tool, "the model called a tool instead of answering");
-                Some(called.hint("no tool was offered: ask for an answer in words, or ask another model"))
-            }
-        }
-    }
-}
-
 impl Host {
     /// Prepares a message to a model. Sends nothing yet; notices are reported now.
     ///
@@ -168,9 +113,7 @@ impl Host {
             messages: vec![message],
             ..ChatRequest::default()
         };
-        // Opened now: a message whose cost cannot be recorded is not sent.
-        let ledger = Ledger::open(self)?;
-        ChatCall::open(self, (ledger, run.clone()), request, &spec.provider, pool)
+        ChatCall::open(self, &ModelProcesses::new(), run, request, &spec.provider, pool)
     }
 
     /// Opens the model of a provider, in a confined process that is one of `processes`. Nothing is sent; notices are reported now.
@@ -219,15 +162,18 @@ impl ChatCall {
     ///
     /// # Errors
     /// If the provider is not a server, or its profile is invalid.
-    fn open(
+    pub(crate) fn open(
         host: &Host,
-        (ledger, turn): (Ledger, RunId),
+        processes: &ModelProcesses,
+        turn: &RunId,
         request: ChatRequest,
         named: &ProviderChoice,
         pool: Option<(PoolTurn, PinnedMember)>,
     ) -> Result<Self, EffectError> {
+        // Opened now: a message whose cost cannot be recorded is not sent.
+        let ledger = Ledger::open(host)?;
         let provider = pool.as_ref().map_or(named, |(_, pinned)| &pinned.provider);
-        let opened = host.open_provider(provider, &ModelProcesses::new())?;
+        let opened = host.open_provider(provider, processes)?;
         let guarded = GuardedModel {
             session: None,
             provider: opened.model.provider_name().to_owned(),
@@ -238,8 +184,9 @@ impl ChatCall {
         let guard = BudgetGuard::open(host, guarded)?;
         Ok(Self {
             host: host.clone(),
+            processes: processes.clone(),
             ledger,
-            turn,
+            turn: turn.clone(),
             model: opened.model,
             model_name: opened.model_name,
             request: ChatRequest {
@@ -256,6 +203,24 @@ impl ChatCall {
             pool,
             tool: opened.tool,
         })
+    }
+
+    /// Returns the name of the provider that is asked.
+    #[must_use]
+    pub fn provider_name(&self) -> &str {
+        self.model.provider_name()
+    }
+
+    /// Returns the model that is requested. `None` if the server chooses.
+    #[must_use]
+    pub fn model_name(&self) -> Option<&str> {
+        self.model_name.as_deref()
+    }
+
+    /// Returns the cost of these tokens. `None` if it is unknown.
+    #[must_use]
+    pub fn find_cost(&self, usage: &Usage) -> Option<ExactCost> {
+        self.price.cost(usage)
     }
 
     /// Returns whether a pool chose the model, so that another one may be asked if the answer breaks off.
@@ -280,8 +245,16 @@ impl ChatCall {
             return Ok(None);
         };
         let named = next.provider.clone();
-        let recorded = (self.ledger, self.turn);
-        Self::open(&self.host, recorded, self.request, &named, Some((turn, next))).map(Some)
+        let (host, processes) = (&self.host, &self.processes);
+        Self::open(
+            host,
+            processes,
+            &self.turn,
+            self.request,
+            &named,
+            Some((turn, next)),
+        )
+        .map(Some)
     }
 
     /// Starts the answer. Nothing is sent before its first event is requested.
@@ -315,7 +288,8 @@ impl ChatAnswer<'_> {
             && let Some(guard) = &self.call.guard
         {
             // If this fails nothing is sent, so nothing is recorded.
-            self.reservation = guard.reserve_request(&self.call.request, self.call.output_tokens)?;
+            self.reservation =
+                run_blocking(|| guard.reserve_request(&self.call.request, self.call.output_tokens))?;
         }
         self.is_sent = true;
         let event = self.stream.next_event().await.map_err(word_failure);
@@ -416,7 +390,7 @@ impl ChatAnswer<'_> {
             calls: vec![call],
             end,
         };
-        if let Err(error) = self.call.ledger.record_turn(&self.call.turn, &turn) {
+        if let Err(error) = run_blocking(|| self.call.ledger.record_turn(&self.call.turn, &turn)) {
             let message = format!("the cost of this message is not in the ledger: {}", error.message);
             self.call.host.notify(Notice::new("ledger-unwritten", message));
         }

@@ -33,6 +33,7 @@ pub fn now() -> Timestamp {
 }
 
 /// Returns the milliseconds since 1970, or 0 for an earlier time.
+#[must_use]
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))

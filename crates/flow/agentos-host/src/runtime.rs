@@ -6,7 +6,7 @@ use std::future::Future;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 
 /// Runs a future that may use the network or timers.
 ///
@@ -23,6 +23,16 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
 /// If the runtime cannot be started.
 pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     drive_future(&mut Builder::new_current_thread(), future)
+}
+
+/// Runs work that waits for a disk, from inside a future. On a runtime with several threads, its other futures go on meanwhile.
+pub(crate) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
+    let several = Handle::try_current()
+        .is_ok_and(|handle| matches!(handle.runtime_flavor(), RuntimeFlavor::MultiThread));
+    match several {
+        true => tokio::task::block_in_place(work),
+        false => work(),
+    }
 }
 
 fn drive_future<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T, EffectError> {

@@ -19,7 +19,7 @@ use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessag
 use schemars::{JsonSchema, Schema};
 
 use crate::budgets::BudgetReport;
-use crate::chat::ChatReport;
+use crate::chat_report::ChatReport;
 use crate::conversation::TurnReport;
 use crate::costs::{CostReport, RebuildReport};
 use crate::evidence::{RunList, RunRecords, StatsReport};

@@ -5,7 +5,7 @@
 //!
 //! | type | meaning |
 //! |---|---|
-//! | [`ChatRequest`] | everything that a model is sent, besides its name and the sampling |
+//! | [`ChatRequest`] | everything that a model is sent, besides its name |
 //! | [`ChatMessage`] | one turn of the user or of the model, as a list of parts |
 //! | [`MessagePart`] | text, image, tool call, tool result or thinking |
 //! | [`ChatPiece`] | a piece of an answer, as a wire reads it from one event |
@@ -30,4 +30,4 @@ pub use message::{
 };
 pub use model::{ChatEvent, ChatFinish, ChatReply, ChatStream, Model, ReplyBuilder};
 pub use prepare::{PreparedChat, WireAbilities, count_stable, prepare_messages};
-pub use request::{CacheHints, ChatRequest, ToolChoice, ToolSpec, edit_request};
+pub use request::{CacheHints, ChatRequest, ChatSampling, ToolChoice, ToolSpec, edit_request};

@@ -1,7 +1,6 @@
 //! The request of a conversation.
 //!
-//! Owns: what a model is sent, and the request of an edit task. Never: contains the model's name or the sampling, which are
-//! settings.
+//! Owns: what a model is sent, and the request of an edit task. Never: contains the model's name, which is a setting.
 
 use agentos_tool::{Constrain, EditFormat, ToolTask, edits_schema, prompt};
 use schemars::JsonSchema;
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::{ChatMessage, MessagePart};
 
-/// Everything that a model is sent besides its name and the sampling.
+/// Everything that a model is sent besides its name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatRequest {
     /// System prompt. `None` if there is none.
@@ -33,6 +32,34 @@ pub struct ChatRequest {
     /// Parts that later requests repeat.
     #[serde(default, skip_serializing_if = "CacheHints::is_empty")]
     pub cache: CacheHints,
+    /// Sampling of this request.
+    #[serde(default, skip_serializing_if = "ChatSampling::is_empty")]
+    pub sampling: ChatSampling,
+}
+
+/// How tokens are chosen, for one request. A value that is missing here is the profile's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChatSampling {
+    /// Temperature. `None` if the profile decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Share of the probability from which tokens are taken. `None` if the profile decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Seed of the random choice. `None` if the profile decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Texts at which the answer ends. Empty if the profile decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+}
+
+impl ChatSampling {
+    /// Returns true if the profile decides everything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Parts of a request that later requests repeat, so that the vendor can keep them. A hint: it changes no answer, and a wire without

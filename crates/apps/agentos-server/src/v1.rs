@@ -1,0 +1,337 @@
+//! The paths under `/v1`: the clients of OpenAI and Anthropic, over any model or pool of the user.
+//!
+//! Owns: the two forms over HTTP, and the headers that say who answered and where the time went. Never: chooses a model, keeps a text,
+//! or gives a client a vendor's key.
+//!
+//! | path | client |
+//! |---|---|
+//! | `GET /v1/models` | both: the list has the fields of both forms |
+//! | `POST /v1/chat/completions` | OpenAI |
+//! | `POST /v1/messages` | Anthropic |
+//!
+//! | header of an answer | meaning |
+//! |---|---|
+//! | `x-agentos-provider`, `x-agentos-model` | who answers |
+//! | `x-agentos-turn` | id of the turn in the ledger |
+//! | `x-agentos-cost-usd` | cost, if it is known; in a stream it is in the comment before the end |
+//! | `x-agentos-ignored` | fields of the request without effect |
+//! | `server-timing` | milliseconds until the request was sent (`prepare`), to the first piece (`first`), and of the whole (`total`) |
+
+use std::convert::Infallible;
+
+use agentos_client_wires::{
+    ClientFault, ClientRequest, ClientWire, FaultKind, ReplyFacts, StreamWriter, write_comment,
+};
+use agentos_host::{ChatReport, EffectError, OfferedModel, ServedEnd, ServedEvent, new_run, now_ms};
+use agentos_model::{ChatEvent, ChatFinish, ChatReply};
+use agentos_tool::{ExactCost, RunId};
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::Instant;
+
+use crate::desk::SharedDesk;
+use crate::rest;
+use crate::v1_fault::to_client_fault;
+
+/// Largest piece of a stream that is collected before it is written. Events that wait together are written together.
+const LARGEST_PIECE: usize = 64 << 10;
+
+/// Times of a request.
+#[derive(Debug, Clone, Copy)]
+struct CallTimes {
+    start: Instant,
+    prepared: Instant,
+}
+
+/// A request that is answered.
+struct ServedCall {
+    wire: ClientWire,
+    request: ClientRequest,
+    turn: RunId,
+    times: CallTimes,
+}
+
+/// `POST /v1/chat/completions`
+pub async fn complete_chat(State(desk): State<SharedDesk>, body: Bytes) -> Response {
+    answer_request(&desk, ClientWire::OpenAi, &body).await
+}
+
+/// `POST /v1/messages`
+pub async fn create_message(State(desk): State<SharedDesk>, body: Bytes) -> Response {
+    answer_request(&desk, ClientWire::Anthropic, &body).await
+}
+
+/// `GET /v1/models`
+pub async fn list_models(State(desk): State<SharedDesk>) -> Response {
+    match desk.call(|desk| desk.models.list_offered()).await {
+        Ok(offered) => {
+            let list: Vec<Value> = offered.iter().map(describe_model).collect();
+            let (first, last) = (offered.first(), offered.last());
+            rest::json(&json!({
+                "object": "list", "data": list, "has_more": false,
+                "first_id": first.map(|model| &model.id), "last_id": last.map(|model| &model.id),
+            }))
+        }
+        Err(fault) => write_fault(ClientWire::OpenAi, &to_client_fault(&fault.error)),
+    }
+}
+
+/// `GET /v1/models/{name}`
+pub async fn show_model(State(desk): State<SharedDesk>, Path(name): Path<String>) -> Response {
+    match desk.call(|desk| desk.models.list_offered()).await {
+        Ok(offered) => match offered.iter().find(|model| model.id == name) {
+            Some(model) => rest::json(&describe_model(model)),
+            None => {
+                let fault = ClientFault {
+                    kind: FaultKind::NotFound,
+                    code: "unknown-model".to_owned(),
+                    message: format!("there is no model or pool `{name}`"),
+                    field: None,
+                };
+                write_fault(ClientWire::OpenAi, &fault)
+            }
+        },
+        Err(fault) => write_fault(ClientWire::OpenAi, &to_client_fault(&fault.error)),
+    }
+}
+
+/// Describes a model with the fields of both forms. None of them says when it was made, so the dates are the beginning of time.
+fn describe_model(model: &OfferedModel) -> Value {
+    json!({
+        "id": model.id, "object": "model", "created": 0, "owned_by": model.owner,
+        "type": "model", "display_name": model.id, "created_at": "1970-01-01T00:00:00Z",
+    })
+}
+
+async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Response {
+    let start = Instant::now();
+    let request = match wire.read_request(body) {
+        Ok(request) => request,
+        Err(fault) => return write_fault(wire, &fault.into()),
+    };
+    let turn = new_run();
+    let (name, chat, own) = (request.model.clone(), request.chat.clone(), turn.clone());
+    let call = match desk
+        .call(move |desk| desk.models.prepare_call(&name, chat, &own))
+        .await
+    {
+        Ok(call) => call,
+        Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),
+    };
+    let served = ServedCall {
+        wire,
+        turn,
+        times: CallTimes {
+            start,
+            prepared: Instant::now(),
+        },
+        request,
+    };
+    let is_stream = served.request.is_stream;
+    let events = desk.models.start_answer(call, is_stream);
+    served.answer(events).await
+}
+
+impl ServedCall {
+    /// Answers with the events of the model. Waits for the first one, so that a failure before it has a status of its own.
+    async fn answer(self, mut events: Receiver<ServedEvent>) -> Response {
+        let (provider, model) = match events.recv().await {
+            Some(ServedEvent::Started { provider, model }) => (provider, model),
+            Some(ServedEvent::Failed(failure)) => return write_fault(self.wire, &to_client_fault(&failure)),
+            Some(ServedEvent::Piece(_) | ServedEvent::Ended(_)) | None => return lost(self.wire),
+        };
+        let first = Instant::now();
+        let facts = ReplyFacts {
+            id: match self.wire {
+                ClientWire::OpenAi => format!("chatcmpl-{}", self.turn),
+                ClientWire::Anthropic => format!("msg_{}", self.turn),
+            },
+            model: self.request.model.clone(),
+            provider: provider.clone(),
+            created: now_ms() / 1000,
+        };
+        let mut response = match self.request.is_stream {
+            true => self.stream_events(facts, events, first),
+            false => match events.recv().await {
+                Some(ServedEvent::Ended(end)) => self.write_document(&facts, *end, first),
+                Some(ServedEvent::Failed(failure)) => {
+                    return write_fault(self.wire, &to_client_fault(&failure));
+                }
+                Some(ServedEvent::Started { .. } | ServedEvent::Piece(_)) | None => return lost(self.wire),
+            },
+        };
+        add_header(&mut response, "x-agentos-provider", &provider);
+        add_header(&mut response, "x-agentos-model", &model.unwrap_or_default());
+        add_header(&mut response, "x-agentos-turn", self.turn.as_str());
+        add_header(
+            &mut response,
+            "x-agentos-ignored",
+            &self.request.ignored.join(", "),
+        );
+        response
+    }
+
+    fn write_document(&self, facts: &ReplyFacts, end: ServedEnd, first: Instant) -> Response {
+        let ServedEnd { report, cost } = end;
+        let document = self.wire.write_reply(facts, &to_reply(report));
+        let mut response = rest::json(&document);
+        let timing = self.times.describe(first, Instant::now());
+        add_header(&mut response, "server-timing", &timing);
+        add_header(&mut response, "x-agentos-cost-usd", &write_cost(cost));
+        response
+    }
+
+    fn stream_events(&self, facts: ReplyFacts, events: Receiver<ServedEvent>, first: Instant) -> Response {
+        let state = StreamState {
+            writer: self.wire.start_stream(facts, self.request.reports_usage),
+            events,
+            times: self.times,
+            first,
+            is_over: false,
+        };
+        let pieces = stream::unfold(state, |state| async {
+            next_piece(state)
+                .await
+                .map(|(piece, state)| (Ok::<_, Infallible>(piece), state))
+        });
+        let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+        let mut response = (headers, Body::from_stream(pieces)).into_response();
+        let timing = self.times.describe_start(first);
+        add_header(&mut response, "server-timing", &timing);
+        response
+    }
+}
+
+impl CallTimes {
+    fn describe_start(self, first: Instant) -> String {
+        let milliseconds = |from: Instant, to: Instant| to.duration_since(from).as_secs_f64() * 1e3;
+        format!(
+            "prepare;dur={:.2}, first;dur={:.2}",
+            milliseconds(self.start, self.prepared),
+            milliseconds(self.start, first)
+        )
+    }
+
+    fn describe(self, first: Instant, end: Instant) -> String {
+        let total = end.duration_since(self.start).as_secs_f64() * 1e3;
+        format!("{}, total;dur={total:.2}", self.describe_start(first))
+    }
+}
+
+/// State of a stream.
+struct StreamState {
+    writer: StreamWriter,
+    events: Receiver<ServedEvent>,
+    times: CallTimes,
+    first: Instant,
+    is_over: bool,
+}
+
+/// Waits for the next piece. `None` after the end.
+async fn next_piece(mut state: StreamState) -> Option<(Bytes, StreamState)> {
+    if state.is_over {
+        return None;
+    }
+    let mut out = String::new();
+    let mut event = state.events.recv().await;
+    loop {
+        match event {
+            Some(ServedEvent::Piece(piece)) => state.writer.write_event(&piece, &mut out),
+            Some(ServedEvent::Ended(end)) => {
+                state.write_end(*end, &mut out);
+                state.is_over = true;
+            }
+            Some(ServedEvent::Failed(failure)) => {
+                state.writer.write_fault(&to_client_fault(&failure), &mut out);
+                state.is_over = true;
+            }
+            Some(ServedEvent::Started { .. }) => {}
+            // The answer broke off without a word: the client sees no end, and takes it for incomplete.
+            None => state.is_over = true,
+        }
+        if state.is_over || out.len() > LARGEST_PIECE {
+            break;
+        }
+        // What is there already goes into the same write.
+        event = match state.events.try_recv() {
+            Ok(next) => Some(next),
+            Err(_) if out.is_empty() => state.events.recv().await,
+            Err(_) => break,
+        };
+    }
+    Some((Bytes::from(out), state))
+}
+
+impl StreamState {
+    /// Writes the comment with the cost, and the end.
+    fn write_end(&mut self, end: ServedEnd, out: &mut String) {
+        let ServedEnd { report, cost } = end;
+        let timing = self.times.describe(self.first, Instant::now());
+        let cost = write_cost(cost);
+        let cost = if cost.is_empty() { "unknown" } else { &cost };
+        write_comment(&format!("agentos cost-usd={cost} {timing}"), out);
+        let ChatReply { usage, end, .. } = to_reply(report);
+        if let Some(usage) = usage {
+            self.writer.write_event(&ChatEvent::Usage(usage), out);
+        }
+        self.writer.write_event(&ChatEvent::Finish(end), out);
+    }
+}
+
+fn to_reply(report: ChatReport) -> ChatReply {
+    ChatReply {
+        message: report.message,
+        text: report.text,
+        usage: report.usage,
+        end: ChatFinish {
+            finish: report.finish,
+            model_id: report.model_id,
+            endpoint: report.endpoint,
+            latency_ms: report.latency_ms,
+            warnings: report.warnings,
+        },
+    }
+}
+
+/// Writes a cost as a decimal. Empty if it is unknown.
+fn write_cost(cost: Option<ExactCost>) -> String {
+    cost.map(|cost| cost.to_string()).unwrap_or_default()
+}
+
+/// Makes the answer of a failure.
+pub fn write_fault(wire: ClientWire, fault: &ClientFault) -> Response {
+    let mut response = rest::json(&fault.to_body(wire));
+    *response.status_mut() = StatusCode::from_u16(fault.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    // Both vendors' clients send a request again after most failures. The adapters have done that already where it makes sense.
+    add_header(&mut response, "x-should-retry", "false");
+    response
+}
+
+/// Makes the answer of a call that ended without a word.
+fn lost(wire: ClientWire) -> Response {
+    let lost = EffectError::new(
+        agentos_api::Cause::Internal,
+        "run-lost",
+        "the answer ended without a result",
+    );
+    write_fault(wire, &to_client_fault(&lost))
+}
+
+/// Adds a header, unless it is empty or no header can have this value.
+fn add_header(response: &mut Response, name: &'static str, value: &str) {
+    if value.is_empty() {
+        return;
+    }
+    // Names of models come from clients and profiles. A value that is no header is left out: the body says it as well.
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static(name), value);
+    }
+}
