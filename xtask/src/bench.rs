@@ -9,6 +9,7 @@ mod executor;
 mod landing;
 mod peers;
 mod report;
+mod service;
 
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,15 @@ pub enum BenchCommand {
         #[arg(long, value_name = "DIR", default_value = "outputs/bench/evidence")]
         out: PathBuf,
     },
+    /// Measures the service's processor time, memory and start next to other gateways.
+    Service {
+        /// Selects the peers that are measured next to the product; missing ones are installed below target/bench-peers.
+        #[arg(long, value_enum, default_value = "none", value_name = "WHICH")]
+        peers: PeerChoice,
+        /// Number of requests of each kind.
+        #[arg(long, default_value_t = 2000)]
+        requests: u32,
+    },
     /// Measures landing in git next to `git apply --index && git commit`, at three sizes of repository.
     Executor {
         /// Folder for the report.
@@ -62,6 +72,10 @@ pub enum BenchCommand {
 /// # Errors
 /// When the product does not build or the measurement cannot be made.
 pub fn run(sh: &Shell, which: &BenchCommand) -> Result<bool> {
+    if let BenchCommand::Service { peers, requests } = which {
+        service::run(sh, *peers, *requests)?;
+        return Ok(true);
+    }
     // Asked before anything is built, because the source tree may change during a measurement of several minutes.
     let described = cmd!(sh, "git describe --always --dirty --abbrev=12")
         .quiet()
@@ -73,6 +87,8 @@ pub fn run(sh: &Shell, which: &BenchCommand) -> Result<bool> {
         BenchCommand::Landing { peers, out } => landing::run(sh, &program, commit, *peers, out),
         BenchCommand::Evidence { out } => evidence::run(sh, &program, commit, out),
         BenchCommand::Executor { out } => executor::run(sh, &program, commit, out),
+        // Measured above, with programs of another profile.
+        BenchCommand::Service { .. } => Ok(()),
     }?;
     Ok(true)
 }

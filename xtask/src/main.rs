@@ -1,4 +1,4 @@
-//! The automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`, `dist`.
+//! The automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`, `install`, `dist`.
 //!
 //! Owns: the command line of the automation. Never: links a product crate except `agentos-chain`; the judged product is
 //! built and run as a separate program.
@@ -9,6 +9,7 @@ mod ci;
 mod dist;
 mod fuzz;
 mod gates;
+mod install;
 mod live_run;
 mod messages;
 mod metadata;
@@ -58,6 +59,8 @@ enum XtaskCommand {
     Bench(bench::BenchCommand),
     /// Runs fuzz targets with `cargo fuzz`; new inputs and findings are in outputs/fuzz/.
     Fuzz(fuzz::FuzzOptions),
+    /// Installs all programs of the product, of this version.
+    Install,
     /// Builds the release archive with cargo-dist, including completions, manual pages and licences.
     Dist,
 }
@@ -89,6 +92,7 @@ fn run(verb: &XtaskCommand) -> Result<bool> {
         XtaskCommand::Picture => picture::run(&sh),
         XtaskCommand::Bench(which) => bench::run(&sh, which),
         XtaskCommand::Fuzz(options) => fuzz::run(&sh, options),
+        XtaskCommand::Install => install::run(&sh),
         XtaskCommand::Dist => dist::run(&sh),
     }
 }

@@ -15,6 +15,7 @@ pub mod models;
 pub mod policy;
 pub mod pool;
 pub mod record;
+pub mod serve;
 pub mod shell;
 pub mod start;
 pub mod tool;
@@ -187,6 +188,10 @@ pub enum Verb {
     Pool(pool::PoolVerb),
     /// Offer this repository's tools to an agent that may propose and not write (MCP)
     Mcp(mcp::McpArgs),
+    /// Serve the page where you see and approve, and an address for programs, on this machine
+    Serve(serve::ServeArgs),
+    /// Open the page of the running service in your browser
+    Open(serve::OpenArgs),
     /// Manage the database that is made from the ledger
     #[command(subcommand)]
     Store(cost::StoreVerb),

@@ -41,6 +41,7 @@ pub mod recover;
 pub mod retry;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod show;
 pub mod status;
 pub mod tool_conform;
@@ -82,6 +83,8 @@ fn prints_text_only(verb: &Verb) -> Option<&'static str> {
         Verb::Chat(args) if args.verb.is_none() => Some("a conversation"),
         Verb::Completions(_) => Some("a script for a shell"),
         Verb::Man(args) if args.reference || !args.verb.is_empty() => Some("a manual page"),
+        Verb::Serve(_) => Some("the link of a service"),
+        Verb::Open(_) => Some("a link"),
         Verb::Mcp(args) if args.verb.is_none() => Some("the protocol"),
         Verb::Mcp(_) => Some("the text for a settings file"),
         Verb::Policy(PolicyVerb::Facts) => Some("the list of facts"),
@@ -124,6 +127,8 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Status(args) => (false, status::show_machine(app, args)),
         Verb::Log(args) => (false, log::show_log(app, args)),
         Verb::Cost(args) => (false, cost::show_costs(app, args)),
+        Verb::Serve(args) => (false, serve::start_service(app, args)),
+        Verb::Open(args) => (false, serve::open_page(app, args)),
         Verb::Mcp(args) => (false, mcp::run_mcp(app, args)),
         Verb::Budget(verb) => (false, budget::run_budget(app, verb)),
         Verb::Store(StoreVerb::Rebuild) => (false, cost::rebuild_store(app)),

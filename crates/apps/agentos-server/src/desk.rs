@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::access::ServiceAccess;
 use crate::fault::RequestFault;
+use crate::metrics::ServiceMetrics;
 
 /// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
 const MOST_CALLS: usize = 8;
@@ -24,10 +25,12 @@ pub struct ServiceDesk {
     pub host: Host,
     /// Models for the clients of `/v1`.
     pub models: ServiceModels,
+    /// Counts for `/metrics`.
+    pub metrics: ServiceMetrics,
     /// Secrets of programs and people.
     pub access: ServiceAccess,
-    /// Own values of Host.
-    pub names: Vec<String>,
+    /// Beginning of the links that sign a browser in; the code follows.
+    pub sign_in_link: String,
     /// Name of the repository's folder, for people.
     pub repository: String,
     /// Further policies.
@@ -43,15 +46,16 @@ impl ServiceDesk {
     pub fn new(
         host: Host,
         access: ServiceAccess,
-        names: Vec<String>,
+        sign_in_link: String,
         repository: String,
         policies: Vec<PathBuf>,
     ) -> Self {
         Self {
             models: ServiceModels::new(&host),
+            metrics: ServiceMetrics::default(),
             host,
             access,
-            names,
+            sign_in_link,
             repository,
             policies,
             calls: Semaphore::new(MOST_CALLS),

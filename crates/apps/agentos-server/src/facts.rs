@@ -83,7 +83,8 @@ fn is_read(method: &Method) -> bool {
 
 /// Returns the kind of a request.
 fn find_kind(method: &Method, path: &str) -> RequestKind {
-    let is_program = path == "/api" || path.starts_with("/api/") || path.starts_with("/v1/");
+    let is_program =
+        path == "/api" || path.starts_with("/api/") || path.starts_with("/v1/") || path == "/metrics";
     let is_public = path == "/signin" || path == "/healthz" || path.starts_with("/static/");
     match (is_read(method), *method == Method::POST) {
         (true, _) if is_public => RequestKind::Public,

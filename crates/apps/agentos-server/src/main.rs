@@ -10,6 +10,7 @@
 //! | whether it may be answered, decided from the facts alone | `judge` |
 //! | who is signed in | `access` |
 //! | the answer: a page, or JSON | `page`, `rest`, `events` |
+//! | counts, and the description of the API | `metrics`, `openapi` |
 //! | the answer of a model, for clients of OpenAI and Anthropic | `v1` |
 
 mod access;
@@ -20,6 +21,8 @@ mod facts;
 mod fault;
 mod judge;
 mod marked_text;
+mod metrics;
+mod openapi;
 mod page;
 mod rest;
 mod routes;

@@ -208,7 +208,10 @@ pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Respo
 /// `POST /api/codes`: a code that signs one browser in.
 pub async fn make_code(State(desk): State<SharedDesk>) -> RestAnswer {
     let code = desk.access.make_code()?;
-    Ok(json(&serde_json::json!({ "version": 1, "code": code.expose() })))
+    let link = format!("{}{}", desk.sign_in_link, code.expose());
+    Ok(json(
+        &serde_json::json!({ "version": 1, "code": code.expose(), "link": link }),
+    ))
 }
 
 /// Every path that is not there.

@@ -2,6 +2,8 @@
 //!
 //! Owns: the table of paths, the check before each answer and the headers after it. Never: answers before the judge has decided.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::HeaderValue;
@@ -18,6 +20,7 @@ use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
 use crate::v1;
 use crate::v1_fault::{find_wire, refuse_client};
+use crate::{metrics, openapi};
 
 /// Largest body: an answer of a model may be 10 MB.
 const LARGEST_BODY: usize = 12 << 20;
@@ -38,8 +41,16 @@ const HEADERS: [(&str, &str); 8] = [
     ("x-robots-tag", "noindex"),
 ];
 
-/// Makes the table of paths.
-pub fn make_routes(desk: SharedDesk) -> Router {
+/// State of the check before each answer.
+#[derive(Clone)]
+struct DoorState {
+    desk: SharedDesk,
+    /// Own values of Host, on the listener that these paths belong to.
+    names: Arc<[String]>,
+}
+
+/// Makes the table of paths of a listener. `names` are its own values of Host.
+pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
     let api = Router::new()
         .route("/api/status", get(rest::show_status))
         .route("/api/requests", get(rest::list_requests))
@@ -56,7 +67,9 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/api/budgets", get(rest::list_budgets))
         .route("/api/evidence", get(rest::verify_evidence))
         .route("/api/events", get(rest::listen))
-        .route("/api/codes", post(rest::make_code));
+        .route("/api/codes", post(rest::make_code))
+        .route("/api/openapi.json", get(openapi::show_document))
+        .route("/metrics", get(metrics::show_metrics));
     let clients = Router::new()
         .route("/v1/models", get(v1::list_models))
         .route("/v1/models/{*name}", get(v1::show_model))
@@ -79,19 +92,25 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script));
+    let door = DoorState {
+        desk: Arc::clone(&desk),
+        names: names.into(),
+    };
     api.merge(clients)
         .merge(pages)
         .fallback(rest::find_nothing)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(middleware::from_fn_with_state(desk.clone(), admit))
+        .layer(middleware::from_fn_with_state(door, admit))
         .with_state(desk)
 }
 
 /// Lets a request through if the judge allows it, and adds the headers of every answer.
-async fn admit(State(desk): State<SharedDesk>, request: Request, next: Next) -> Response {
+async fn admit(State(door): State<DoorState>, request: Request, next: Next) -> Response {
+    let DoorState { desk, names } = door;
     let (mut parts, body) = request.into_parts();
     let facts = read_facts(&parts, &desk.access);
-    let mut response = match judge_request(&facts, &desk.names) {
+    let path = parts.uri.path().to_owned();
+    let mut response = match judge_request(&facts, &names) {
         Ok(caller) => {
             if caller == CallerKind::Person
                 && let Some(cookie) = find_cookie(&parts.headers)
@@ -104,12 +123,14 @@ async fn admit(State(desk): State<SharedDesk>, request: Request, next: Next) -> 
         Err(RequestRefusal::SignedOut) if facts.kind == RequestKind::Page => page::to_sign_in(),
         Err(refusal) => {
             tracing::info!(code = refusal.code(), "request refused");
-            match find_wire(parts.uri.path()) {
+            desk.metrics.count_refusal(refusal.code());
+            match find_wire(&path) {
                 Some(wire) => v1::write_fault(wire, &refuse_client(refusal)),
                 None => RestFault::from(RequestFault::from(refusal)).into_response(),
             }
         }
     };
+    desk.metrics.count_request(&path, response.status().as_u16());
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);
         response

@@ -11,6 +11,7 @@
 use std::convert::Infallible;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +19,9 @@ use agentos_host::{EffectError, Host, ServiceAddress};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::ServiceAccess;
 use crate::args::ServerArgs;
@@ -32,6 +34,8 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const MOST_CONNECTIONS: usize = 512;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 64 << 10;
+/// Pause after a connection could not be accepted.
+const RETRY_TIME: Duration = Duration::from_millis(50);
 /// Longest wait for open work at the end.
 const END_TIME: Duration = Duration::from_secs(5);
 
@@ -43,6 +47,13 @@ const PAGE_NAME: &str = if cfg!(target_os = "macos") {
     "agentos.localhost"
 };
 
+/// Listener on a Unix socket.
+#[cfg(unix)]
+type LocalListener = tokio::net::UnixListener;
+/// Listener that a system without Unix sockets never has.
+#[cfg(not(unix))]
+type LocalListener = Infallible;
+
 /// Failure of the service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
@@ -52,6 +63,14 @@ pub enum ServiceError {
     /// The address is in use, or not allowed.
     #[error("cannot listen on {0}: {1}; name another address with `--listen`, as in `--listen 127.0.0.1:0`")]
     Listen(SocketAddr, #[source] io::Error),
+    /// The Unix socket cannot be made.
+    #[error("cannot listen on `{}`: {source}", .path.display())]
+    Socket {
+        /// Place of the socket.
+        path: PathBuf,
+        /// Reason.
+        source: io::Error,
+    },
     /// The runtime cannot be started.
     #[error("cannot start the service: {0}")]
     Runtime(#[source] io::Error),
@@ -64,7 +83,7 @@ impl ServiceError {
     /// Returns the exit status.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NotLoopback(_) | Self::Listen(..) | Self::Runtime(_) => 2,
+            Self::NotLoopback(_) | Self::Listen(..) | Self::Socket { .. } | Self::Runtime(_) => 2,
             Self::Host(error) => agentos_api::ExitStatus::from(error.cause) as u8,
         }
     }
@@ -102,37 +121,64 @@ async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<
     let code = access.make_code()?;
     let folder = host.repository_dir();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    let desk = ServiceDesk::new(
+    let page_host = if address.is_ipv4() { PAGE_NAME } else { "[::1]" };
+    let desk = Arc::new(ServiceDesk::new(
         host.clone(),
         access,
-        own_names(address),
+        format!("http://{page_host}:{}/signin#", address.port()),
         name.unwrap_or_else(|| folder.display().to_string()),
         args.policies.clone(),
-    );
-    let link_host = if address.is_ipv4() {
-        PAGE_NAME.to_owned()
-    } else {
-        "[::1]".to_owned()
-    };
+    ));
+    let socket = bind_socket(host)?;
     host.announce_service(&ServiceAddress {
         version: 1,
         url: format!("http://{address}"),
-        socket: None,
+        socket: socket.as_ref().map(|(_, path)| path.clone()),
         process: std::process::id(),
         repository: folder,
     })?;
-    let link = format!("http://{link_host}:{}/signin#{}", address.port(), code.expose());
     let token_file = host.service_folder()?.join("token");
     let greeting = format!(
-        "page  {link}\nAPI   http://{address}/api, with the token of {}\nThe link signs one browser in, once. Ctrl-C ends the service.",
+        "page  {}{}\nAPI   http://{address}/api, with the token of {}\nThe link signs one browser in, once. Ctrl-C ends the service.",
+        desk.sign_in_link,
+        code.expose(),
         host.environment().shorten_below_home(&token_file)
     );
     // A closed standard output must not stop a service that others use.
     let _ = writeln!(io::stdout(), "{greeting}");
     let _ = io::stdout().flush();
     drop(greeting);
-    accept_all(listener, make_routes(Arc::new(desk))).await;
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    if let Some((socket, _)) = socket {
+        // Programs name any host there; browsers cannot reach it.
+        let routes = make_routes(Arc::clone(&desk), vec!["localhost".to_owned()]);
+        tokio::spawn(accept_local(socket, routes, Arc::clone(&room)));
+    }
+    let routes = make_routes(desk, own_names(address));
+    tokio::select! {
+        () = accept_all(listener, routes, room) => {}
+        () = await_signal() => {}
+    }
     Ok(())
+}
+
+/// Binds the Unix socket, to which only files of this user lead. `None` where there are none, or its path would be too long.
+#[cfg(unix)]
+fn bind_socket(host: &Host) -> Result<Option<(LocalListener, PathBuf)>, ServiceError> {
+    let Some(path) = host.prepare_service_socket()? else {
+        tracing::warn!("the folder of the service's files has too long a path for a Unix socket");
+        return Ok(None);
+    };
+    match LocalListener::bind(&path) {
+        Ok(listener) => Ok(Some((listener, path))),
+        Err(source) => Err(ServiceError::Socket { path, source }),
+    }
+}
+
+/// Binds no Unix socket: this system has none that tokio knows.
+#[cfg(not(unix))]
+fn bind_socket(_host: &Host) -> Result<Option<(LocalListener, PathBuf)>, ServiceError> {
+    Ok(None)
 }
 
 /// Returns the values of Host that mean this service.
@@ -152,35 +198,53 @@ fn own_names(address: SocketAddr) -> Vec<String> {
     own
 }
 
-/// Accepts connections until a signal comes.
-async fn accept_all(listener: TcpListener, routes: axum::Router) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut ended = std::pin::pin!(await_signal());
-    loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut ended => return,
-        };
-        match accepted {
+/// Accepts connections of the network, for ever.
+async fn accept_all(listener: TcpListener, routes: axum::Router, room: Arc<Semaphore>) {
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        match listener.accept().await {
             Ok((stream, _)) => {
-                let routes = routes.clone();
-                tokio::spawn(async move {
-                    serve_connection(stream, routes).await;
-                    drop(permit);
-                });
+                // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
+                let _ = stream.set_nodelay(true);
+                spawn_connection(stream, routes.clone(), permit);
             }
             // No descriptor is free, as a rule. The next one that closes makes room.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(_) => tokio::time::sleep(RETRY_TIME).await,
         }
     }
 }
 
-async fn serve_connection(stream: TcpStream, routes: axum::Router) {
-    // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
-    let _ = stream.set_nodelay(true);
+/// Accepts connections of the Unix socket, for ever.
+#[cfg(unix)]
+async fn accept_local(listener: LocalListener, routes: axum::Router, room: Arc<Semaphore>) {
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => spawn_connection(stream, routes.clone(), permit),
+            Err(_) => tokio::time::sleep(RETRY_TIME).await,
+        }
+    }
+}
+
+/// Accepts nothing: there is no such listener here.
+#[cfg(not(unix))]
+async fn accept_local(listener: LocalListener, _routes: axum::Router, _room: Arc<Semaphore>) {
+    match listener {}
+}
+
+fn spawn_connection(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    routes: axum::Router,
+    permit: OwnedSemaphorePermit,
+) {
+    tokio::spawn(async move {
+        serve_connection(stream, routes).await;
+        drop(permit);
+    });
+}
+
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    routes: axum::Router,
+) {
     let service = TowerToHyperService::new(routes);
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

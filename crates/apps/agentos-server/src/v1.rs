@@ -18,6 +18,7 @@
 //! | `server-timing` | milliseconds until the request was sent (`prepare`), to the first piece (`first`), and of the whole (`total`) |
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use agentos_client_wires::{
     ClientFault, ClientRequest, ClientWire, FaultKind, ReplyFacts, StreamWriter, write_comment,
@@ -36,6 +37,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 
 use crate::desk::SharedDesk;
+use crate::metrics::AnswerEnd;
 use crate::rest;
 use crate::v1_fault::to_client_fault;
 
@@ -51,6 +53,7 @@ struct CallTimes {
 
 /// A request that is answered.
 struct ServedCall {
+    desk: SharedDesk,
     wire: ClientWire,
     request: ClientRequest,
     turn: RunId,
@@ -115,6 +118,7 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
         Ok(request) => request,
         Err(fault) => return write_fault(wire, &fault.into()),
     };
+    // One id for the answer, the ledger and the header, so that each leads to the others.
     let turn = new_run();
     let (name, chat, own) = (request.model.clone(), request.chat.clone(), turn.clone());
     let call = match desk
@@ -125,6 +129,7 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
         Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),
     };
     let served = ServedCall {
+        desk: Arc::clone(desk),
         wire,
         turn,
         times: CallTimes {
@@ -133,6 +138,7 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
         },
         request,
     };
+    // From here on the answer runs by itself, and ends when nobody reads it any more.
     let is_stream = served.request.is_stream;
     let events = desk.models.start_answer(call, is_stream);
     served.answer(events).await
@@ -143,10 +149,12 @@ impl ServedCall {
     async fn answer(self, mut events: Receiver<ServedEvent>) -> Response {
         let (provider, model) = match events.recv().await {
             Some(ServedEvent::Started { provider, model }) => (provider, model),
-            Some(ServedEvent::Failed(failure)) => return write_fault(self.wire, &to_client_fault(&failure)),
+            Some(ServedEvent::Failed(failure)) => return self.fail(&failure),
             Some(ServedEvent::Piece(_) | ServedEvent::Ended(_)) | None => return lost(self.wire),
         };
         let first = Instant::now();
+        let waited = first.duration_since(self.times.start);
+        self.desk.metrics.count_first(waited.as_secs_f64());
         let facts = ReplyFacts {
             id: match self.wire {
                 ClientWire::OpenAi => format!("chatcmpl-{}", self.turn),
@@ -160,9 +168,7 @@ impl ServedCall {
             true => self.stream_events(facts, events, first),
             false => match events.recv().await {
                 Some(ServedEvent::Ended(end)) => self.write_document(&facts, *end, first),
-                Some(ServedEvent::Failed(failure)) => {
-                    return write_fault(self.wire, &to_client_fault(&failure));
-                }
+                Some(ServedEvent::Failed(failure)) => return self.fail(&failure),
                 Some(ServedEvent::Started { .. } | ServedEvent::Piece(_)) | None => return lost(self.wire),
             },
         };
@@ -177,8 +183,19 @@ impl ServedCall {
         response
     }
 
+    /// Counts a failed answer, and reports it.
+    fn fail(&self, failure: &EffectError) -> Response {
+        self.desk
+            .metrics
+            .count_answer(wire_word(self.wire), AnswerEnd::Failed);
+        write_fault(self.wire, &to_client_fault(failure))
+    }
+
     fn write_document(&self, facts: &ReplyFacts, end: ServedEnd, first: Instant) -> Response {
         let ServedEnd { report, cost } = end;
+        let metrics = &self.desk.metrics;
+        metrics.count_answer(wire_word(self.wire), AnswerEnd::Whole);
+        metrics.count_usage(report.usage.as_ref(), cost);
         let document = self.wire.write_reply(facts, &to_reply(report));
         let mut response = rest::json(&document);
         let timing = self.times.describe(first, Instant::now());
@@ -189,6 +206,11 @@ impl ServedCall {
 
     fn stream_events(&self, facts: ReplyFacts, events: Receiver<ServedEvent>, first: Instant) -> Response {
         let state = StreamState {
+            ends: StreamEnds {
+                desk: Arc::clone(&self.desk),
+                wire: wire_word(self.wire),
+                end: AnswerEnd::Left,
+            },
             writer: self.wire.start_stream(facts, self.request.reports_usage),
             events,
             times: self.times,
@@ -224,8 +246,22 @@ impl CallTimes {
     }
 }
 
+/// Counts the end of a stream when it is dropped, whoever ends it.
+struct StreamEnds {
+    desk: SharedDesk,
+    wire: &'static str,
+    end: AnswerEnd,
+}
+
+impl Drop for StreamEnds {
+    fn drop(&mut self) {
+        self.desk.metrics.count_answer(self.wire, self.end);
+    }
+}
+
 /// State of a stream.
 struct StreamState {
+    ends: StreamEnds,
     writer: StreamWriter,
     events: Receiver<ServedEvent>,
     times: CallTimes,
@@ -248,6 +284,7 @@ async fn next_piece(mut state: StreamState) -> Option<(Bytes, StreamState)> {
                 state.is_over = true;
             }
             Some(ServedEvent::Failed(failure)) => {
+                state.ends.end = AnswerEnd::Failed;
                 state.writer.write_fault(&to_client_fault(&failure), &mut out);
                 state.is_over = true;
             }
@@ -272,6 +309,8 @@ impl StreamState {
     /// Writes the comment with the cost, and the end.
     fn write_end(&mut self, end: ServedEnd, out: &mut String) {
         let ServedEnd { report, cost } = end;
+        self.ends.end = AnswerEnd::Whole;
+        self.ends.desk.metrics.count_usage(report.usage.as_ref(), cost);
         let timing = self.times.describe(self.first, Instant::now());
         let cost = write_cost(cost);
         let cost = if cost.is_empty() { "unknown" } else { &cost };
@@ -299,6 +338,14 @@ fn to_reply(report: ChatReport) -> ChatReply {
     }
 }
 
+/// Returns the name of a wire in the counts.
+fn wire_word(wire: ClientWire) -> &'static str {
+    match wire {
+        ClientWire::OpenAi => "openai",
+        ClientWire::Anthropic => "anthropic",
+    }
+}
+
 /// Writes a cost as a decimal. Empty if it is unknown.
 fn write_cost(cost: Option<ExactCost>) -> String {
     cost.map(|cost| cost.to_string()).unwrap_or_default()
@@ -306,6 +353,7 @@ fn write_cost(cost: Option<ExactCost>) -> String {
 
 /// Makes the answer of a failure.
 pub fn write_fault(wire: ClientWire, fault: &ClientFault) -> Response {
+    // The status alone decides in both vendors' clients which exception is thrown.
     let mut response = rest::json(&fault.to_body(wire));
     *response.status_mut() = StatusCode::from_u16(fault.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
     // Both vendors' clients send a request again after most failures. The adapters have done that already where it makes sense.

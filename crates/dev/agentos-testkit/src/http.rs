@@ -27,12 +27,20 @@ impl RawAnswer {
     }
 }
 
+/// Opens a connection to an address such as `127.0.0.1:80`, for a client that does more than one request.
+///
+/// # Errors
+/// If nobody listens there.
+pub fn open_connection(address: &str) -> io::Result<TcpStream> {
+    TcpStream::connect(address)
+}
+
 /// Sends bytes to an address such as `127.0.0.1:80`, and reads until the other side closes.
 ///
 /// # Errors
 /// If nobody listens there, or the connection breaks before an answer.
 pub fn send_bytes(address: &str, request: &[u8]) -> io::Result<RawAnswer> {
-    let mut stream = TcpStream::connect(address)?;
+    let mut stream = open_connection(address)?;
     stream.write_all(request)?;
     let mut bytes = Vec::new();
     // A server that refuses a request may reset the connection; what came before counts.

@@ -2,6 +2,7 @@
 //!
 //! Owns: `reqwest`, no type of which is visible outside. Never: follows, retries, caches or decompresses.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -32,6 +33,8 @@ pub struct NetConfig {
     pub max_headers: usize,
     /// Resolution of host names.
     pub names: Names,
+    /// Unix socket to which every request goes, whatever its address names. `None` for the network.
+    pub socket: Option<PathBuf>,
 }
 
 /// Resolution of host names.
@@ -56,6 +59,7 @@ impl Default for NetConfig {
             max_event_bytes: 4 << 20,
             max_headers: 100,
             names: Names::System,
+            socket: None,
         }
     }
 }
@@ -268,7 +272,14 @@ fn install_crypto_provider() {
 }
 
 fn client_builder(config: &NetConfig) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder();
+    // Only files of the same user lead to it, which an address on loopback does not promise: any user may listen there.
+    #[cfg(unix)]
+    let builder = match &config.socket {
+        Some(socket) => builder.unix_socket(socket.as_path()),
+        None => builder,
+    };
+    builder
         // A server may close a kept connection at the moment the next request goes out, and that request must
         // not be sent twice. One connection for each costs a local server nothing worth counting.
         .pool_max_idle_per_host(0)

@@ -6,6 +6,8 @@
 //! | file in the folder `server` | content | life |
 //! |---|---|---|
 //! | `token` | the secret | until it is replaced |
+//! | `socket` | the service's Unix socket | while a service runs; the next one replaces it |
+//! | `open.html` | a page that leads a browser to the service, with a code that is used once | until it is written again |
 //! | `address.json` | [`ServiceAddress`] | while a service runs; one that was killed leaves it, and its reader finds nobody there |
 
 use std::path::PathBuf;
@@ -25,6 +27,8 @@ use crate::tape::evidence_error;
 
 /// Code of errors about these files.
 const CODE: &str = "service-file";
+/// Longest path of a socket. `sockaddr_un` has 108 bytes on Linux and 104 on macOS, one of them for the end (unix(7)).
+const LONGEST_SOCKET: usize = 103;
 /// Largest file, in bytes.
 const LARGEST: u64 = 64 << 10;
 
@@ -109,7 +113,21 @@ impl Host {
         {
             // The reader of a file that stays finds nobody there and says so.
             let _ = remove_own_file(&folder.join("address.json"));
+            let _ = remove_own_file(&folder.join("socket"));
         }
+    }
+
+    /// Makes room for the service's Unix socket, and returns its place. `None` if the system has no room for so long a path.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or an old socket cannot be removed.
+    pub fn prepare_service_socket(&self) -> Result<Option<PathBuf>, EffectError> {
+        let path = self.service_folder()?.join("socket");
+        // Makes the folder, which only its owner can enter: that is the permission of the socket.
+        let _lock = lock_own_text(&path, CODE)?;
+        // A killed service leaves it, and the system binds no name that is there.
+        remove_own_file(&path).map_err(|error| EffectError::from_error(Cause::Usage, CODE, &error))?;
+        Ok((path.as_os_str().len() <= LONGEST_SOCKET).then_some(path))
     }
 
     /// Returns the folder of the service's files.

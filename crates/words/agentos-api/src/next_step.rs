@@ -203,6 +203,8 @@ pub enum NextStep {
     ListSettings,
     /// List the budgets with what is spent of them, and raise one.
     ListBudgets,
+    /// Start the local service.
+    StartService,
     /// List the known models.
     ListModels,
     /// Land a diff, or a model's complete reply.

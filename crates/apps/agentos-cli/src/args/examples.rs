@@ -220,6 +220,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("cost", super::cost::COST_EXAMPLES),
     ("mcp", super::mcp::EXAMPLES),
     ("mcp install", super::mcp::INSTALL_EXAMPLES),
+    ("serve", super::serve::SERVE_EXAMPLES),
+    ("open", super::serve::OPEN_EXAMPLES),
     ("budget", super::budget::EXAMPLES),
     ("budget set", super::budget::SET_EXAMPLES),
     ("budget list", super::budget::LIST_EXAMPLES),

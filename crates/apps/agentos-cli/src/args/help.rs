@@ -26,6 +26,8 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
             "profile",
             "models",
             "pool",
+            "serve",
+            "open",
             "mcp",
             "completions",
             "man",

@@ -55,6 +55,7 @@ pub fn word_command(step: &NextStep) -> Option<String> {
         }
         NextStep::ListSettings => "agentos config list".to_owned(),
         NextStep::ListBudgets => "agentos budget list".to_owned(),
+        NextStep::StartService => "agentos serve".to_owned(),
         NextStep::ListModels => "agentos models list --all".to_owned(),
         NextStep::LandDiff => "agentos apply fix.patch".to_owned(),
         NextStep::ShowRun { .. } => "agentos show".to_owned(),
@@ -195,6 +196,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::ListBudgets => {
             "`agentos budget list` shows what is spent of each budget; `agentos budget set` changes one".into()
         }
+        NextStep::StartService => "start it with `agentos serve`".into(),
         NextStep::ListModels => "`agentos models list --all` shows the known models".into(),
         NextStep::RunTask { .. } | NextStep::RunDefault => "request a change from a tool with `agentos run`".into(),
         NextStep::LandDiff => "land a diff with `agentos apply`".into(),

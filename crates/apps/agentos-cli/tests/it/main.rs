@@ -90,6 +90,7 @@ mod rogue_calls;
 mod run_log;
 mod schemas;
 mod secrets;
+mod serve;
 mod sessions;
 mod settings;
 mod shell;

@@ -11,5 +11,6 @@
 )]
 
 mod attacks;
+mod clients;
 mod flow;
 mod support;

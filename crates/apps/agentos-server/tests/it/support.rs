@@ -1,13 +1,14 @@
 //! A running service, and requests to it.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use agentos_testkit::cli::{Cli, send_signal};
-use agentos_testkit::http::{RawAnswer, send_bytes};
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::http::{RawAnswer, open_connection, send_bytes};
+use agentos_testkit::repo::{TestRepo, write_file};
+use serde_json::Value;
 
 pub const LIB: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
 pub const FIX: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i64, b: i64) -> i64 {\n-    a - b\n+    a + b\n }\n";
@@ -46,9 +47,24 @@ impl Service {
     }
 
     pub fn start_in(repo: TestRepo) -> Self {
-        let cli = Cli::new(env!("CARGO_BIN_EXE_agentos-server"))
+        Self::start_with_profiles(repo, &[], &[])
+    }
+
+    /// Starts a service for a user with these profiles, each a name and its other fields, and these variables.
+    pub fn start_with_profiles(repo: TestRepo, profiles: &[(&str, Value)], vars: &[(&str, &str)]) -> Self {
+        let mut cli = Cli::new(env!("CARGO_BIN_EXE_agentos-server"))
             .unwrap()
             .in_dir(repo.path());
+        for (name, value) in vars {
+            cli = cli.env(*name, *value);
+        }
+        let folder = cli.home().join(".config/agentos/profiles");
+        for (name, fields) in profiles {
+            let mut profile = fields.clone();
+            profile["provider"] = Value::from(*name);
+            profile["name"] = Value::from(*name);
+            write_file(&folder.join(format!("{name}.json")), profile.to_string());
+        }
         let mut child = cli
             .command(&["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())
@@ -103,6 +119,25 @@ impl Service {
         }
         write!(text, "\r\n{}", sent.body).unwrap();
         send_bytes(&self.address, text.as_bytes()).unwrap()
+    }
+
+    /// Sends a request of a program, reads until `seen`, and closes the connection.
+    pub fn send_and_leave(&self, path: &str, body: &str, seen: &str) {
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nHost: {0}\r\nAuthorization: Bearer {1}\r\nContent-Type: application/json\r\nContent-Length: {2}\r\n\r\n{body}",
+            self.address,
+            self.token,
+            body.len()
+        );
+        let mut stream = open_connection(&self.address).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut read = Vec::new();
+        let mut piece = [0; 4096];
+        while !String::from_utf8_lossy(&read).contains(seen) {
+            let count = stream.read(&mut piece).unwrap();
+            assert_ne!(count, 0, "{}", String::from_utf8_lossy(&read));
+            read.extend_from_slice(&piece[..count]);
+        }
     }
 
     /// Sends a form as a browser does from this service's own page.
