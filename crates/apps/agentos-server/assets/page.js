@@ -26,6 +26,8 @@ document.addEventListener("keydown", (event) => {
     next.focus();
     next.scrollIntoView({ block: "nearest" });
   }
+  if (event.key === "?") document.getElementById("keys")?.showModal();
+  if (event.key === "g") location.assign("/");
   // A key moves to the button and does not press it: a slip must not land anything.
   if (event.key === "a" || event.key === "d") document.querySelector(`[data-key=${event.key}]`)?.focus();
 });

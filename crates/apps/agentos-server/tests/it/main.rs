@@ -11,5 +11,6 @@
 )]
 
 mod attacks;
+mod browser;
 mod flow;
 mod support;
