@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use tokio::sync::Semaphore;
 
 use crate::access::ServiceAccess;
+use crate::event_hub::EventHub;
 use crate::fault::RequestFault;
 
 /// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
@@ -31,6 +32,8 @@ pub struct ServiceDesk {
     pub repository: String,
     /// Further policies.
     pub policies: Vec<PathBuf>,
+    /// Reader of the tape for all listeners.
+    pub events: EventHub,
     calls: Semaphore,
 }
 
@@ -52,6 +55,7 @@ impl ServiceDesk {
             names,
             repository,
             policies,
+            events: EventHub::default(),
             calls: Semaphore::new(MOST_CALLS),
         }
     }

@@ -14,6 +14,7 @@
 mod access;
 mod args;
 mod desk;
+mod event_hub;
 mod events;
 mod facts;
 mod fault;

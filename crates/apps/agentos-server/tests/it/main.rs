@@ -12,5 +12,6 @@
 
 mod attacks;
 mod browser;
+mod events;
 mod flow;
 mod support;
