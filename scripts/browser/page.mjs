@@ -144,11 +144,28 @@ check("reading and approving need no script", async (browser) => {
   await plain.context().close();
 });
 
+check("a person talks, and the answer arrives without a reload by hand", async () => {
+  await page.goto(`${input.url}/sessions`);
+  await page.getByLabel("Message").fill("Is the total right?");
+  await page.getByLabel("Model, provider or pool").fill("both");
+  await page.getByLabel("Name of the session").fill("totals");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.getByText("I was sent 1 messages.").waitFor();
+  await page.getByRole("button", { name: "Send" }).waitFor();
+  assert.equal(await page.locator("b", { hasText: "Not bold" }).count(), 0);
+  await page.getByLabel("Message").fill("Please wait with the end.");
+  await page.keyboard.press("Control+Enter");
+  // The second answer does not end by itself: it is shown while it is written.
+  await page.locator("#answer", { hasText: "I was sent 3 messages." }).waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Send" }).waitFor();
+});
+
 check("every page is right for everybody: axe, in light, dark and narrow", async (browser) => {
   const open = await propose(FIX, "Add up the prices of an order");
   const pages = {
     inbox: "/", request: `/requests/${open}`, runs: "/runs", run: `/runs/${run}`, sessions: "/sessions",
-    cost: "/cost", evidence: "/evidence", propose: "/propose", signin: "/signin", missing: "/runs/ffff",
+    session: "/sessions/conversation:totals", models: "/models", cost: "/cost", evidence: "/evidence", propose: "/propose", signin: "/signin", missing: "/runs/ffff",
   };
   for (const [view, options] of Object.entries(VIEWS)) {
     const person = await signIn(browser, options);

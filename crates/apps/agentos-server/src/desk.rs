@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::access::ServiceAccess;
 use crate::event_hub::EventHub;
 use crate::fault::RequestFault;
+use crate::talks::OpenTalks;
 
 /// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
 const MOST_CALLS: usize = 8;
@@ -34,6 +35,8 @@ pub struct ServiceDesk {
     pub policies: Vec<PathBuf>,
     /// Reader of the tape for all listeners.
     pub events: EventHub,
+    /// Turns that the page began.
+    pub talks: OpenTalks,
     calls: Semaphore,
 }
 
@@ -56,6 +59,7 @@ impl ServiceDesk {
             repository,
             policies,
             events: EventHub::default(),
+            talks: OpenTalks::default(),
             calls: Semaphore::new(MOST_CALLS),
         }
     }

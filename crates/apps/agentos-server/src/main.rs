@@ -24,6 +24,7 @@ mod page;
 mod rest;
 mod routes;
 mod serve;
+mod talks;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

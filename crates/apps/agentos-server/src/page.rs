@@ -11,7 +11,10 @@
 //! | the run lands | the executor compares diff, base, policy, branch and kind of landing once more |
 
 mod forms;
+pub mod models;
 mod review;
+mod story;
+pub mod talk;
 mod views;
 
 use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork, VerifySpec};
@@ -21,11 +24,12 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use self::forms::{SentForm, read_form};
+use self::story::RunPage;
 use self::views::{
-    CostPage, EvidencePage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunPage, RunsPage,
-    SessionsPage, SignInPage, render,
+    CostPage, EvidencePage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
+    render,
 };
-use crate::desk::SharedDesk;
+use crate::desk::{ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
 use crate::rest::answer_work;
@@ -283,24 +287,16 @@ pub async fn propose(
     Ok(lead_to(&format!("/{place}/{}", outcome.run)))
 }
 
-/// `GET /sessions`
-pub async fn show_sessions(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
-    let list = desk.call(|desk| desk.host.list_sessions(MOST_ROWS)).await?;
-    let (frame, _) = read_frame(&desk, &person, "Sessions", "sessions").await?;
-    Ok(render(&SessionsPage {
-        frame,
-        rows: list.sessions.iter().map(views::describe_session).collect(),
-    }))
-}
-
 /// `GET /cost`
 pub async fn show_cost(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
     let filter = CostFilter::default();
-    let report = desk
-        .call(move |desk| desk.host.cost_report(CostGroup::Model, &filter))
-        .await?;
+    let read = move |desk: &ServiceDesk| {
+        let report = desk.host.cost_report(CostGroup::Model, &filter)?;
+        Ok((report, desk.host.budget_report()?))
+    };
+    let (report, budgets) = desk.call(read).await?;
     let (frame, _) = read_frame(&desk, &person, "Cost", "cost").await?;
-    Ok(render(&CostPage::new(frame, &report)))
+    Ok(render(&CostPage::new(frame, &report, &budgets)))
 }
 
 /// `GET /evidence`

@@ -66,7 +66,18 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/runs/{run}", get(page::show_run))
         .route("/runs/{run}/undo", post(page::undo_run))
         .route("/propose", get(page::show_propose).post(page::propose))
-        .route("/sessions", get(page::show_sessions))
+        .route(
+            "/sessions",
+            get(page::talk::show_sessions).post(page::talk::begin_session),
+        )
+        .route(
+            "/sessions/{key}",
+            get(page::talk::show_session).post(page::talk::say),
+        )
+        .route("/sessions/{key}/stop", post(page::talk::stop))
+        .route("/sessions/{key}/stream", get(page::talk::stream_answer))
+        .route("/models", get(page::models::show_models))
+        .route("/models/{action}", post(page::models::change_model))
         .route("/cost", get(page::show_cost))
         .route("/evidence", get(page::show_evidence))
         .route("/healthz", get(|| async { "ok\n" }))

@@ -152,7 +152,9 @@ pub use agent_tools::{
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
-pub use change_lines::{FileChangeKind, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind};
+pub use change_lines::{
+    FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind,
+};
 pub use change_review::ChangeReview;
 pub use chat::{ChatAnswer, ChatCall, ChatReport, ChatSpec};
 pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};

@@ -2,7 +2,10 @@
 //!
 //! Owns: its HTML and its SHA-256. Never: depends on a clock, a session or a setting: the same review always gives the same bytes.
 
-use agentos_host::{ChangeReview, FileChangeKind, Reason, ReviewedFile, ReviewedLine, ReviewedLineKind};
+use agentos_host::{
+    ChangeReview, FileChangeKind, Reason, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine,
+    ReviewedLineKind,
+};
 use askama::Template;
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +30,7 @@ pub struct ShownReview {
 #[template(path = "review.html")]
 struct ReviewBody {
     title: String,
+    task: String,
     message: String,
     about: String,
     target: String,
@@ -36,7 +40,22 @@ struct ReviewBody {
     reasons: Vec<ShownReason>,
     added: u64,
     removed: u64,
+    folders: Vec<ShownFolder>,
     files: Vec<ShownFile>,
+}
+
+/// Folder of the tree, with the files in it.
+struct ShownFolder {
+    name: String,
+    files: Vec<TreeFile>,
+}
+
+struct TreeFile {
+    number: usize,
+    name: String,
+    added: u64,
+    removed: u64,
+    has_warning: bool,
 }
 
 struct ShownReason {
@@ -52,7 +71,7 @@ struct ShownFile {
     added: u64,
     removed: u64,
     notes: Vec<String>,
-    placed: String,
+    placed: Vec<String>,
     warnings: Vec<String>,
     reasons: Vec<ShownReason>,
     hunks: Vec<ShownHunk>,
@@ -60,6 +79,7 @@ struct ShownFile {
 
 struct ShownHunk {
     header: String,
+    placed: Vec<String>,
     lines: Vec<ShownLine>,
 }
 
@@ -74,7 +94,8 @@ struct ShownLine {
 /// Shows a review.
 pub fn show_review(review: &ChangeReview) -> ShownReview {
     let body = ReviewBody {
-        title: mark(review.task.as_deref().unwrap_or("Change without a task")),
+        title: mark(title_of(review)),
+        task: mark(task_of(review)),
         message: mark(review.message.trim_end()),
         about: mark(&match &review.model {
             Some(model) => format!("{} ({model})", review.provider),
@@ -107,6 +128,7 @@ pub fn show_review(review: &ChangeReview) -> ShownReview {
             .collect(),
         added: review.added,
         removed: review.removed,
+        folders: list_folders(&review.files),
         // Every file, also without lines: a changed mode is a change.
         files: review
             .files
@@ -125,6 +147,43 @@ pub fn show_review(review: &ChangeReview) -> ShownReview {
     }
 }
 
+/// Returns the first line of the commit message, else of the task.
+fn title_of(review: &ChangeReview) -> &str {
+    let first = |text: &'_ str| !text.trim().is_empty();
+    let line = review.message.lines().find(|line| first(line));
+    line.or(review.task.as_deref()).unwrap_or("Change without a task")
+}
+
+/// Returns the task, if the title does not say it already.
+fn task_of(review: &ChangeReview) -> &str {
+    let task = review.task.as_deref().unwrap_or_default();
+    if task == title_of(review) { "" } else { task }
+}
+
+/// Lists the files by folder, in the order of the diff, so that a number leads to the same file everywhere.
+fn list_folders(files: &[ReviewedFile]) -> Vec<ShownFolder> {
+    let mut folders: Vec<ShownFolder> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let shown = TreeFile {
+            number: at + 1,
+            name: mark(name),
+            added: file.added,
+            removed: file.removed,
+            has_warning: !list_warnings(file).is_empty(),
+        };
+        let folder = mark(folder);
+        match folders.last_mut() {
+            Some(last) if last.name == folder => last.files.push(shown),
+            Some(_) | None => folders.push(ShownFolder {
+                name: folder,
+                files: vec![shown],
+            }),
+        }
+    }
+    folders
+}
+
 fn show_reason(reason: &Reason) -> ShownReason {
     ShownReason {
         effect: format!("{:?}", reason.effect).to_lowercase(),
@@ -133,7 +192,8 @@ fn show_reason(reason: &Reason) -> ShownReason {
     }
 }
 
-fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFile {
+/// Lists what a reader may overlook in a file.
+fn list_warnings(file: &ReviewedFile) -> Vec<String> {
     let lines = || file.hunks.iter().flat_map(|hunk| &hunk.lines);
     let mut warnings = Vec::new();
     if lines().any(|line| has_hidden(line.text.trim_end_matches('\r'))) || has_hidden(&file.path) {
@@ -146,9 +206,30 @@ fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFil
     if file.is_lossy {
         warnings.push("not UTF-8: bytes that are no text are shown as �".to_owned());
     }
+    warnings
+}
+
+fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFile {
     let own = reasons
         .iter()
         .filter(|reason| reason.path.as_ref() == Some(&file.path));
+    // An edit belongs to the hunk that changes its line. One that fits none, as after the branch has moved, is shown at the file.
+    let mut lone: Vec<&ReviewedEdit> = file.edits.iter().collect();
+    let hunks = file.hunks.iter().map(|hunk| {
+        let is_in = |edit: &ReviewedEdit| edit.found_line.is_some_and(|line| has_line(hunk, line));
+        let own: Vec<&ReviewedEdit> = lone.iter().copied().filter(|edit| is_in(edit)).collect();
+        lone.retain(|edit| !is_in(edit));
+        ShownHunk {
+            header: mark(&hunk.header),
+            placed: own.into_iter().flat_map(describe_edit).collect(),
+            lines: hunk.lines.iter().map(show_line).collect(),
+        }
+    });
+    let hunks = hunks.collect();
+    let repairs = file
+        .repairs
+        .iter()
+        .map(|repair| mark(&format!("repaired: {repair}")));
     ShownFile {
         number,
         path: mark(&file.path),
@@ -160,18 +241,39 @@ fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFil
         added: file.added,
         removed: file.removed,
         notes: file.notes.iter().map(|note| mark(note)).collect(),
-        placed: mark(&file.placed.join(", ")),
-        warnings,
+        placed: repairs.chain(lone.into_iter().flat_map(describe_edit)).collect(),
+        warnings: list_warnings(file),
         reasons: own.map(show_reason).collect(),
-        hunks: file
-            .hunks
-            .iter()
-            .map(|hunk| ShownHunk {
-                header: mark(&hunk.header),
-                lines: hunk.lines.iter().map(show_line).collect(),
-            })
-            .collect(),
+        hunks,
     }
+}
+
+/// Returns whether a hunk has this line of the old file.
+fn has_line(hunk: &ReviewedHunk, line: u64) -> bool {
+    let mut old = hunk.lines.iter().filter_map(|shown| shown.old);
+    // An edit that only adds lines is found at the line before or after them.
+    old.any(|old| old == line || old + 1 == line)
+}
+
+/// Words how an edit was placed, and what had to be repaired. Exact placing at the stated line needs no word.
+fn describe_edit(edit: &ReviewedEdit) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(rung) = edit.rung.as_deref().filter(|rung| *rung != "exact") {
+        let place = match (edit.found_line, edit.stated_line) {
+            (Some(found), Some(stated)) if found != stated => {
+                format!(": line {found}, the answer says {stated}")
+            }
+            (Some(found), Some(_) | None) => format!(": line {found}"),
+            (None, _) => String::new(),
+        };
+        told.push(mark(&format!("placed {rung}{place}")));
+    }
+    told.extend(
+        edit.repairs
+            .iter()
+            .map(|repair| mark(&format!("repaired: {repair}"))),
+    );
+    told
 }
 
 fn is_long(line: &ReviewedLine) -> bool {

@@ -5,6 +5,7 @@ use agentos_testkit::repo::TestRepo;
 use serde_json::json;
 
 use crate::support::Service;
+use crate::talk::{add_models, start_model};
 
 const TOTAL: &str = "/// Sums the prices of an order, in cents.\npub fn total(prices: &[u64]) -> u64 {\n    let mut sum = 0;\n    \
                      for price in prices {\n        sum -= price;\n    }\n    sum\n}\n";
@@ -38,5 +39,7 @@ fn a_person_works_on_the_page_in_a_browser() {
     let Some(browser) = RealBrowser::find() else {
         return;
     };
-    run_script(&browser, "page.mjs", &Service::start_in(shop()));
+    let model = start_model();
+    let service = Service::start_with(shop(), |cli| add_models(cli, &model));
+    run_script(&browser, "page.mjs", &service);
 }

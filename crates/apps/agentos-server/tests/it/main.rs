@@ -15,3 +15,4 @@ mod browser;
 mod events;
 mod flow;
 mod support;
+mod talk;

@@ -46,9 +46,15 @@ impl Service {
     }
 
     pub fn start_in(repo: TestRepo) -> Self {
+        Self::start_with(repo, |_| {})
+    }
+
+    /// Starts a service whose user's settings are prepared first.
+    pub fn start_with(repo: TestRepo, prepare: impl FnOnce(&Cli)) -> Self {
         let cli = Cli::new(env!("CARGO_BIN_EXE_agentos-server"))
             .unwrap()
             .in_dir(repo.path());
+        prepare(&cli);
         let mut child = cli
             .command(&["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())

@@ -233,6 +233,11 @@ impl StoryReader {
         Ok(found)
     }
 
+    /// Returns the report of the last landing. `None` if nothing was placed.
+    pub(super) fn read_landing(&self) -> Option<LandingReport> {
+        parse_at(self.last_body(RecordKind::Landing)?, "/report")
+    }
+
     pub(super) fn lacks_text(&self, what: &str) -> EffectError {
         usage_error(format!("run `{}` recorded {what}", self.run.run)).suggest_steps([NextStep::ShowRun {
             run: self.run.run.clone(),
