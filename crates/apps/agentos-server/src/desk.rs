@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentos_host::{
-    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, EffectError, Host, Outcome, RunSpec, RunWork,
-    SessionOptions,
+    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, EffectError, Host, Outcome,
+    RunSpec, RunWork, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
@@ -111,11 +111,29 @@ impl ServiceDesk {
         hashes: ApprovalHashes,
         how: String,
     ) -> Result<Outcome, RequestFault> {
-        let consent = ApprovalMode::Seen(ConsentAnswer::Yes {
+        self.approve_with(request, hashes, how, None).await
+    }
+
+    /// Lands a requested change, with the signature of a device if there is one.
+    ///
+    /// # Errors
+    /// If the run cannot begin.
+    pub async fn approve_with(
+        &self,
+        request: String,
+        hashes: ApprovalHashes,
+        how: String,
+        proof: Option<ConsentProof>,
+    ) -> Result<Outcome, RequestFault> {
+        let answer = ConsentAnswer::Yes {
             hashes: Box::new(hashes),
             who: self.host.person_name(),
             how,
-        });
+        };
+        let consent = match proof {
+            Some(proof) => ApprovalMode::Signed(answer, Box::new(proof)),
+            None => ApprovalMode::Seen(answer),
+        };
         let work = RunWork::Approval {
             request,
             consent,

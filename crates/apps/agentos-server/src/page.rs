@@ -10,6 +10,7 @@
 //! | the request is reviewed and shown again, without being sent | the SHA-256 is the same, else the page shows what is there now |
 //! | the run lands | the executor compares diff, base, policy, branch and kind of landing once more |
 
+pub mod devices;
 mod forms;
 pub mod models;
 mod review;
@@ -29,6 +30,7 @@ use self::views::{
     CostPage, EvidencePage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
     render,
 };
+use crate::access::SessionKind;
 use crate::desk::{ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
@@ -44,6 +46,8 @@ pub struct SignedIn {
     pub cookie: String,
     /// Secret of the forms.
     pub form: String,
+    /// Kind of the session.
+    pub kind: SessionKind,
 }
 
 type PageAnswer = Result<Response, PageFault>;
@@ -179,7 +183,21 @@ async fn answer_request(
         is_too_long: shown.is_too_long,
         seen: shown.sha256,
         body: shown.html,
+        statement: devices::list_parts(&review),
+        is_signed: person.kind == SessionKind::Device,
     }))
+}
+
+/// `GET /requests/{run}/review`: the part that a consent is bound to, byte for byte, for a device that signs what it shows.
+pub async fn show_review_part(State(desk): State<SharedDesk>, Path(run): Path<String>) -> PageAnswer {
+    let review = desk
+        .call(move |desk| desk.host.review_request(&run, &desk.policies))
+        .await?;
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, review::show_review(&review).html).into_response())
 }
 
 /// `POST /requests/{run}/approve`
@@ -205,7 +223,8 @@ pub async fn approve_request(
         }
     };
     let how = format!("page, rendering sha256:{}", shown.sha256);
-    let outcome = desk.approve(review.run, hashes, how).await?;
+    let proof = devices::check_proof(&desk, &person, &form, (&review.run, &hashes, &shown.sha256)).await?;
+    let outcome = desk.approve_with(review.run, hashes, how, proof).await?;
     Ok(lead_to(&format!("/runs/{}", outcome.run)))
 }
 
@@ -318,6 +337,14 @@ pub async fn serve_script() -> Response {
     serve_file(
         "text/javascript; charset=utf-8",
         include_str!("../assets/page.js"),
+    )
+}
+
+/// `GET /static/device.js`
+pub async fn serve_device_script() -> Response {
+    serve_file(
+        "text/javascript; charset=utf-8",
+        include_str!("../assets/device.js"),
     )
 }
 

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::access::SessionKind;
 use crate::desk::SharedDesk;
 use crate::events::stream_events;
 use crate::fault::RequestFault;
@@ -207,7 +208,7 @@ pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Respo
 
 /// `POST /api/codes`: a code that signs one browser in.
 pub async fn make_code(State(desk): State<SharedDesk>) -> RestAnswer {
-    let code = desk.access.make_code()?;
+    let code = desk.access.make_code(SessionKind::Usual)?;
     Ok(json(&serde_json::json!({ "version": 1, "code": code.expose() })))
 }
 

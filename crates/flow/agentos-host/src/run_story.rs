@@ -139,6 +139,9 @@ pub struct StoryConsent {
     pub who: Option<String>,
     /// The way of answering, such as `--yes`. `None` if nobody has answered.
     pub how: Option<String>,
+    /// Name of the device that signed the answer. `None` if none did. Left out then. Untrusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Time until which the request can be answered. `None` if the run left no request.
     pub until: Option<String>,
 }

@@ -183,7 +183,14 @@ fn tell_decision(story: &RunStory) -> Vec<Station> {
         let how = consent.how.as_deref().unwrap_or("?");
         stations.push(match (&consent.who, consent.given) {
             (Some(who), true) => {
-                Station::new("Consent", vec![format!("{who} agreed"), how.to_owned()]).judged(true)
+                let device = consent
+                    .device
+                    .as_ref()
+                    .map(|device| format!("signed on {device}"));
+                let lines = [format!("{who} agreed"), how.to_owned()]
+                    .into_iter()
+                    .chain(device);
+                Station::new("Consent", lines.collect()).judged(true)
             }
             (Some(who), false) => Station::new("Consent", vec![format!("{who} declined")]).judged(false),
             (None, _) => Station::new("Consent", vec!["nobody has answered".to_owned()]).waiting(),

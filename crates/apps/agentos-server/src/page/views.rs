@@ -96,6 +96,10 @@ pub struct RequestPage {
     pub is_too_long: bool,
     pub seen: String,
     pub body: String,
+    /// Parts of what a device signs.
+    pub statement: Vec<(&'static str, String)>,
+    /// True if only a signature of this device approves.
+    pub is_signed: bool,
 }
 
 #[derive(Template)]

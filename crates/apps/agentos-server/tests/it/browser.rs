@@ -35,6 +35,14 @@ fn run_script(browser: &RealBrowser, script: &str, service: &Service) {
 }
 
 #[test]
+fn another_device_is_paired_and_signs_approvals() {
+    let Some(browser) = RealBrowser::find() else {
+        return;
+    };
+    run_script(&browser, "devices.mjs", &Service::start_in(shop()));
+}
+
+#[test]
 fn a_person_works_on_the_page_in_a_browser() {
     let Some(browser) = RealBrowser::find() else {
         return;

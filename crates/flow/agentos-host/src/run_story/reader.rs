@@ -353,6 +353,7 @@ fn read_consent(body: &Value) -> StoryConsent {
         given: body.pointer("/given").and_then(Value::as_bool) == Some(true),
         who: text_at(body, "/consent/who"),
         how: text_at(body, "/consent/how"),
+        device: text_at(body, "/consent/proof/device"),
         until: text_at(body, "/request/expires"),
     }
 }
