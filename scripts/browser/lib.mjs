@@ -22,13 +22,14 @@ export const VIEWS = {
 };
 
 // Starts the browser without anything that reaches the network by itself.
-export function startBrowser() {
+export function startBrowser(more = []) {
   return chromium.launch({
     executablePath: input.chromium,
     headless: true,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--disable-lcd-text", "--font-render-hinting=none",
+      ...more,
     ],
   });
 }
@@ -117,8 +118,8 @@ export function check(name, work) {
 }
 
 // Runs the checks in order, and ends with 1 if one failed. Later ones build on earlier ones, so the first failure is the end.
-export async function runChecks() {
-  const browser = await startBrowser();
+export async function runChecks(more = []) {
+  const browser = await startBrowser(more);
   let failed = false;
   for (const [name, work] of checks) {
     const began = performance.now();

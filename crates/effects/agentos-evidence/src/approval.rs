@@ -116,7 +116,10 @@ struct SignedProof<'a> {
 /// Describes why the proof in a record of a consent does not hold. `None` if it holds, or there is none.
 pub(crate) fn find_wrong_proof(body: &Value) -> Option<String> {
     body.pointer("/consent/proof")?;
-    let Ok(body) = SignedBody::deserialize(body) else {
+    // Serde reads a list as a structure as well, and no record was ever written so.
+    let places = ["", "/hashes", "/consent", "/consent/hashes", "/consent/proof"];
+    let is_sound = places.iter().all(|place| body.pointer(place).is_some_and(Value::is_object));
+    let Some(body) = SignedBody::deserialize(body).ok().filter(|_| is_sound) else {
         return Some("the signed approval cannot be read".to_owned());
     };
     let (hashes, proof) = (&body.consent.hashes, &body.consent.proof);

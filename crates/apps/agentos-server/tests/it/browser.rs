@@ -5,7 +5,7 @@ use agentos_testkit::repo::TestRepo;
 use serde_json::json;
 
 use crate::support::Service;
-use crate::talk::{add_models, start_model};
+use crate::talk::{add_models, add_provider, start_echo, start_model};
 
 const TOTAL: &str = "/// Sums the prices of an order, in cents.\npub fn total(prices: &[u64]) -> u64 {\n    let mut sum = 0;\n    \
                      for price in prices {\n        sum -= price;\n    }\n    sum\n}\n";
@@ -40,6 +40,16 @@ fn another_device_is_paired_and_signs_approvals() {
         return;
     };
     run_script(&browser, "devices.mjs", &Service::start_in(shop()));
+}
+
+#[test]
+fn no_page_of_somebody_else_has_an_effect() {
+    let Some(browser) = RealBrowser::find() else {
+        return;
+    };
+    let model = start_echo();
+    let service = Service::start_with(shop(), |cli| add_provider(cli, "echo", &model));
+    run_script(&browser, "attacks.mjs", &service);
 }
 
 #[test]

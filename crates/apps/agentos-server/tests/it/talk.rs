@@ -33,27 +33,39 @@ pub fn start_model() -> FakeServer {
     .unwrap()
 }
 
+/// Starts a server that answers with the last message.
+pub fn start_echo() -> FakeServer {
+    FakeServer::start(|request| {
+        let messages = request.json()["messages"].clone();
+        let last = messages.as_array().and_then(|messages| messages.last()).cloned();
+        let said = last.map(|last| last["content"].clone()).unwrap_or_default();
+        let said = said.as_str().unwrap_or("?").to_owned();
+        let text = json!({ "model": "tiny", "choices": [{ "index": 0, "delta": { "content": said }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 1, "completion_tokens": 1 } });
+        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        bytes.extend_from_slice(format!("data: {text}\n\ndata: [DONE]\n\n").as_bytes());
+        Reply::Bytes(bytes)
+    })
+    .unwrap()
+}
+
+/// Writes a provider for the server.
+pub fn add_provider(cli: &Cli, name: &str, server: &FakeServer) {
+    let profile = json!({ "provider": name, "name": name, "adapter": "openai", "model": "tiny", "requires_key": false,
+        "base_url": format!("{}/v1", server.url()), "price": { "input": 1.0, "output": 1.0 },
+        "capabilities": { "context_window": 32_000 } });
+    let file = format!(".config/agentos/profiles/{name}.json");
+    write_file(&cli.home().join(file), profile.to_string());
+}
+
 /// Writes providers for the server, and a pool of them.
 pub fn add_models(cli: &Cli, server: &FakeServer) {
-    let add = |name: &str, profile: serde_json::Value| {
-        write_file(
-            &cli.home().join(format!(".config/agentos/profiles/{name}.json")),
-            profile.to_string(),
-        );
-    };
     for name in ["mine", "other"] {
-        add(
-            name,
-            json!({ "provider": name, "name": name, "adapter": "openai", "model": "tiny", "requires_key": false,
-                "base_url": format!("{}/v1", server.url()), "price": { "input": 1.0, "output": 1.0 },
-                "capabilities": { "context_window": 32_000 } }),
-        );
+        add_provider(cli, name, server);
     }
-    add(
-        "both",
-        json!({ "provider": "both", "name": "both", "adapter": "pool",
-            "pool": { "members": [{ "alias": "first", "model": "mine" }, { "alias": "second", "model": "other" }] } }),
-    );
+    let pool = json!({ "provider": "both", "name": "both", "adapter": "pool",
+        "pool": { "members": [{ "alias": "first", "model": "mine" }, { "alias": "second", "model": "other" }] } });
+    write_file(&cli.home().join(".config/agentos/profiles/both.json"), pool.to_string());
 }
 
 fn start() -> (Service, FakeServer) {
