@@ -35,6 +35,37 @@ const FIX = `Here is the change.
 \`\`\`
 `;
 
+// A change as a model writes it: a wrong line number, a new file, and a workflow, about which policy asks.
+const RICH = `I moved the sum to cents and added a test.
+
+\`\`\`diff
+--- a/src/total.rs
++++ b/src/total.rs
+@@ -40,4 +40,4 @@
+     for price in prices {
+-        sum -= price;
++        sum += price;
+     }
+     sum
+--- /dev/null
++++ b/tests/total.rs
+@@ -0,0 +1,6 @@
++use shop::total;
++
++#[test]
++fn the_prices_of_an_order_are_added() {
++    assert_eq!(total(&[250, 199]), 449);
++}
+--- a/.github/workflows/ci.yml
++++ b/.github/workflows/ci.yml
+@@ -4,3 +4,4 @@
+   test:
+     steps:
+       - run: cargo build
++      - run: cargo test
+\`\`\`
+`;
+
 function makeLargeDiff() {
   let diff = "";
   for (let at = 0; at < MANY; at += 1) {
@@ -162,7 +193,8 @@ check("a person talks, and the answer arrives without a reload by hand", async (
 });
 
 check("every page is right for everybody: axe, in light, dark and narrow", async (browser) => {
-  const open = await propose(FIX, "Add up the prices of an order");
+  const open = await propose(RICH, "Add up the prices of an order, and test it");
+  await propose(makeLargeDiff(), "Widen the values of all parts");
   const pages = {
     inbox: "/", request: `/requests/${open}`, runs: "/runs", run: `/runs/${run}`, sessions: "/sessions",
     session: "/sessions/conversation:totals", models: "/models", cost: "/cost", evidence: "/evidence", propose: "/propose", signin: "/signin", missing: "/runs/ffff",
@@ -171,6 +203,7 @@ check("every page is right for everybody: axe, in light, dark and narrow", async
     const person = await signIn(browser, options);
     for (const [name, path] of Object.entries(pages)) {
       await person.goto(input.url + path);
+      if (name === "request") await person.getByText("placed exact-moved").first().waitFor();
       await examine(person, `${name}, ${view}`);
       await takePicture(person, `${name}-${view}`);
     }

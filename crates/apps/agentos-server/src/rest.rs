@@ -134,7 +134,12 @@ pub fn answer_work(answer: String, message: Option<String>, origin: &str) -> Run
     RunWork::Answer(AnswerSpec {
         verb: "apply".to_owned(),
         answer: answer.into_bytes(),
-        instruction: origin.to_owned(),
+        // What the person wrote says more than where they wrote it.
+        instruction: message
+            .as_deref()
+            .and_then(|message| message.lines().find(|line| !line.trim().is_empty()))
+            .unwrap_or(origin)
+            .to_owned(),
         message: message.filter(|message| !message.trim().is_empty()),
         partial: false,
         author: None,

@@ -3,7 +3,7 @@
 //! Owns: its HTML and its SHA-256. Never: depends on a clock, a session or a setting: the same review always gives the same bytes.
 
 use agentos_host::{
-    ChangeReview, FileChangeKind, Reason, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine,
+    ChangeReview, Effect, FileChangeKind, Reason, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine,
     ReviewedLineKind,
 };
 use askama::Template;
@@ -13,6 +13,8 @@ use crate::marked_text::{has_hidden, mark};
 
 /// Largest review that a page shows whole, in bytes of HTML. A browser shows it within seconds.
 const LARGEST_REVIEW: usize = 8 << 20;
+/// Most lines before a hunk at which an edit of it may begin.
+const LINES_AROUND: u64 = 10;
 /// Characters from which a line is marked as long: its end may be far from where a reader looks.
 const LONG_LINE: usize = 400;
 
@@ -210,9 +212,10 @@ fn list_warnings(file: &ReviewedFile) -> Vec<String> {
 }
 
 fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFile {
+    // That an ordinary file may be changed is said once, above; here only what a reader must know of this file.
     let own = reasons
         .iter()
-        .filter(|reason| reason.path.as_ref() == Some(&file.path));
+        .filter(|reason| reason.path.as_ref() == Some(&file.path) && reason.effect != Effect::Allow);
     // An edit belongs to the hunk that changes its line. One that fits none, as after the branch has moved, is shown at the file.
     let mut lone: Vec<&ReviewedEdit> = file.edits.iter().collect();
     let hunks = file.hunks.iter().map(|hunk| {
@@ -251,14 +254,20 @@ fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFil
 /// Returns whether a hunk has this line of the old file.
 fn has_line(hunk: &ReviewedHunk, line: u64) -> bool {
     let mut old = hunk.lines.iter().filter_map(|shown| shown.old);
-    // An edit that only adds lines is found at the line before or after them.
-    old.any(|old| old == line || old + 1 == line)
+    let Some(first) = old.next() else {
+        // A new file has no old lines.
+        return true;
+    };
+    let last = old.next_back().unwrap_or(first);
+    // An answer may show more lines around its edit than the canonical diff does, and an edit that only adds lines is found at the
+    // line before or after them.
+    (first.saturating_sub(LINES_AROUND)..=last.saturating_add(1)).contains(&line)
 }
 
-/// Words how an edit was placed, and what had to be repaired. Exact placing at the stated line needs no word.
+/// Words how an edit was placed, and what had to be repaired. An exact place at the stated line needs no word.
 fn describe_edit(edit: &ReviewedEdit) -> Vec<String> {
     let mut told = Vec::new();
-    if let Some(rung) = edit.rung.as_deref().filter(|rung| *rung != "exact") {
+    if let Some(rung) = edit.rung.as_deref().filter(|rung| *rung != "exact-stated") {
         let place = match (edit.found_line, edit.stated_line) {
             (Some(found), Some(stated)) if found != stated => {
                 format!(": line {found}, the answer says {stated}")

@@ -211,7 +211,22 @@ fn tell_end(story: &RunStory) -> Option<Station> {
     let lines = std::iter::once(refusal.message.clone())
         .chain(refusal.hint.clone())
         .collect();
-    Some(Station::new("End", lines).judged(false))
+    let end = Station::new("End", lines);
+    Some(match story.run.result.kind {
+        // The run left a request, which is no refusal, whatever became of it later.
+        ResultKind::Waiting | ResultKind::Approved => end.waiting(),
+        ResultKind::Landed
+        | ResultKind::DryRun
+        | ResultKind::Refused
+        | ResultKind::Denied
+        | ResultKind::Expired
+        | ResultKind::Declined
+        | ResultKind::Void
+        | ResultKind::NothingToDo
+        | ResultKind::Failed
+        | ResultKind::Ended
+        | ResultKind::NotEnded => end.judged(false),
+    })
 }
 
 /// Returns the beginning of a commit's id, as git shows it.

@@ -2,7 +2,9 @@
 //!
 //! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
 
-use agentos_host::{BudgetReport, CostReport, LoggedRun, OpenRequest, ResultKind, SessionRow, VerifyReport};
+use agentos_host::{
+    BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, VerifyReport,
+};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -173,7 +175,12 @@ pub fn describe_request(request: &OpenRequest) -> RequestRow {
         about: mark(&request.request.tool.provider),
         asked: show_time(&request.asked),
         files: request.files.len(),
-        why: mark(request.reasons.first().map_or("", |reason| &reason.why)),
+        why: request
+            .reasons
+            .iter()
+            .find(|reason| reason.effect != Effect::Allow)
+            .map(|reason| mark(&reason.why))
+            .unwrap_or_default(),
     }
 }
 

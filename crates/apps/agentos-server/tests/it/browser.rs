@@ -14,6 +14,10 @@ const TOTAL: &str = "/// Sums the prices of an order, in cents.\npub fn total(pr
 fn shop() -> TestRepo {
     let repo = TestRepo::new();
     repo.write("src/total.rs", TOTAL);
+    repo.write(
+        ".github/workflows/ci.yml",
+        "name: ci\non: push\njobs:\n  test:\n    steps:\n      - run: cargo build\n",
+    );
     for at in 0..200 {
         let text = format!(
             "// Part {at}.\npub fn value() -> u64 {{\n    let base = {at};\n    let one = 1;\n    let two = 2;\n    base + one + two\n}}\n// End.\n"

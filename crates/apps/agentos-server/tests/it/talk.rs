@@ -65,7 +65,10 @@ pub fn add_models(cli: &Cli, server: &FakeServer) {
     }
     let pool = json!({ "provider": "both", "name": "both", "adapter": "pool",
         "pool": { "members": [{ "alias": "first", "model": "mine" }, { "alias": "second", "model": "other" }] } });
-    write_file(&cli.home().join(".config/agentos/profiles/both.json"), pool.to_string());
+    write_file(
+        &cli.home().join(".config/agentos/profiles/both.json"),
+        pool.to_string(),
+    );
 }
 
 fn start() -> (Service, FakeServer) {
