@@ -4,6 +4,7 @@
 // Owns: the order of the steps, and the pictures of the documents. Never: asserts a time; it reports what it measured.
 
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 import {
@@ -161,6 +162,12 @@ check("a landed run is undone", async () => {
 check("the evidence is whole", async () => {
   await page.getByRole("link", { name: "Evidence" }).click();
   await page.getByText("Whole.").waitFor();
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByText("Exported").waitFor();
+  await examine(page, "an export");
+  const folder = await page.locator("section pre").textContent();
+  const files = readdirSync(folder);
+  for (const name of ["index.html", "tape.jsonl", "head.json"]) assert.ok(files.includes(name), files.join());
 });
 
 check("reading and approving need no script", async (browser) => {

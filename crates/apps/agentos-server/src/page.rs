@@ -11,6 +11,7 @@
 //! | the run lands | the executor compares diff, base, policy, branch and kind of landing once more |
 
 pub mod devices;
+pub mod evidence;
 mod forms;
 pub mod models;
 mod review;
@@ -18,7 +19,7 @@ mod story;
 pub mod talk;
 mod views;
 
-use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork, VerifySpec};
+use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork};
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -27,8 +28,7 @@ use axum::response::{IntoResponse, Response};
 use self::forms::{SentForm, read_form};
 use self::story::RunPage;
 use self::views::{
-    CostPage, EvidencePage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
-    render,
+    CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage, render,
 };
 use crate::access::SessionKind;
 use crate::desk::{ServiceDesk, SharedDesk};
@@ -316,15 +316,6 @@ pub async fn show_cost(State(desk): State<SharedDesk>, Extension(person): Person
     let (report, budgets) = desk.call(read).await?;
     let (frame, _) = read_frame(&desk, &person, "Cost", "cost").await?;
     Ok(render(&CostPage::new(frame, &report, &budgets)))
-}
-
-/// `GET /evidence`
-pub async fn show_evidence(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
-    let report = desk
-        .call(|desk| desk.host.verify_evidence(&VerifySpec::default()))
-        .await?;
-    let (frame, _) = read_frame(&desk, &person, "Evidence", "evidence").await?;
-    Ok(render(&EvidencePage::new(frame, &report)))
 }
 
 /// `GET /static/style.css`

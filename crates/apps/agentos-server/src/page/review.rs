@@ -13,6 +13,8 @@ use crate::marked_text::{has_hidden, mark};
 
 /// Largest review that a page shows whole, in bytes of HTML. A browser shows it within seconds.
 const LARGEST_REVIEW: usize = 8 << 20;
+/// Rungs that need no word: the edit is exactly where the answer says, or the file is new.
+const USUAL_RUNGS: [&str; 2] = ["exact-stated", "whole-file"];
 /// Most lines before a hunk at which an edit of it may begin.
 const LINES_AROUND: u64 = 10;
 /// Characters from which a line is marked as long: its end may be far from where a reader looks.
@@ -40,6 +42,8 @@ struct ReviewBody {
     drift: String,
     obstacle: String,
     reasons: Vec<ShownReason>,
+    /// Repairs that every file needed.
+    repairs: Vec<String>,
     added: u64,
     removed: u64,
     folders: Vec<ShownFolder>,
@@ -95,6 +99,7 @@ struct ShownLine {
 
 /// Shows a review.
 pub fn show_review(review: &ChangeReview) -> ShownReview {
+    let shared = list_shared_repairs(&review.files);
     let body = ReviewBody {
         title: mark(title_of(review)),
         task: mark(task_of(review)),
@@ -122,12 +127,8 @@ pub fn show_review(review: &ChangeReview) -> ShownReview {
         }),
         drift: mark(review.drift.as_deref().unwrap_or_default()),
         obstacle: mark(review.obstacle.as_deref().unwrap_or_default()),
-        reasons: review
-            .reasons
-            .iter()
-            .filter(|reason| reason.path.is_none())
-            .map(show_reason)
-            .collect(),
+        reasons: list_reasons(&review.reasons),
+        repairs: shared.iter().map(|repair| mark(repair)).collect(),
         added: review.added,
         removed: review.removed,
         folders: list_folders(&review.files),
@@ -136,7 +137,7 @@ pub fn show_review(review: &ChangeReview) -> ShownReview {
             .files
             .iter()
             .enumerate()
-            .map(|(at, file)| show_file(at + 1, file, &review.reasons))
+            .map(|(at, file)| show_file(at + 1, file, &review.reasons, &shared))
             .collect(),
     };
     // A template writes into a text, which does not fail; an empty review cannot be approved, because its hash is of no page.
@@ -186,6 +187,48 @@ fn list_folders(files: &[ReviewedFile]) -> Vec<ShownFolder> {
     folders
 }
 
+/// Lists what a reviewer must know first: each rule that asks or denies, once, with the files that it is about. If none does, the
+/// rules that let the change as a whole through.
+fn list_reasons(reasons: &[Reason]) -> Vec<ShownReason> {
+    let mut shown: Vec<(&Reason, Vec<&str>)> = Vec::new();
+    let asks = reasons.iter().any(|reason| reason.effect != Effect::Allow);
+    let told = reasons.iter().filter(|reason| match asks {
+        true => reason.effect != Effect::Allow,
+        false => reason.path.is_none(),
+    });
+    for reason in told {
+        let same =
+            |(known, _): &&mut (&Reason, Vec<&str>)| known.rule == reason.rule && known.why == reason.why;
+        match shown.iter_mut().find(same) {
+            Some((_, paths)) => paths.extend(reason.path.as_deref()),
+            None => shown.push((reason, reason.path.as_deref().into_iter().collect())),
+        }
+    }
+    let word = |(reason, paths): (&Reason, Vec<&str>)| {
+        let place = match paths.as_slice() {
+            [] => String::new(),
+            [path] => format!(" ({path})"),
+            several => format!(" ({} files)", several.len()),
+        };
+        ShownReason {
+            why: mark(&format!("{}{place}", reason.why)),
+            ..show_reason(reason)
+        }
+    };
+    shown.into_iter().map(word).collect()
+}
+
+/// Lists the repairs that every one of several files needed, so that they are told once.
+fn list_shared_repairs(files: &[ReviewedFile]) -> Vec<String> {
+    match files {
+        [first, others @ ..] if !others.is_empty() => {
+            let is_shared = |repair: &&String| others.iter().all(|file| file.repairs.contains(repair));
+            first.repairs.iter().filter(is_shared).cloned().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn show_reason(reason: &Reason) -> ShownReason {
     ShownReason {
         effect: format!("{:?}", reason.effect).to_lowercase(),
@@ -211,7 +254,7 @@ fn list_warnings(file: &ReviewedFile) -> Vec<String> {
     warnings
 }
 
-fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFile {
+fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason], shared: &[String]) -> ShownFile {
     // That an ordinary file may be changed is said once, above; here only what a reader must know of this file.
     let own = reasons
         .iter()
@@ -229,10 +272,8 @@ fn show_file(number: usize, file: &ReviewedFile, reasons: &[Reason]) -> ShownFil
         }
     });
     let hunks = hunks.collect();
-    let repairs = file
-        .repairs
-        .iter()
-        .map(|repair| mark(&format!("repaired: {repair}")));
+    let repairs = file.repairs.iter().filter(|repair| !shared.contains(repair));
+    let repairs = repairs.map(|repair| mark(&format!("repaired: {repair}")));
     ShownFile {
         number,
         path: mark(&file.path),
@@ -267,7 +308,7 @@ fn has_line(hunk: &ReviewedHunk, line: u64) -> bool {
 /// Words how an edit was placed, and what had to be repaired. An exact place at the stated line needs no word.
 fn describe_edit(edit: &ReviewedEdit) -> Vec<String> {
     let mut told = Vec::new();
-    if let Some(rung) = edit.rung.as_deref().filter(|rung| *rung != "exact-stated") {
+    if let Some(rung) = edit.rung.as_deref().filter(|rung| !USUAL_RUNGS.contains(rung)) {
         let place = match (edit.found_line, edit.stated_line) {
             (Some(found), Some(stated)) if found != stated => {
                 format!(": line {found}, the answer says {stated}")

@@ -2,9 +2,7 @@
 //!
 //! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
 
-use agentos_host::{
-    BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, VerifyReport,
-};
+use agentos_host::{BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -127,16 +125,6 @@ pub struct CostPage {
     budgets: Vec<(String, String, String, &'static str)>,
 }
 
-#[derive(Template)]
-#[template(path = "evidence.html")]
-pub struct EvidencePage {
-    frame: PageFrame,
-    ok: bool,
-    facts: Vec<(&'static str, String)>,
-    findings: Vec<String>,
-    more: u64,
-}
-
 /// Renders a page.
 pub fn render(page: &impl Template) -> Response {
     let headers = [
@@ -256,31 +244,6 @@ impl CostPage {
                     cost: cost(row.cost_usd.map(|cost| cost.to_string())),
                 })
                 .collect(),
-        }
-    }
-}
-
-impl EvidencePage {
-    /// Makes the page of a verification.
-    pub fn new(frame: PageFrame, report: &VerifyReport) -> Self {
-        let mut facts = vec![
-            ("Records", report.records.to_string()),
-            ("Texts", report.blobs.to_string()),
-            ("Signed runs", report.signed.to_string()),
-            ("Runs without a signature", report.unsigned.to_string()),
-        ];
-        facts.extend(report.commits.map(|commits| ("Commits", commits.to_string())));
-        facts.extend(report.head.as_ref().map(|head| ("Last record", mark(head))));
-        Self {
-            frame,
-            ok: report.ok,
-            facts,
-            findings: report
-                .findings
-                .iter()
-                .map(|finding| mark(&finding.detail))
-                .collect(),
-            more: report.more_findings,
         }
     }
 }
