@@ -210,6 +210,36 @@ async function attack(work, target) {
   return read;
 }
 
+check("the attacks work against a service that asks nothing", async () => {
+  let effects = 0;
+  const naive = createServer((request, answer) => {
+    const { origin } = request.headers;
+    if (origin) answer.setHeader("access-control-allow-origin", origin);
+    answer.setHeader("access-control-allow-credentials", "true");
+    answer.setHeader("access-control-allow-headers", "content-type");
+    answer.setHeader("access-control-allow-methods", "PUT");
+    if (request.url.includes("/approve") && request.method !== "OPTIONS") effects += 1;
+    const types = { "/api/requests": "text/plain", "/api/events": "text/event-stream" };
+    answer.setHeader("content-type", types[request.url] ?? "text/html");
+    answer.end(request.url === "/api/events" ? "retry: 1000\n\n" : "data");
+  });
+  await new Promise((resolve) => naive.listen(0, "127.0.0.1", resolve));
+  const target = `http://127.0.0.1:${naive.address().port}`;
+  const works = [];
+  for (const [name, work] of Object.entries(ATTACKS)) {
+    await evil.goto(ORIGINS["another site"]);
+    effects = 0;
+    const read = await attack(work, target);
+    // What leaves the browser without anybody waiting for it, as a beacon does.
+    await evil.waitForTimeout(200);
+    if (read || effects) works.push(name);
+  }
+  naive.close();
+  naive.closeAllConnections();
+  assert.ok(works.length >= 14, works.join(", "));
+  return `${works.length} of ${Object.keys(ATTACKS).length}: ${works.join(", ")}`;
+});
+
 check("no page of another origin has an effect, or reads anything", async () => {
   let count = 0;
   for (const [place, address] of Object.entries(ORIGINS)) {

@@ -94,9 +94,12 @@ export async function examine(page, name) {
   assert.ok(wide <= 0, `${name}: the page is ${wide} pixels wider than the screen`);
 }
 
+// Pictures of the documents. The others are for whoever works on the page, with `AGENTOS_ALL_PICTURES`.
+const KEPT = ["request-light", "request-dark", "request-narrow", "run-light", "inbox-dark"];
+
 // Writes a picture of what the screen shows, if somebody wants pictures.
 export async function takePicture(page, name) {
-  if (!process.env.AGENTOS_PICTURES) return;
+  if (!process.env.AGENTOS_PICTURES || !(process.env.AGENTOS_ALL_PICTURES || KEPT.includes(name))) return;
   mkdirSync(process.env.AGENTOS_PICTURES, { recursive: true });
   const raw = UPNG.decode(await page.screenshot({ animations: "disabled", caret: "hide" }));
   // 64 colours are enough for text on plain ground, and make the file a quarter as large.

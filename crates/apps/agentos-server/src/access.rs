@@ -232,7 +232,7 @@ impl ServiceAccess {
     }
 }
 
-/// Makes a name that tells nobody anything.
+/// Makes a random name, which is no secret.
 fn make_name() -> Result<String, EffectError> {
     Ok(make_secret()?.expose().chars().take(16).collect())
 }

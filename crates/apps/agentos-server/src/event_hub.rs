@@ -54,7 +54,7 @@ impl EventHub {
     ///
     /// # Errors
     /// If the tape cannot be read.
-    pub async fn look(&self, desk: &SharedDesk) -> Result<EventMark, RequestFault> {
+    pub async fn look_once(&self, desk: &SharedDesk) -> Result<EventMark, RequestFault> {
         let mut place = self.place.lock().await;
         loop {
             let from = place.clone();
@@ -76,14 +76,14 @@ impl EventHub {
             let Some(last) = events.last().map(|event| event.seq) else {
                 return Ok(*self.mark.borrow());
             };
-            self.keep(events);
+            self.keep_events(events);
             // After the events are kept: whoever is woken finds them.
             self.mark.send_modify(|mark| mark.seq = last);
         }
     }
 
     /// Keeps the newest events.
-    fn keep(&self, events: Vec<TapeEvent>) {
+    fn keep_events(&self, events: Vec<TapeEvent>) {
         let mut newest = lock(&self.newest);
         newest.extend(events);
         let surplus = newest.len().saturating_sub(MOST_EVENTS);
@@ -91,7 +91,7 @@ impl EventHub {
     }
 
     /// Watches the mark of the newest event. Starts the reader with the first listener.
-    pub fn watch(&self, desk: &SharedDesk) -> watch::Receiver<EventMark> {
+    pub fn watch_mark(&self, desk: &SharedDesk) -> watch::Receiver<EventMark> {
         let receiver = self.mark.subscribe();
         let mut has_reader = lock(&self.has_reader);
         if !std::mem::replace(&mut *has_reader, true) {
@@ -107,7 +107,7 @@ impl EventHub {
         (after + 1 >= oldest).then(|| newest.iter().filter(|event| event.seq > after).cloned().collect())
     }
 
-    /// Ends the reader if nobody listens. Decided under the lock of [`EventHub::watch`], so that no listener is left without one.
+    /// Ends the reader if nobody listens. Decided under the lock of [`EventHub::watch_mark`], so that no listener is left without one.
     fn may_end(&self) -> bool {
         let mut has_reader = lock(&self.has_reader);
         let ends = self.mark.receiver_count() == 0;
@@ -120,7 +120,7 @@ impl EventHub {
 async fn read_on(desk: SharedDesk) {
     while !desk.events.may_end() {
         // A repository without a tape has no records yet, and a tape that cannot be read now may be readable later.
-        if let Err(fault) = desk.events.look(&desk).await {
+        if let Err(fault) = desk.events.look_once(&desk).await {
             tracing::debug!(code = fault.error.code, "tape not read");
         }
         tokio::time::sleep(LOOK_TIME).await;
@@ -150,7 +150,7 @@ mod tests {
     fn the_newest_events_are_kept_and_a_gap_is_never_hidden() {
         let hub = EventHub::default();
         assert_eq!(hub.list_kept(0), None);
-        hub.keep((1..=MOST_EVENTS as u64 + 4).map(event).collect());
+        hub.keep_events((1..=MOST_EVENTS as u64 + 4).map(event).collect());
         for (after, first, count) in [(4, 5, MOST_EVENTS), (5, 6, MOST_EVENTS - 1), (259, 260, 1)] {
             let kept = hub.list_kept(after).unwrap();
             assert_eq!((kept[0].seq, kept.len()), (first, count), "{after}");

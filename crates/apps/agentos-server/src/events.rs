@@ -30,11 +30,11 @@ struct ListenerState {
 
 /// Streams the records after the one that `Last-Event-ID` names; without it, those from now on.
 pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
-    let newest = desk.events.watch(&desk);
+    let newest = desk.events.watch_mark(&desk);
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = last.and_then(|text| text.trim().parse().ok());
     // A repository without a tape has no records yet.
-    let now = desk.events.look(&desk).await.unwrap_or_default();
+    let now = desk.events.look_once(&desk).await.unwrap_or_default();
     let sent = EventMark {
         seq: last.unwrap_or(now.seq),
         ..now

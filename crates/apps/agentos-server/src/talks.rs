@@ -33,7 +33,7 @@ pub struct TurnText {
     pub round: u64,
     /// The model's text. Untrusted.
     pub text: String,
-    /// What the turn does now, in words of this program.
+    /// Present activity of the turn, in words of this program.
     pub note: String,
     /// True if the turn has ended.
     pub is_done: bool,
@@ -43,9 +43,9 @@ pub struct TurnText {
 
 impl OpenTalks {
     /// Begins a turn. `None` if one runs in this session, or there are too many.
-    pub fn begin(&self, session: &str, question: &str) -> Option<Arc<OpenTurn>> {
+    pub fn begin_turn(&self, session: &str, question: &str) -> Option<Arc<OpenTurn>> {
         let mut turns = lock(&self.0);
-        let runs = turns.get(session).is_some_and(|turn| !turn.read().is_done);
+        let runs = turns.get(session).is_some_and(|turn| !turn.read_text().is_done);
         if runs || turns.len() >= MOST_TURNS {
             return None;
         }
@@ -60,14 +60,14 @@ impl OpenTalks {
     }
 
     /// Returns the turn of a session. `None` if there is none.
-    pub fn find(&self, session: &str) -> Option<Arc<OpenTurn>> {
+    pub fn find_turn(&self, session: &str) -> Option<Arc<OpenTurn>> {
         lock(&self.0).get(session).cloned()
     }
 
     /// Forgets the turn of a session, if it has ended.
     pub fn forget_ended(&self, session: &str) {
         let mut turns = lock(&self.0);
-        if turns.get(session).is_some_and(|turn| turn.read().is_done) {
+        if turns.get(session).is_some_and(|turn| turn.read_text().is_done) {
             turns.remove(session);
         }
     }
@@ -75,18 +75,18 @@ impl OpenTalks {
 
 impl OpenTurn {
     /// Returns the text so far.
-    pub fn read(&self) -> TurnText {
+    pub fn read_text(&self) -> TurnText {
         lock(&self.text).clone()
     }
 
     /// Watches for changes of the text.
-    pub fn watch(&self) -> watch::Receiver<u64> {
+    pub fn watch_text(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
     /// Adds an event of the turn.
     pub fn add_event(&self, event: TurnEvent) {
-        self.change(|text| match event {
+        self.change_text(|text| match event {
             TurnEvent::Text { text: piece } => text.text.push_str(&piece),
             TurnEvent::Discarded { .. } => {
                 text.round += 1;
@@ -102,14 +102,14 @@ impl OpenTurn {
     }
 
     /// Ends the turn.
-    pub fn end(&self, failure: Option<String>) {
-        self.change(|text| {
+    pub fn end_turn(&self, failure: Option<String>) {
+        self.change_text(|text| {
             text.is_done = true;
             text.failure = failure;
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut TurnText)) {
+    fn change_text(&self, change: impl FnOnce(&mut TurnText)) {
         change(&mut lock(&self.text));
         // After the text is changed: whoever is woken finds it.
         self.changes.send_modify(|count| *count += 1);
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn a_session_has_one_turn_at_a_time_and_a_failure_stays_until_it_was_shown() {
         let talks = OpenTalks::default();
-        let turn = talks.begin("a", "one").unwrap();
-        assert!(talks.begin("a", "two").is_none());
+        let turn = talks.begin_turn("a", "one").unwrap();
+        assert!(talks.begin_turn("a", "two").is_none());
         talks.forget_ended("a");
         turn.add_event(TurnEvent::Text {
             text: "half".to_owned(),
@@ -140,21 +140,21 @@ mod tests {
         turn.add_event(TurnEvent::Text {
             text: "whole".to_owned(),
         });
-        let text = talks.find("a").unwrap().read();
+        let text = talks.find_turn("a").unwrap().read_text();
         assert_eq!(
             (text.round, text.text.as_str(), text.is_done),
             (1, "whole", false)
         );
-        turn.end(Some("no model".to_owned()));
+        turn.end_turn(Some("no model".to_owned()));
         assert_eq!(
-            talks.find("a").unwrap().read().failure.as_deref(),
+            talks.find_turn("a").unwrap().read_text().failure.as_deref(),
             Some("no model")
         );
         talks.forget_ended("a");
-        assert!(talks.find("a").is_none());
+        assert!(talks.find_turn("a").is_none());
         for at in 0..MOST_TURNS {
-            assert!(talks.begin(&format!("s{at}"), "").is_some());
+            assert!(talks.begin_turn(&format!("s{at}"), "").is_some());
         }
-        assert!(talks.begin("a", "").is_none());
+        assert!(talks.begin_turn("a", "").is_none());
     }
 }

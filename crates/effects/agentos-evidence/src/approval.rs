@@ -23,7 +23,7 @@ use crate::PublicKey;
 /// First line of a statement. No other text that this program has signed begins so.
 const FIRST_LINE: &str = "agentos approval 1";
 
-/// What a device signs.
+/// Statement that a device signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalStatement<'a> {
     /// The run that asked.

@@ -96,7 +96,7 @@ pub enum ApprovalMode {
     Named,
     /// The person saw exactly this state and agreed. In any other state, nothing lands.
     Seen(ConsentAnswer),
-    /// The same, signed by the person's device. The caller has checked the signature.
+    /// The person saw exactly this state, and their device signed the agreement. The caller has checked the signature.
     Signed(ConsentAnswer, Box<ConsentProof>),
 }
 

@@ -70,7 +70,7 @@ struct ShownMember {
 
 /// `GET /models`
 pub async fn show_models(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
-    let (health, machine, pools) = desk.call(look).await?;
+    let (health, machine, pools) = desk.call(look_now).await?;
     let (frame, _) = read_frame(&desk, &person, "Models", "models").await?;
     Ok(render(&ModelsPage {
         frame,
@@ -81,14 +81,14 @@ pub async fn show_models(State(desk): State<SharedDesk>, Extension(person): Pers
     }))
 }
 
-type Look = (
+type ModelLook = (
     HealthReport,
     MachineReport,
     Vec<(ListedPool, Option<PoolStatistics>)>,
 );
 
 /// Looks at the providers, the machine and the pools now.
-fn look(desk: &ServiceDesk) -> Result<Look, EffectError> {
+fn look_now(desk: &ServiceDesk) -> Result<ModelLook, EffectError> {
     let host = &desk.host;
     let health = host.watch_health(HealthSpec::default())?;
     let mut machine = host.watch_machine()?;
@@ -133,7 +133,11 @@ fn describe_machine(report: &MachineReport) -> Vec<(&'static str, String)> {
     let sample = &report.sample;
     let mut facts = Vec::new();
     if let Some(memory) = &sample.memory {
-        let text = format!("{} free of {}", size(memory.free_bytes), size(memory.total_bytes));
+        let text = format!(
+            "{} free of {}",
+            format_size(memory.free_bytes),
+            format_size(memory.total_bytes)
+        );
         facts.push(("Memory", text));
     }
     if let Some(cores) = sample.processor.cores {
@@ -145,7 +149,8 @@ fn describe_machine(report: &MachineReport) -> Vec<(&'static str, String)> {
     }
     for gpu in &sample.gpus {
         let memory = gpu.used_bytes.zip(gpu.total_bytes);
-        let memory = memory.map(|(used, total)| format!(", {} of {} used", size(used), size(total)));
+        let memory =
+            memory.map(|(used, total)| format!(", {} of {} used", format_size(used), format_size(total)));
         facts.push((
             "Graphics card",
             mark(&format!("{}{}", gpu.name, memory.unwrap_or_default())),
@@ -162,7 +167,7 @@ fn describe_machine(report: &MachineReport) -> Vec<(&'static str, String)> {
 }
 
 /// Returns a number of bytes in gigabytes, as servers of models state them.
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     let tenths = bytes / 100_000_000;
     format!("{}.{} GB", tenths / 10, tenths % 10)
 }
@@ -230,7 +235,7 @@ fn describe_loaded(model: &LoadedModel) -> ShownModel {
         }
         .to_owned(),
     ];
-    facts.extend(model.memory_bytes.map(size));
+    facts.extend(model.memory_bytes.map(format_size));
     facts.extend(model.context_window.map(|tokens| format!("{tokens} tokens")));
     ShownModel {
         name: mark(&model.model),

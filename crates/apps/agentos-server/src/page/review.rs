@@ -218,7 +218,7 @@ fn list_reasons(reasons: &[Reason]) -> Vec<ShownReason> {
     shown.into_iter().map(word).collect()
 }
 
-/// Lists the repairs that every one of several files needed, so that they are told once.
+/// Lists the repairs that every one of several files needed, so that they are shown once.
 fn list_shared_repairs(files: &[ReviewedFile]) -> Vec<String> {
     match files {
         [first, others @ ..] if !others.is_empty() => {

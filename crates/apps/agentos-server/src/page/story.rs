@@ -16,13 +16,13 @@ const MOST_FILES: usize = 200;
 pub struct RunPage {
     frame: PageFrame,
     row: RunRow,
-    stations: Vec<Station>,
+    stations: Vec<RunStation>,
     can_undo: bool,
     is_open: bool,
 }
 
-/// Station of a run.
-struct Station {
+/// RunStation of a run.
+struct RunStation {
     name: String,
     /// Sign and word of the result: a colour alone says nothing to some readers.
     sign: &'static str,
@@ -31,7 +31,7 @@ struct Station {
     files: Vec<(String, u64, u64, String)>,
 }
 
-impl Station {
+impl RunStation {
     fn new(name: impl Into<String>, lines: Vec<String>) -> Self {
         Self {
             name: name.into(),
@@ -59,13 +59,13 @@ impl Station {
 impl RunPage {
     /// Makes the page of a run.
     pub fn new(frame: PageFrame, story: &RunStory) -> Self {
-        let mut stations = vec![tell_task(story)];
+        let mut stations = vec![describe_task(story)];
         let several = story.attempts.len() > 1;
         for attempt in &story.attempts {
-            stations.extend(tell_attempt(attempt, several));
+            stations.extend(describe_attempt(attempt, several));
         }
-        stations.extend(tell_decision(story));
-        stations.extend(tell_end(story));
+        stations.extend(describe_decision(story));
+        stations.extend(describe_end(story));
         Self {
             frame,
             row: describe_run(&story.run),
@@ -76,7 +76,7 @@ impl RunPage {
     }
 }
 
-fn tell_task(story: &RunStory) -> Station {
+fn describe_task(story: &RunStory) -> RunStation {
     let mut lines = Vec::new();
     lines.extend(story.task.clone());
     let commit = story.base_commit.as_deref().map(short);
@@ -98,11 +98,11 @@ fn tell_task(story: &RunStory) -> Station {
             .as_ref()
             .map(|run| format!("lands the answer of run {run}")),
     );
-    Station::new("Task", lines)
+    RunStation::new("Task", lines)
 }
 
-/// Tells an attempt: what was shown, what was answered, where it was placed, and what the checks said.
-fn tell_attempt(attempt: &StoryAttempt, several: bool) -> Vec<Station> {
+/// Describes an attempt: what was shown, what was answered, where it was placed, and what the checks said.
+fn describe_attempt(attempt: &StoryAttempt, several: bool) -> Vec<RunStation> {
     let suffix = if several {
         format!(" {}", attempt.attempt)
     } else {
@@ -114,7 +114,7 @@ fn tell_attempt(attempt: &StoryAttempt, several: bool) -> Vec<Station> {
         if !attempt.withheld.is_empty() {
             lines.push(format!("withheld by policy: {}", attempt.withheld.join(", ")));
         }
-        stations.push(Station::new(format!("Context{suffix}"), lines));
+        stations.push(RunStation::new(format!("Context{suffix}"), lines));
     }
     let mut lines = Vec::new();
     lines.extend(attempt.model.clone());
@@ -124,7 +124,7 @@ fn tell_attempt(attempt: &StoryAttempt, several: bool) -> Vec<Station> {
         lines.push(format!("{input} tokens in, {output} out"));
     }
     let lines = vec![lines.join(" · ")].into_iter().chain(attempt.error.clone());
-    let answer = Station::new(
+    let answer = RunStation::new(
         format!("Answer{suffix}"),
         lines.filter(|line| !line.is_empty()).collect(),
     );
@@ -133,7 +133,7 @@ fn tell_attempt(attempt: &StoryAttempt, several: bool) -> Vec<Station> {
         None => answer,
     });
     if !attempt.files.is_empty() || attempt.refused.is_some() {
-        let mut placed = Station::new(
+        let mut placed = RunStation::new(
             format!("Placed{suffix}"),
             attempt.refused.iter().cloned().collect(),
         );
@@ -147,12 +147,12 @@ fn tell_attempt(attempt: &StoryAttempt, several: bool) -> Vec<Station> {
             .collect();
         stations.push(placed);
     }
-    stations.extend(attempt.check.iter().map(|check| tell_check("Check", check)));
-    stations.extend(attempt.hooks.iter().map(|hook| tell_check("Hook", hook)));
+    stations.extend(attempt.check.iter().map(|check| describe_check("Check", check)));
+    stations.extend(attempt.hooks.iter().map(|hook| describe_check("Hook", hook)));
     stations
 }
 
-fn tell_check(name: &str, check: &StoryCheck) -> Station {
+fn describe_check(name: &str, check: &StoryCheck) -> RunStation {
     let end = check.code.map_or_else(
         || "ended at its time limit".to_owned(),
         |code| format!("exit {code}"),
@@ -161,10 +161,10 @@ fn tell_check(name: &str, check: &StoryCheck) -> Station {
         check.command.clone(),
         format!("{end} after {} ms", check.elapsed_ms),
     ];
-    Station::new(name, lines).judged(check.passed)
+    RunStation::new(name, lines).judged(check.passed)
 }
 
-fn tell_decision(story: &RunStory) -> Vec<Station> {
+fn describe_decision(story: &RunStory) -> Vec<RunStation> {
     let mut stations = Vec::new();
     if let Some(decision) = &story.decision {
         let rules = decision
@@ -172,7 +172,7 @@ fn tell_decision(story: &RunStory) -> Vec<Station> {
             .iter()
             .map(|rule| format!("{}: {}", rule.rule, rule.why));
         let lines = std::iter::once(decision.effect.clone()).chain(rules).collect();
-        let station = Station::new("Policy", lines);
+        let station = RunStation::new("Policy", lines);
         stations.push(match decision.effect.as_str() {
             "allow" => station.judged(true),
             "deny" => station.judged(false),
@@ -190,28 +190,28 @@ fn tell_decision(story: &RunStory) -> Vec<Station> {
                 let lines = [format!("{who} agreed"), how.to_owned()]
                     .into_iter()
                     .chain(device);
-                Station::new("Consent", lines.collect()).judged(true)
+                RunStation::new("Consent", lines.collect()).judged(true)
             }
-            (Some(who), false) => Station::new("Consent", vec![format!("{who} declined")]).judged(false),
-            (None, _) => Station::new("Consent", vec!["nobody has answered".to_owned()]).waiting(),
+            (Some(who), false) => RunStation::new("Consent", vec![format!("{who} declined")]).judged(false),
+            (None, _) => RunStation::new("Consent", vec!["nobody has answered".to_owned()]).waiting(),
         });
     }
     stations
 }
 
-fn tell_end(story: &RunStory) -> Option<Station> {
+fn describe_end(story: &RunStory) -> Option<RunStation> {
     if let Some(commit) = &story.run.result.commit {
         let lines = vec![
             short(commit).to_owned(),
             story.commit_subject.clone().unwrap_or_default(),
         ];
-        return Some(Station::new("Commit", lines).judged(true));
+        return Some(RunStation::new("Commit", lines).judged(true));
     }
     let refusal = story.refusal.as_ref()?;
     let lines = std::iter::once(refusal.message.clone())
         .chain(refusal.hint.clone())
         .collect();
-    let end = Station::new("End", lines);
+    let end = RunStation::new("End", lines);
     Some(match story.run.result.kind {
         // The run left a request, which is no refusal, whatever became of it later.
         ResultKind::Waiting | ResultKind::Approved => end.waiting(),

@@ -126,7 +126,7 @@ pub async fn stop(
 ) -> PageAnswer {
     form.require_secret(&person.form)?;
     let key = parse_key(&key)?;
-    if let Some(turn) = desk.talks.find(key.as_str()) {
+    if let Some(turn) = desk.talks.find_turn(key.as_str()) {
         turn.stop.notify_one();
     }
     Ok(lead_to(&format!("/sessions/{key}")))
@@ -144,7 +144,7 @@ fn begin_turn(desk: &SharedDesk, key: &SessionKey, form: &SentForm) -> Result<()
         let what = "there is no message";
         return Err(RequestFault::new(StatusCode::BAD_REQUEST, "usage", what));
     }
-    let Some(turn) = desk.talks.begin(key.as_str(), &text) else {
+    let Some(turn) = desk.talks.begin_turn(key.as_str(), &text) else {
         let what = "an answer is being written; wait for it, or stop it";
         return Err(RequestFault::new(StatusCode::CONFLICT, "session-busy", what));
     };
@@ -160,7 +160,7 @@ fn begin_turn(desk: &SharedDesk, key: &SessionKey, form: &SentForm) -> Result<()
             Ok(failure) => failure,
             Err(error) => Some(error.message),
         };
-        turn.end(failure);
+        turn.end_turn(failure);
     });
     Ok(())
 }
@@ -244,13 +244,13 @@ pub async fn show_session(
     Path(key): Path<String>,
 ) -> PageAnswer {
     let key = parse_key(&key)?;
-    let turn = desk.talks.find(key.as_str());
+    let turn = desk.talks.find_turn(key.as_str());
     let (text, story, models) = loop {
-        let text = turn.as_ref().map(|turn| turn.read());
+        let text = turn.as_ref().map(|turn| turn.read_text());
         let (story, models) = read_session(&desk, &key).await?;
         // A turn that ended meanwhile is in the session now, and must be shown once.
         if text.as_ref().is_none_or(|text| text.is_done)
-            || turn.as_ref().is_some_and(|turn| !turn.read().is_done)
+            || turn.as_ref().is_some_and(|turn| !turn.read_text().is_done)
         {
             break (text, story, models);
         }
@@ -393,11 +393,11 @@ struct AnswerListener {
 /// `GET /sessions/{key}/stream`: the answer that is being written, as it arrives.
 pub async fn stream_answer(State(desk): State<SharedDesk>, Path(key): Path<String>) -> PageAnswer {
     let key = parse_key(&key)?;
-    let Some(turn) = desk.talks.find(key.as_str()) else {
+    let Some(turn) = desk.talks.find_turn(key.as_str()) else {
         return Ok(event_stream(Body::from("event: done\ndata: {}\n\n")));
     };
     let listener = AnswerListener {
-        changes: turn.watch(),
+        changes: turn.watch_text(),
         turn,
         round: 0,
         sent: 0,
@@ -422,7 +422,7 @@ async fn next_piece(mut listener: AnswerListener) -> Option<(Bytes, AnswerListen
     }
     loop {
         listener.changes.borrow_and_update();
-        let text = listener.turn.read();
+        let text = listener.turn.read_text();
         if text.round != listener.round {
             (listener.round, listener.sent) = (text.round, 0);
         }
