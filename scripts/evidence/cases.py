@@ -268,6 +268,19 @@ def turn_case(name, expected, **changed):
     resealed(name, expected, body=body, kind="turn")
 
 
+def consent_case(name, expected, proof=None, key=MINE, **changed):
+    """Registers a case of own evidence that ends with an approval that a device signed."""
+    hashes = {"diff_sha256": "1" * 64, "base_commit": "2" * 40, "policy_sha256": "3" * 64, "target_ref": "refs/heads/main",
+              "writes": "commit-and-work-tree"}
+    statement = (f"agentos approval 1\nrequest run-a\ndiff {'1' * 64}\nbase {'2' * 40}\npolicy {'3' * 64}\n"
+                 f"ref refs/heads/main\nwrites commit-and-work-tree\nrendering {'4' * 64}\n")
+    signed = {"device": "phone", "key": MINE.line, "rendering_sha256": "4" * 64,
+              "signature": base64.b64encode(key.key.sign(statement.encode())).decode()}
+    consent = {"who": "A", "when": TS, "how": "page", "hashes": hashes, "proof": signed | (proof or {})}
+    body = {"given": True, "hashes": hashes, "consent": consent, "request": None, "answers": "run-a"} | changed
+    resealed(name, expected, body=body, kind="consent")
+
+
 def text_case(name, expected, *records):
     """Registers a case of own evidence in which records refer to the texts `a` and `b`, of which only `b` exists."""
 
@@ -315,6 +328,16 @@ cost_case("cost-of-a-number-unused", "cost-wrong", price={"input": 10}, usage="l
 cost_case("cost-left-out", "cost-wrong", cost_usd="left out")
 cost_case("cost-rounded", "cost-wrong", cost_micro_usd=1137)
 cost_case("cost-of-too-many-tokens", "cost-wrong", usage={"input_tokens": (1 << 53) - 1, "output_tokens": 0})
+consent_case("approval-signed", "")
+consent_case("approval-by-another-key", "signature-invalid", key=OTHER)
+consent_case("approval-of-another-run", "signature-invalid", answers="run-b")
+consent_case("approval-of-another-change", "signature-invalid", hashes={"diff_sha256": "5" * 64})
+consent_case("approval-declined", "signature-invalid", given=False)
+consent_case("approval-of-something-else-shown", "signature-invalid", {"rendering_sha256": "5" * 64})
+consent_case("approval-with-a-blank", "signature-invalid", {"rendering_sha256": "4 4"})
+consent_case("approval-without-a-key", "signature-invalid", {"key": ""})
+consent_case("approval-with-a-broken-signature", "signature-invalid", {"signature": "AAAA"})
+consent_case("approval-without-a-signature", "signature-invalid", {"signature": None})
 turn_case("turn-cost", "")
 turn_case("turn-cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "output_tokens": 100})
 turn_case("turn-cost-of-another-price", "cost-wrong", price=PRICE | {"output": "10.000001"})

@@ -20,6 +20,7 @@ import re
 import stat
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -604,6 +605,26 @@ def wrong_call(result, rounded):
         return True
 
 
+def wrong_proof(body):
+    """Returns true if the signature of a device in a consent does not hold for this consent."""
+    if not isinstance(body, dict) or not isinstance(body.get("consent"), dict) or "proof" not in body["consent"]:
+        return False
+    try:
+        consent, hashes = body["consent"], body["hashes"]
+        agreed, proof = consent["hashes"], consent["proof"]
+        named = {"diff": "diff_sha256", "base": "base_commit", "policy": "policy_sha256", "ref": "target_ref", "writes": "writes"}
+        if body["given"] is not True or any(hashes[name] != agreed[name] for name in named.values()):
+            return True
+        parts = {"request": body["answers"]} | {name: agreed[there] for name, there in named.items()}
+        parts["rendering"] = proof["rendering_sha256"]
+        if any(not part or any(c.isspace() or unicodedata.category(c) == "Cc" for c in part) for part in parts.values()):
+            return True
+        statement = "agentos approval 1\n" + "".join(f"{name} {part}\n" for name, part in parts.items())
+        return not holds(public_key(proof["key"]), decode64(proof["signature"]), statement.encode())
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        return True
+
+
 class Verification:
     """One pass over a tape, with its findings."""
 
@@ -741,6 +762,8 @@ class Verification:
                 self.take_commit(at, commit, body, known)
         elif wrong_cost(kind, body):
             self.tell("cost-wrong", at)
+        elif kind == "consent" and wrong_proof(body):
+            self.tell("signature-invalid", at)
         elif kind == "removed" and isinstance(body, dict) and isinstance(body.get("blobs"), list):
             for name in body["blobs"]:
                 if isinstance(name, str):

@@ -13,7 +13,7 @@ use crate::live_run::{LineKind, LiveRun, kind_of_build_line, kind_of_test_line, 
 use crate::metadata::Metadata;
 use crate::python::{EVIDENCE, LLAMA};
 use crate::tests_run::{TestRunner, TestTally};
-use crate::{gates, say, schemas};
+use crate::{browser, gates, say, schemas};
 
 /// Runs every step. Returns true if all of them passed.
 ///
@@ -34,6 +34,12 @@ pub fn run(sh: &Shell) -> Result<bool> {
         }
         python.is_ok()
     });
+    match browser::prepare_browser(sh) {
+        Ok(()) => say("the browser for the tests of the page: prepared"),
+        Err(reason) => say(format_args!(
+            "skipped: the browser for the tests of the page: {reason:#}"
+        )),
+    }
     let mut well = run_cargo(sh, &FORMAT, "fmt --all --check");
     well &= run_cargo(sh, &LINTS, "clippy --workspace --all-targets -- -D warnings");
     // All targets in one call: otherwise cargo selects features separately for each call and builds libraries again.

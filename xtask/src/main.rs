@@ -5,6 +5,7 @@
 
 mod bench;
 mod boundary;
+mod browser;
 mod ci;
 mod dist;
 mod fuzz;

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | token | once for each user, in a file that only its owner can read | when a person replaces it |
 //! | code | with each start, and for each `agentos-server` that a program asks | with its first use, after ten minutes |
-//! | session | with a code | when the person signs out, or the service ends |
+//! | session | with a code | when the person signs out or ends it on another page, or the service ends |
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,11 @@ const MOST_CODES: usize = 16;
 /// Most sessions at once; a further sign-in is refused until one ends.
 const MOST_SESSIONS: usize = 64;
 
+/// Most devices that ask to be paired at once.
+const MOST_PAIRINGS: usize = 8;
+/// Longest name of a device, in characters.
+const LONGEST_NAME: usize = 60;
+
 /// SHA-256 of a secret. The time of comparing hashes depends on nothing in the secret.
 type SecretHash = [u8; 32];
 
@@ -36,9 +41,45 @@ pub struct ServiceAccess {
 
 #[derive(Debug, Default)]
 struct AccessState {
-    codes: Vec<(SecretHash, Instant)>,
-    /// Secret of the forms of each session.
-    sessions: HashMap<SecretHash, String>,
+    codes: Vec<(SecretHash, Instant, SessionKind)>,
+    sessions: HashMap<SecretHash, OpenSession>,
+    pairings: Vec<OpenPairing>,
+}
+
+/// Kind of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionKind {
+    /// Browser of this machine.
+    Usual,
+    /// Browser of another device. It approves with the key of the device and in no other way.
+    Device,
+}
+
+/// Session of a person.
+#[derive(Debug, Clone)]
+pub struct OpenSession {
+    /// Name by which a page ends it. It is no secret.
+    pub id: String,
+    /// Secret of its forms.
+    pub form: String,
+    /// Kind.
+    pub kind: SessionKind,
+    /// Time of signing in, RFC 3339, UTC.
+    pub began: String,
+}
+
+/// Device that asks to be paired.
+#[derive(Debug, Clone)]
+pub struct OpenPairing {
+    /// Name by which a page answers it. It is no secret.
+    pub id: String,
+    /// Name that the person gave the device. Untrusted.
+    pub name: String,
+    /// Public key, as OpenSSH writes it.
+    pub key: String,
+    /// Session that asks.
+    asked_by: SecretHash,
+    end: Instant,
 }
 
 impl ServiceAccess {
@@ -59,7 +100,7 @@ impl ServiceAccess {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub fn make_code(&self) -> Result<Secret, EffectError> {
+    pub fn make_code(&self, kind: SessionKind) -> Result<Secret, EffectError> {
         let code = make_secret()?;
         // The code is shown and typed by people, so it is as long as any other secret but lives for minutes.
         let mut state = self.lock_state();
@@ -68,7 +109,7 @@ impl ServiceAccess {
         }
         state
             .codes
-            .push((hash_secret(code.expose()), Instant::now() + CODE_LIFE));
+            .push((hash_secret(code.expose()), Instant::now() + CODE_LIFE, kind));
         Ok(code)
     }
 
@@ -77,27 +118,102 @@ impl ServiceAccess {
     /// # Errors
     /// If the system has no random numbers.
     pub fn sign_in(&self, code: &str) -> Result<Option<Secret>, EffectError> {
-        let (cookie, form) = (make_secret()?, make_secret()?);
+        let (cookie, form, id) = (make_secret()?, make_secret()?, make_name()?);
         let (code, now) = (hash_secret(code.trim()), Instant::now());
         let mut state = self.lock_state();
-        state.codes.retain(|(_, end)| *end > now);
-        let Some(at) = state.codes.iter().position(|(known, _)| *known == code) else {
+        state.codes.retain(|(_, end, _)| *end > now);
+        let Some(at) = state.codes.iter().position(|(known, _, _)| *known == code) else {
             return Ok(None);
         };
-        state.codes.remove(at);
+        let (_, _, kind) = state.codes.remove(at);
         // Ending an older session here would let one program sign every person out.
         if state.sessions.len() >= MOST_SESSIONS {
             return Ok(None);
         }
-        state
-            .sessions
-            .insert(hash_secret(cookie.expose()), form.expose().to_owned());
+        let session = OpenSession {
+            id,
+            form: form.expose().to_owned(),
+            kind,
+            began: now_text(),
+        };
+        state.sessions.insert(hash_secret(cookie.expose()), session);
         Ok(Some(cookie))
     }
 
-    /// Returns the secret of a session's forms. `None` if nobody is signed in with this cookie.
-    pub fn find_form(&self, cookie: &str) -> Option<String> {
+    /// Returns the session of a cookie. `None` if nobody is signed in with it.
+    pub fn find_session(&self, cookie: &str) -> Option<OpenSession> {
         self.lock_state().sessions.get(&hash_secret(cookie)).cloned()
+    }
+
+    /// Lists the sessions, the oldest first.
+    pub fn list_sessions(&self) -> Vec<OpenSession> {
+        let mut sessions: Vec<OpenSession> = self.lock_state().sessions.values().cloned().collect();
+        sessions.sort_by(|one, other| (&one.began, &one.id).cmp(&(&other.began, &other.id)));
+        sessions
+    }
+
+    /// Ends the session of this name.
+    pub fn end_session(&self, id: &str) {
+        self.lock_state().sessions.retain(|_, session| session.id != id);
+    }
+
+    /// Ends every session of other devices. With a device revoked, nobody knows which of them it had.
+    pub fn end_device_sessions(&self) {
+        let mut state = self.lock_state();
+        state
+            .sessions
+            .retain(|_, session| session.kind == SessionKind::Usual);
+        state.codes.retain(|(_, _, kind)| *kind == SessionKind::Usual);
+    }
+
+    /// Keeps that a device asks to be paired. Returns false if too many do.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn ask_pairing(&self, cookie: &str, name: &str, key: &str) -> Result<bool, EffectError> {
+        let (id, now) = (make_name()?, Instant::now());
+        let asked_by = hash_secret(cookie);
+        let mut state = self.lock_state();
+        // A second question of the same browser replaces the first one.
+        state
+            .pairings
+            .retain(|asked| asked.end > now && asked.asked_by != asked_by);
+        if state.pairings.len() >= MOST_PAIRINGS {
+            return Ok(false);
+        }
+        state.pairings.push(OpenPairing {
+            id,
+            name: name.chars().take(LONGEST_NAME).collect(),
+            key: key.to_owned(),
+            asked_by,
+            end: now + CODE_LIFE,
+        });
+        Ok(true)
+    }
+
+    /// Lists the devices that ask to be paired, and whether this session is the one that asks.
+    pub fn list_pairings(&self, cookie: &str) -> Vec<(OpenPairing, bool)> {
+        let (asker, now) = (hash_secret(cookie), Instant::now());
+        let state = self.lock_state();
+        let open = state.pairings.iter().filter(|asked| asked.end > now);
+        open.map(|asked| (asked.clone(), asked.asked_by == asker))
+            .collect()
+    }
+
+    /// Takes a device that asks out of the list, for an answer of the session of this cookie. `None` if there is none, or the session
+    /// may not answer: a device never confirms itself, and one device never confirms another.
+    pub fn take_pairing(&self, cookie: &str, id: &str) -> Option<OpenPairing> {
+        let (answerer, now) = (hash_secret(cookie), Instant::now());
+        let mut state = self.lock_state();
+        let is_usual = state
+            .sessions
+            .get(&answerer)
+            .is_some_and(|session| session.kind == SessionKind::Usual);
+        let at = state
+            .pairings
+            .iter()
+            .position(|asked| asked.id == id && asked.end > now && asked.asked_by != answerer)?;
+        is_usual.then(|| state.pairings.remove(at))
     }
 
     /// Ends the session of a cookie.
@@ -114,6 +230,15 @@ impl ServiceAccess {
         // Each change is a single call, so a panic elsewhere leaves no half of one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes a random name, which is no secret.
+fn make_name() -> Result<String, EffectError> {
+    Ok(make_secret()?.expose().chars().take(16).collect())
+}
+
+fn now_text() -> String {
+    agentos_host::now().to_string()
 }
 
 /// Returns whether two secrets are equal, in a time that depends on nothing in them.
@@ -136,33 +261,60 @@ mod tests {
     #[test]
     fn a_code_signs_in_once() {
         let access = access();
-        let code = access.make_code().unwrap();
+        let code = access.make_code(SessionKind::Usual).unwrap();
         assert!(access.sign_in("guess").unwrap().is_none());
         let cookie = access.sign_in(code.expose()).unwrap().unwrap();
         assert!(access.sign_in(code.expose()).unwrap().is_none());
-        assert!(access.find_form(cookie.expose()).is_some());
-        assert_eq!(access.find_form("another"), None);
+        assert!(access.find_session(cookie.expose()).is_some());
+        assert!(access.find_session("another").is_none());
         access.sign_out(cookie.expose());
-        assert_eq!(access.find_form(cookie.expose()), None);
+        assert!(access.find_session(cookie.expose()).is_none());
     }
 
     #[test]
     fn codes_and_sessions_have_a_bound() {
         let access = access();
-        let first = access.make_code().unwrap();
+        let first = access.make_code(SessionKind::Usual).unwrap();
         for _ in 0..MOST_CODES {
-            access.make_code().unwrap();
+            access.make_code(SessionKind::Usual).unwrap();
         }
         assert!(access.sign_in(first.expose()).unwrap().is_none());
         for _ in 0..MOST_SESSIONS {
-            let code = access.make_code().unwrap();
+            let code = access.make_code(SessionKind::Usual).unwrap();
             assert!(access.sign_in(code.expose()).unwrap().is_some());
         }
-        let code = access.make_code().unwrap();
+        let code = access.make_code(SessionKind::Usual).unwrap();
         assert!(access.sign_in(code.expose()).unwrap().is_none());
         access.sign_all_out();
-        let code = access.make_code().unwrap();
+        let code = access.make_code(SessionKind::Usual).unwrap();
         assert!(access.sign_in(code.expose()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_device_is_confirmed_by_a_usual_session_that_is_not_its_own() {
+        let access = access();
+        let sign_in = |kind| {
+            let code = access.make_code(kind).unwrap();
+            access.sign_in(code.expose()).unwrap().unwrap()
+        };
+        let first = sign_in(SessionKind::Usual);
+        let (phone, other) = (sign_in(SessionKind::Device), sign_in(SessionKind::Device));
+        for _ in 0..2 {
+            assert!(access.ask_pairing(phone.expose(), "phone", "key").unwrap());
+        }
+        let listed = access.list_pairings(first.expose());
+        assert_eq!((listed.len(), listed[0].1), (1, false));
+        let id = &listed[0].0.id;
+        for wrong in [phone.expose(), other.expose(), "nobody"] {
+            assert!(access.take_pairing(wrong, id).is_none());
+        }
+        assert!(access.take_pairing(first.expose(), "another").is_none());
+        assert_eq!(access.take_pairing(first.expose(), id).unwrap().key, "key");
+        assert!(access.take_pairing(first.expose(), id).is_none());
+        access.end_device_sessions();
+        assert_eq!(access.list_sessions().len(), 1);
+        access.end_session(&access.list_sessions()[0].id);
+        assert!(access.find_session(first.expose()).is_none());
     }
 
     #[test]

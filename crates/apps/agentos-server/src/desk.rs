@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentos_host::{
-    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, EffectError, Host, Outcome, RunSpec, RunWork,
-    ServiceModels, SessionOptions,
+    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, EffectError, Host, Outcome,
+    RunSpec, RunWork, ServiceModels, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
 
 use crate::access::ServiceAccess;
+use crate::event_hub::EventHub;
 use crate::fault::RequestFault;
 use crate::metrics::ServiceMetrics;
+use crate::talks::OpenTalks;
 
 /// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
 const MOST_CALLS: usize = 8;
@@ -35,6 +37,10 @@ pub struct ServiceDesk {
     pub repository: String,
     /// Further policies.
     pub policies: Vec<PathBuf>,
+    /// Reader of the tape for all listeners.
+    pub events: EventHub,
+    /// Turns that the page began.
+    pub talks: OpenTalks,
     calls: Semaphore,
 }
 
@@ -58,6 +64,8 @@ impl ServiceDesk {
             sign_in_link,
             repository,
             policies,
+            events: EventHub::default(),
+            talks: OpenTalks::default(),
             calls: Semaphore::new(MOST_CALLS),
         }
     }
@@ -109,11 +117,29 @@ impl ServiceDesk {
         hashes: ApprovalHashes,
         how: String,
     ) -> Result<Outcome, RequestFault> {
-        let consent = ApprovalMode::Seen(ConsentAnswer::Yes {
+        self.approve_with(request, hashes, how, None).await
+    }
+
+    /// Lands a requested change, with the signature of a device if there is one.
+    ///
+    /// # Errors
+    /// If the run cannot begin.
+    pub async fn approve_with(
+        &self,
+        request: String,
+        hashes: ApprovalHashes,
+        how: String,
+        proof: Option<ConsentProof>,
+    ) -> Result<Outcome, RequestFault> {
+        let answer = ConsentAnswer::Yes {
             hashes: Box::new(hashes),
             who: self.host.person_name(),
             how,
-        });
+        };
+        let consent = match proof {
+            Some(proof) => ApprovalMode::Signed(answer, Box::new(proof)),
+            None => ApprovalMode::Seen(answer),
+        };
         let work = RunWork::Approval {
             request,
             consent,

@@ -1,6 +1,6 @@
-//! Events: the records of the tape as they come, as server-sent events.
+//! Events: the records of the tape as server-sent events, resumed with `Last-Event-ID`.
 //!
-//! Owns: the stream and where it resumes. Never: keeps an event for a listener: each reads the tape itself, so a slow one misses
+//! Owns: the stream. Never: keeps a queue for a listener: each takes what it has not received yet when it can, so a slow one misses
 //! nothing and holds nobody up.
 
 use std::time::Duration;
@@ -10,34 +10,40 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
+use tokio::sync::watch;
 
 use crate::desk::SharedDesk;
+use crate::event_hub::{EventMark, MOST_EVENTS};
 
-/// Most events of one read.
-const MOST_EVENTS: usize = 256;
-/// Time between two looks at the tape. Other processes write it too, and no system says so alike for every file system.
-const LOOK_TIME: Duration = Duration::from_millis(300);
-/// Looks without an event after which a comment is sent, so that a connection whose other end is gone is noticed.
-const QUIET_LOOKS: u32 = 50;
+/// Time without an event after which a comment is sent, so that a connection whose other end is gone is noticed.
+const QUIET_TIME: Duration = Duration::from_secs(15);
 
 struct ListenerState {
     desk: SharedDesk,
-    place: TapePlace,
-    quiet: u32,
+    /// Last event that was sent.
+    sent: EventMark,
+    newest: watch::Receiver<EventMark>,
+    /// Place on the tape after that event. `None` if the last events were not read from there.
+    place: Option<TapePlace>,
     is_first: bool,
 }
 
 /// Streams the records after the one that `Last-Event-ID` names; without it, those from now on.
 pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
+    let newest = desk.events.watch_mark(&desk);
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let place = match last.and_then(|text| text.trim().parse().ok()) {
-        Some(number) => TapePlace::after(number),
-        None => skip_recorded(&desk).await,
+    let last = last.and_then(|text| text.trim().parse().ok());
+    // A repository without a tape has no records yet.
+    let now = desk.events.look_once(&desk).await.unwrap_or_default();
+    let sent = EventMark {
+        seq: last.unwrap_or(now.seq),
+        ..now
     };
     let state = ListenerState {
         desk,
-        place,
-        quiet: 0,
+        sent,
+        newest,
+        place: None,
         is_first: true,
     };
     let pieces = stream::unfold(state, |state| async {
@@ -49,23 +55,6 @@ pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// Returns the place after the last record.
-async fn skip_recorded(desk: &SharedDesk) -> TapePlace {
-    let mut place = TapePlace::default();
-    loop {
-        let from = place.clone();
-        match desk
-            .call(move |desk| desk.host.read_events(&from, MOST_EVENTS))
-            .await
-        {
-            Ok((events, next)) if !events.is_empty() => place = next,
-            Ok((_, next)) => return next,
-            // A repository without a tape has no records yet.
-            Err(_) => return place,
-        }
-    }
-}
-
 /// Waits for the next piece of the stream. `None` if the tape cannot be read any more.
 async fn next_piece(mut state: ListenerState) -> Option<(Bytes, ListenerState)> {
     if std::mem::take(&mut state.is_first) {
@@ -73,25 +62,43 @@ async fn next_piece(mut state: ListenerState) -> Option<(Bytes, ListenerState)> 
         return Some((Bytes::from_static(b"retry: 1000\n\n"), state));
     }
     loop {
-        let from = state.place.clone();
-        let read = state
-            .desk
-            .call(move |desk| desk.host.read_events(&from, MOST_EVENTS))
-            .await;
-        let (events, place) = read.ok()?;
-        state.place = place;
-        if !events.is_empty() {
-            state.quiet = 0;
-            let text: String = events.iter().map(format_event).collect();
-            return Some((Bytes::from(text), state));
+        let newest = *state.newest.borrow_and_update();
+        if newest.tape != state.sent.tape {
+            state.sent = EventMark { seq: 0, ..newest };
+            state.place = None;
         }
-        state.quiet += 1;
-        if state.quiet >= QUIET_LOOKS {
-            state.quiet = 0;
-            return Some((Bytes::from_static(b": \n\n"), state));
+        if newest.seq > state.sent.seq {
+            let events = list_next(&mut state).await?;
+            if let Some(last) = events.last() {
+                state.sent.seq = last.seq;
+                let text: String = events.iter().map(format_event).collect();
+                return Some((Bytes::from(text), state));
+            }
         }
-        tokio::time::sleep(LOOK_TIME).await;
+        match tokio::time::timeout(QUIET_TIME, state.newest.changed()).await {
+            Ok(Ok(())) => {}
+            // The desk is gone: the service ends.
+            Ok(Err(_)) => return None,
+            Err(_) => return Some((Bytes::from_static(b": \n\n"), state)),
+        }
     }
+}
+
+/// Returns the events after the last one that was sent, at most so many. `None` if the tape cannot be read.
+async fn list_next(state: &mut ListenerState) -> Option<Vec<TapeEvent>> {
+    let after = state.sent.seq;
+    if let Some(events) = state.desk.events.list_kept(after) {
+        state.place = None;
+        return Some(events);
+    }
+    // Read on from where the last read ended: from its beginning each time, a long tape would take the square of its length.
+    let place = state.place.take().unwrap_or_else(|| TapePlace::after(after));
+    let read = state
+        .desk
+        .call(move |desk| desk.host.read_events(&place, MOST_EVENTS));
+    let (events, next) = read.await.ok()?;
+    state.place = Some(next);
+    Some(events)
 }
 
 fn format_event(event: &TapeEvent) -> String {

@@ -55,7 +55,7 @@ pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
         },
         cookie: match cookie {
             None => SecretState::Missing,
-            Some(cookie) if access.find_form(&cookie).is_some() => SecretState::Right,
+            Some(cookie) if access.find_session(&cookie).is_some() => SecretState::Right,
             Some(_) => SecretState::Wrong,
         },
     }

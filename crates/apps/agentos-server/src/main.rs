@@ -16,6 +16,7 @@
 mod access;
 mod args;
 mod desk;
+mod event_hub;
 mod events;
 mod facts;
 mod fault;
@@ -29,6 +30,7 @@ mod routes;
 mod serve;
 mod v1;
 mod v1_fault;
+mod talks;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

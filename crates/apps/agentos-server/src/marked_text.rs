@@ -30,6 +30,19 @@ impl fmt::Display for MarkedText<'_> {
     }
 }
 
+/// Returns a text with its hidden characters shown by their numbers, for a reader that interprets no character.
+pub fn show_hidden(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' => shown.push(c),
+            c if is_hidden(c) => shown.push_str(&format!("⟦U+{:04X}⟧", u32::from(c))),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// Returns the marked form of a text.
 pub fn mark(text: &str) -> String {
     MarkedText(text).to_string()
@@ -59,6 +72,8 @@ mod tests {
             ("\0\u{1b}[31m", "⟦U+0000⟧⟦U+001B⟧[31m"),
         ] {
             assert_eq!(mark(raw), shown);
+            let plain = show_hidden(raw);
+            assert!(!has_hidden(&plain) && mark(&plain) == shown, "{plain}");
         }
     }
 }

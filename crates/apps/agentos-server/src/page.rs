@@ -10,22 +10,28 @@
 //! | the request is reviewed and shown again, without being sent | the SHA-256 is the same, else the page shows what is there now |
 //! | the run lands | the executor compares diff, base, policy, branch and kind of landing once more |
 
+pub mod devices;
+pub mod evidence;
 mod forms;
+pub mod models;
 mod review;
+mod story;
+pub mod talk;
 mod views;
 
-use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork, VerifySpec};
+use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork};
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use self::forms::{SentForm, read_form};
+use self::story::RunPage;
 use self::views::{
-    CostPage, EvidencePage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunPage, RunsPage,
-    SessionsPage, SignInPage, render,
+    CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage, render,
 };
-use crate::desk::SharedDesk;
+use crate::access::SessionKind;
+use crate::desk::{ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
 use crate::rest::answer_work;
@@ -40,6 +46,8 @@ pub struct SignedIn {
     pub cookie: String,
     /// Secret of the forms.
     pub form: String,
+    /// Kind of the session.
+    pub kind: SessionKind,
 }
 
 type PageAnswer = Result<Response, PageFault>;
@@ -175,7 +183,21 @@ async fn answer_request(
         is_too_long: shown.is_too_long,
         seen: shown.sha256,
         body: shown.html,
+        statement: devices::list_parts(&review),
+        is_signed: person.kind == SessionKind::Device,
     }))
+}
+
+/// `GET /requests/{run}/review`: the part that a consent is bound to, byte for byte, for a device that signs what it shows.
+pub async fn show_review_part(State(desk): State<SharedDesk>, Path(run): Path<String>) -> PageAnswer {
+    let review = desk
+        .call(move |desk| desk.host.review_request(&run, &desk.policies))
+        .await?;
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, review::show_review(&review).html).into_response())
 }
 
 /// `POST /requests/{run}/approve`
@@ -201,7 +223,8 @@ pub async fn approve_request(
         }
     };
     let how = format!("page, rendering sha256:{}", shown.sha256);
-    let outcome = desk.approve(review.run, hashes, how).await?;
+    let proof = devices::check_proof(&desk, &person, &form, (&review.run, &hashes, &shown.sha256)).await?;
+    let outcome = desk.approve_with(review.run, hashes, how, proof).await?;
     Ok(lead_to(&format!("/runs/{}", outcome.run)))
 }
 
@@ -283,33 +306,16 @@ pub async fn propose(
     Ok(lead_to(&format!("/{place}/{}", outcome.run)))
 }
 
-/// `GET /sessions`
-pub async fn show_sessions(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
-    let list = desk.call(|desk| desk.host.list_sessions(MOST_ROWS)).await?;
-    let (frame, _) = read_frame(&desk, &person, "Sessions", "sessions").await?;
-    Ok(render(&SessionsPage {
-        frame,
-        rows: list.sessions.iter().map(views::describe_session).collect(),
-    }))
-}
-
 /// `GET /cost`
 pub async fn show_cost(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
     let filter = CostFilter::default();
-    let report = desk
-        .call(move |desk| desk.host.cost_report(CostGroup::Model, &filter))
-        .await?;
+    let read = move |desk: &ServiceDesk| {
+        let report = desk.host.cost_report(CostGroup::Model, &filter)?;
+        Ok((report, desk.host.budget_report()?))
+    };
+    let (report, budgets) = desk.call(read).await?;
     let (frame, _) = read_frame(&desk, &person, "Cost", "cost").await?;
-    Ok(render(&CostPage::new(frame, &report)))
-}
-
-/// `GET /evidence`
-pub async fn show_evidence(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
-    let report = desk
-        .call(|desk| desk.host.verify_evidence(&VerifySpec::default()))
-        .await?;
-    let (frame, _) = read_frame(&desk, &person, "Evidence", "evidence").await?;
-    Ok(render(&EvidencePage::new(frame, &report)))
+    Ok(render(&CostPage::new(frame, &report, &budgets)))
 }
 
 /// `GET /static/style.css`
@@ -322,6 +328,14 @@ pub async fn serve_script() -> Response {
     serve_file(
         "text/javascript; charset=utf-8",
         include_str!("../assets/page.js"),
+    )
+}
+
+/// `GET /static/device.js`
+pub async fn serve_device_script() -> Response {
+    serve_file(
+        "text/javascript; charset=utf-8",
+        include_str!("../assets/device.js"),
     )
 }
 

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::access::SessionKind;
 use crate::desk::SharedDesk;
 use crate::events::stream_events;
 use crate::fault::RequestFault;
@@ -133,7 +134,12 @@ pub fn answer_work(answer: String, message: Option<String>, origin: &str) -> Run
     RunWork::Answer(AnswerSpec {
         verb: "apply".to_owned(),
         answer: answer.into_bytes(),
-        instruction: origin.to_owned(),
+        // What the person wrote says more than where they wrote it.
+        instruction: message
+            .as_deref()
+            .and_then(|message| message.lines().find(|line| !line.trim().is_empty()))
+            .unwrap_or(origin)
+            .to_owned(),
         message: message.filter(|message| !message.trim().is_empty()),
         partial: false,
         author: None,
@@ -207,7 +213,7 @@ pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Respo
 
 /// `POST /api/codes`: a code that signs one browser in.
 pub async fn make_code(State(desk): State<SharedDesk>) -> RestAnswer {
-    let code = desk.access.make_code()?;
+    let code = desk.access.make_code(SessionKind::Usual)?;
     let link = format!("{}{}", desk.sign_in_link, code.expose());
     Ok(json(
         &serde_json::json!({ "version": 1, "code": code.expose(), "link": link }),

@@ -80,18 +80,34 @@ pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
         .route("/signin", get(page::show_sign_in).post(page::sign_in))
         .route("/signout", post(page::sign_out))
         .route("/requests/{run}", get(page::show_request))
+        .route("/requests/{run}/review", get(page::show_review_part))
         .route("/requests/{run}/approve", post(page::approve_request))
         .route("/requests/{run}/deny", post(page::deny_request))
         .route("/runs", get(page::show_runs))
         .route("/runs/{run}", get(page::show_run))
         .route("/runs/{run}/undo", post(page::undo_run))
         .route("/propose", get(page::show_propose).post(page::propose))
-        .route("/sessions", get(page::show_sessions))
+        .route(
+            "/sessions",
+            get(page::talk::show_sessions).post(page::talk::begin_session),
+        )
+        .route(
+            "/sessions/{key}",
+            get(page::talk::show_session).post(page::talk::say),
+        )
+        .route("/sessions/{key}/stop", post(page::talk::stop))
+        .route("/sessions/{key}/stream", get(page::talk::stream_answer))
+        .route("/devices", get(page::devices::show_devices))
+        .route("/devices/{action}", post(page::devices::change_devices))
+        .route("/models", get(page::models::show_models))
+        .route("/models/{action}", post(page::models::change_model))
         .route("/cost", get(page::show_cost))
-        .route("/evidence", get(page::show_evidence))
+        .route("/evidence", get(page::evidence::show_evidence))
+        .route("/evidence/export", post(page::evidence::export))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/static/style.css", get(page::serve_style))
-        .route("/static/page.js", get(page::serve_script));
+        .route("/static/page.js", get(page::serve_script))
+        .route("/static/device.js", get(page::serve_device_script));
     let door = DoorState {
         desk: Arc::clone(&desk),
         names: names.into(),
@@ -114,9 +130,13 @@ async fn admit(State(door): State<DoorState>, request: Request, next: Next) -> R
         Ok(caller) => {
             if caller == CallerKind::Person
                 && let Some(cookie) = find_cookie(&parts.headers)
-                && let Some(form) = desk.access.find_form(&cookie)
+                && let Some(session) = desk.access.find_session(&cookie)
             {
-                parts.extensions.insert(SignedIn { cookie, form });
+                parts.extensions.insert(SignedIn {
+                    cookie,
+                    form: session.form,
+                    kind: session.kind,
+                });
             }
             next.run(Request::from_parts(parts, body)).await
         }

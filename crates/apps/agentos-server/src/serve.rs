@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::access::ServiceAccess;
+use crate::access::{ServiceAccess, SessionKind};
 use crate::args::ServerArgs;
 use crate::desk::ServiceDesk;
 use crate::routes::make_routes;
@@ -118,7 +118,7 @@ async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<
     let failed = |error| ServiceError::Listen(args.listen, error);
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let code = access.make_code()?;
+    let code = access.make_code(SessionKind::Usual)?;
     let folder = host.repository_dir();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let page_host = if address.is_ipv4() { PAGE_NAME } else { "[::1]" };

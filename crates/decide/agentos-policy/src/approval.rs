@@ -124,6 +124,23 @@ pub struct Consent {
     pub how: String,
     /// State that the person agreed to. The consent is void if any part of it differs.
     pub hashes: ApprovalHashes,
+    /// Signature of the person's device. `None` if no device signed. It restricts nothing here: whoever takes a consent from a device
+    /// verifies it first, and whoever verifies the evidence does so again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<ConsentProof>>,
+}
+
+/// Signature of a person's device over the hashes of a consent and over what it showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsentProof {
+    /// Name that the person gave to the device. Untrusted.
+    pub device: String,
+    /// Public key of the device, as OpenSSH writes it.
+    pub key: String,
+    /// SHA-256 of what the device showed, 64 hex digits.
+    pub rendering_sha256: String,
+    /// Ed25519 signature of the statement, in base64.
+    pub signature: String,
 }
 
 /// Reason why a change is not approved.

@@ -79,7 +79,9 @@ mod set;
 mod time;
 mod touch;
 
-pub use approval::{ApprovalHashes, Approved, BoundTo, Consent, LandingTarget, NotApproved, approve};
+pub use approval::{
+    ApprovalHashes, Approved, BoundTo, Consent, ConsentProof, LandingTarget, NotApproved, approve,
+};
 pub use decision::{Decision, Effect, FactsSummary, Reason};
 pub use error::PolicyError;
 pub use explain::{ExplainedQuestion, Explanation, NearMiss, QuestionFacts, RuleRef};

@@ -27,12 +27,14 @@ impl RawAnswer {
     }
 }
 
-/// Opens a connection to an address such as `127.0.0.1:80`, for a client that does more than one request.
+/// Sends bytes, and gives the connection, for a test that reads an answer bit by bit.
 ///
 /// # Errors
-/// If nobody listens there.
-pub fn open_connection(address: &str) -> io::Result<TcpStream> {
-    TcpStream::connect(address)
+/// When nobody listens, or the connection breaks.
+pub fn begin_request(address: &str, request: &[u8]) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(request)?;
+    Ok(stream)
 }
 
 /// Sends bytes to an address such as `127.0.0.1:80`, and reads until the other side closes.
@@ -40,8 +42,7 @@ pub fn open_connection(address: &str) -> io::Result<TcpStream> {
 /// # Errors
 /// If nobody listens there, or the connection breaks before an answer.
 pub fn send_bytes(address: &str, request: &[u8]) -> io::Result<RawAnswer> {
-    let mut stream = open_connection(address)?;
-    stream.write_all(request)?;
+    let mut stream = begin_request(address, request)?;
     let mut bytes = Vec::new();
     // A server that refuses a request may reset the connection; what came before counts.
     let _ = stream.read_to_end(&mut bytes);

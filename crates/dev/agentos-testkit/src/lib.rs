@@ -1,6 +1,7 @@
 //! Test support: temporary repositories, fake servers, recorded fixtures, a redactor; never in a product
 
 pub mod agents;
+pub mod browser;
 pub mod cli;
 pub mod contract;
 pub mod disk;

@@ -4,6 +4,7 @@
 //! hash and a checkpoint's signature cover. Never: decides what is recorded, reads a clock or a repository, repairs
 //! without a record of it, or stores a secret. Start at [`Store`]; `durable-append.md` explains how a record is written.
 
+mod approval;
 mod blob;
 mod change_fates;
 mod checkpoint;
@@ -35,6 +36,7 @@ mod trust;
 mod verify;
 
 pub use agentos_durable::SyncFile;
+pub use approval::ApprovalStatement;
 pub use change_fates::{ChangeFate, UNDO_RUN};
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};

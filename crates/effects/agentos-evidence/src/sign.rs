@@ -113,6 +113,12 @@ impl PublicKey {
         (key.wire_form().strip_suffix(&key.0) == Some(head)).then_some(key)
     }
 
+    /// Parses the 32 bytes of a key in base64, as browsers export it. `None` if it has another length.
+    #[must_use]
+    pub fn from_base64(text: &str) -> Option<Self> {
+        Some(Self(STANDARD.decode(text).ok()?.try_into().ok()?))
+    }
+
     /// Returns the key with these bytes.
     pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

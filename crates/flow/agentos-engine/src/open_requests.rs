@@ -322,6 +322,7 @@ fn answer_by(who: &str, how: &str, effects: &RunEffects<'_>, request: &ConsentRe
         when: effects.clock.now(),
         how: how.to_owned(),
         hashes: request.hashes.clone(),
+        proof: None,
     }
 }
 
@@ -344,6 +345,7 @@ impl GivenConsent<'_> {
                     when: self.now.clone(),
                     how: "approve".to_owned(),
                     hashes: question.hashes.clone(),
+                    proof: None,
                 })
             }
             ApprovalConsent::Seen(consent) => {

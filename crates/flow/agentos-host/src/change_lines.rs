@@ -22,10 +22,27 @@ pub struct ReviewedFile {
     pub notes: Vec<String>,
     /// How the edits of the answer were placed, each way once, as in `exact-moved`. Empty if that is not known.
     pub placed: Vec<String>,
+    /// How each edit of the answer was placed. Empty if that is not known. The lines are those of the base at the time of the request.
+    pub edits: Vec<ReviewedEdit>,
+    /// Repairs that were needed to read the file's part of the answer, a sentence each. Untrusted.
+    pub repairs: Vec<String>,
     /// True if the text is not UTF-8, so that the lines here do not show every byte.
     pub is_lossy: bool,
     /// Hunks, in order.
     pub hunks: Vec<ReviewedHunk>,
+}
+
+/// Edit of the answer, as it was placed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewedEdit {
+    /// Rung on which its place was found, as in `exact-moved`. `None` if it was not found.
+    pub rung: Option<String>,
+    /// Line of the base at which it was found, 1 for the first. `None` if it was not found.
+    pub found_line: Option<u64>,
+    /// Line that the answer states. `None` if it states none.
+    pub stated_line: Option<u64>,
+    /// Repairs that were needed, a sentence each. Untrusted.
+    pub repairs: Vec<String>,
 }
 
 /// Kind of the change of a file.

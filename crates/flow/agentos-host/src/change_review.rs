@@ -9,11 +9,12 @@
 use std::path::PathBuf;
 
 use agentos_engine::ports::EffectError;
+use agentos_landing::HunkReport;
 use agentos_policy::{ApprovalHashes, Effect, Reason};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change_lines::{ReviewedFile, read_files};
+use crate::change_lines::{ReviewedEdit, ReviewedFile, read_files};
 use crate::host::Host;
 use crate::requests::PreviewedRequest;
 
@@ -101,21 +102,32 @@ impl Host {
         Ok(review)
     }
 
-    /// Adds how the edits of each file were placed. A story that cannot be read leaves them out: the diff itself is complete.
+    /// Adds how the edits of each file were placed. A landing that cannot be read leaves them out: the diff itself is complete.
     fn add_placements(&self, review: &mut ChangeReview) {
-        let Ok(story) = self.run_story(Some(&review.run)) else {
+        let Ok(Some(report)) = self.landing_report(&review.run) else {
             return;
         };
-        let told = story
-            .attempts
-            .into_iter()
-            .rev()
-            .find(|attempt| !attempt.files.is_empty());
-        for placed in told.into_iter().flat_map(|attempt| attempt.files) {
-            let file = review.files.iter_mut().find(|file| file.path == placed.path);
-            if let Some(file) = file {
-                file.placed = placed.placed;
+        for placed in report.files {
+            let Some(file) = review.files.iter_mut().find(|file| file.path == placed.path) else {
+                continue;
+            };
+            file.repairs = placed.repairs.into_iter().map(|repair| repair.detail).collect();
+            file.edits = placed.hunks.into_iter().map(describe_edit).collect();
+            for rung in file.edits.iter().filter_map(|edit| edit.rung.as_ref()) {
+                if !file.placed.contains(rung) {
+                    file.placed.push(rung.clone());
+                }
             }
         }
+    }
+}
+
+fn describe_edit(hunk: HunkReport) -> ReviewedEdit {
+    let word = hunk.rung.and_then(|rung| serde_json::to_value(rung).ok());
+    ReviewedEdit {
+        rung: word.and_then(|word| word.as_str().map(str::to_owned)),
+        found_line: hunk.found_line,
+        stated_line: hunk.stated_line,
+        repairs: hunk.repairs.into_iter().map(|repair| repair.detail).collect(),
     }
 }

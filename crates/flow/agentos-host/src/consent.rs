@@ -129,5 +129,6 @@ pub fn consent_of(who: &str, how: &str, hashes: &ApprovalHashes) -> Consent {
         when: SystemClock.now(),
         how: how.to_owned(),
         hashes: hashes.clone(),
+        proof: None,
     }
 }

@@ -26,6 +26,7 @@ mod context_choice;
 mod control;
 mod conversation;
 mod costs;
+mod devices;
 mod doctor;
 mod environment;
 mod error;
@@ -138,8 +139,8 @@ pub use agentos_executor::{Recovered, RecoveryOutcome, local_offset_minutes};
 pub use agentos_landing::Change;
 pub use agentos_machine::{GpuSample, MachineSample, MemorySample, ProcessorSample};
 pub use agentos_policy::{
-    ApprovalHashes, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer, LayerPreset, LintAdvice,
-    PolicySet, Preset, Reason, RuleRef, ToolFacts,
+    ApprovalHashes, ConsentProof, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer,
+    LayerPreset, LintAdvice, PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
 pub use agentos_pool::{ChoiceReplay, PoolChoice, RefusedMember, replay_with};
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
@@ -156,7 +157,9 @@ pub use agent_tools::{
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
-pub use change_lines::{FileChangeKind, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind};
+pub use change_lines::{
+    FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind,
+};
 pub use change_review::ChangeReview;
 pub use chat::{ChatAnswer, ChatCall, ChatSpec};
 pub use chat_report::ChatReport;
@@ -166,6 +169,7 @@ pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
 pub use conversation::{Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, find_turn_fault};
 pub use costs::{CostReport, RebuildReport};
+pub use devices::{DeviceApproval, PairedDevice, device_key, pairing_code};
 pub use environment::Environment;
 pub use error::usage_error;
 pub use events::{RecordSeen, RunEvent, RunEvents};

@@ -78,7 +78,12 @@ pub(crate) async fn approve_request(
         ApprovalMode::Seen(ConsentAnswer::Yes { hashes, who, how }) => {
             ApprovalConsent::Seen(Box::new(consent_of(&who, &how, &hashes)))
         }
-        ApprovalMode::Seen(ConsentAnswer::No { .. }) => {
+        ApprovalMode::Signed(ConsentAnswer::Yes { hashes, who, how }, proof) => {
+            let mut consent = consent_of(&who, &how, &hashes);
+            consent.proof = Some(proof);
+            ApprovalConsent::Seen(Box::new(consent))
+        }
+        ApprovalMode::Seen(ConsentAnswer::No { .. }) | ApprovalMode::Signed(ConsentAnswer::No { .. }, _) => {
             return Err(usage_error("a no lands nothing; deny the request instead"));
         }
     };

@@ -20,6 +20,7 @@ use std::thread;
 use agentos_engine::Cause;
 use agentos_engine::open_requests::RevisedDiff;
 use agentos_engine::ports::EffectError;
+use agentos_policy::ConsentProof;
 use agentos_tool::RunId;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
@@ -95,6 +96,8 @@ pub enum ApprovalMode {
     Named,
     /// The person saw exactly this state and agreed. In any other state, nothing lands.
     Seen(ConsentAnswer),
+    /// The person saw exactly this state, and their device signed the agreement. The caller has checked the signature.
+    Signed(ConsentAnswer, Box<ConsentProof>),
 }
 
 /// The work of a run.

@@ -5,6 +5,7 @@
 use agentos_api::NextStep;
 use agentos_engine::ports::EffectError;
 use agentos_engine::task_options::FollowedRun;
+use agentos_landing::LandingReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -138,6 +139,9 @@ pub struct StoryConsent {
     pub who: Option<String>,
     /// The way of answering, such as `--yes`. `None` if nobody has answered.
     pub how: Option<String>,
+    /// Name of the device that signed the answer. `None` if none did. Left out then. Untrusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Time until which the request can be answered. `None` if the run left no request.
     pub until: Option<String>,
 }
@@ -194,6 +198,14 @@ impl Host {
             .as_ref()
             .and_then(|id| Some(repo.commit(id)?.subject));
         Ok(story)
+    }
+
+    /// Reads the report of a run's last landing. `None` if nothing was placed.
+    ///
+    /// # Errors
+    /// If no one run fits, or its records cannot be read.
+    pub(crate) fn landing_report(&self, run: &str) -> Result<Option<LandingReport>, EffectError> {
+        Ok(StoryReader::open(self, Some(run))?.read_landing())
     }
 
     /// Reads a text that a run recorded.

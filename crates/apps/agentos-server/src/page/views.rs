@@ -2,7 +2,7 @@
 //!
 //! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
 
-use agentos_host::{CostReport, LoggedRun, OpenRequest, ResultKind, RunStory, SessionRow, VerifyReport};
+use agentos_host::{BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -37,22 +37,22 @@ pub struct RequestRow {
 
 /// Row of the runs.
 pub struct RunRow {
-    run: String,
-    short: String,
-    title: String,
-    about: String,
-    began: String,
-    result: String,
-    class: &'static str,
+    pub run: String,
+    pub short: String,
+    pub title: String,
+    pub about: String,
+    pub began: String,
+    pub result: String,
+    pub class: &'static str,
 }
 
 /// Row of the sessions.
 pub struct SessionLine {
-    name: String,
-    title: String,
-    about: String,
-    last: String,
-    turns: u64,
+    pub name: String,
+    pub title: String,
+    pub about: String,
+    pub last: String,
+    pub turns: u64,
 }
 
 /// Row of the costs.
@@ -96,6 +96,10 @@ pub struct RequestPage {
     pub is_too_long: bool,
     pub seen: String,
     pub body: String,
+    /// Parts of what a device signs.
+    pub statement: Vec<(&'static str, String)>,
+    /// True if only a signature of this device approves.
+    pub is_signed: bool,
 }
 
 #[derive(Template)]
@@ -107,26 +111,9 @@ pub struct RunsPage {
 }
 
 #[derive(Template)]
-#[template(path = "run.html")]
-pub struct RunPage {
-    frame: PageFrame,
-    row: RunRow,
-    stations: Vec<(&'static str, String)>,
-    files: Vec<(String, u64, u64, String)>,
-    can_undo: bool,
-}
-
-#[derive(Template)]
 #[template(path = "propose.html")]
 pub struct ProposePage {
     pub frame: PageFrame,
-}
-
-#[derive(Template)]
-#[template(path = "sessions.html")]
-pub struct SessionsPage {
-    pub frame: PageFrame,
-    pub rows: Vec<SessionLine>,
 }
 
 #[derive(Template)]
@@ -135,16 +122,7 @@ pub struct CostPage {
     frame: PageFrame,
     rows: Vec<CostLine>,
     total: String,
-}
-
-#[derive(Template)]
-#[template(path = "evidence.html")]
-pub struct EvidencePage {
-    frame: PageFrame,
-    ok: bool,
-    facts: Vec<(&'static str, String)>,
-    findings: Vec<String>,
-    more: u64,
+    budgets: Vec<(String, String, String, &'static str)>,
 }
 
 /// Renders a page.
@@ -161,14 +139,14 @@ pub fn render(page: &impl Template) -> Response {
 }
 
 /// Returns the one word of a value, as its JSON has it.
-fn word_of(value: &impl Serialize) -> String {
+pub fn word_of(value: &impl Serialize) -> String {
     let word = serde_json::to_value(value).ok();
     word.and_then(|word| Some(word.as_str()?.to_owned()))
         .unwrap_or_default()
 }
 
 /// Returns a time without fractions; the page's script shows it in local time.
-fn show_time(at: &str) -> String {
+pub fn show_time(at: &str) -> String {
     // The tape may be somebody else's copy, so a time is untrusted like any other text.
     let shown: String = at.chars().take(19).collect();
     mark(&format!("{}Z", shown.trim_end_matches('Z')))
@@ -176,17 +154,21 @@ fn show_time(at: &str) -> String {
 
 /// Describes an open request.
 pub fn describe_request(request: &OpenRequest) -> RequestRow {
-    let title = request
-        .task
-        .clone()
-        .unwrap_or_else(|| request.request.message.clone());
+    let message = request.request.message.lines().next().map(str::to_owned);
+    let message = message.filter(|line| !line.trim().is_empty());
+    let title = message.or_else(|| request.task.clone()).unwrap_or_default();
     RequestRow {
         run: mark(&request.run),
         title: mark(title.lines().next().unwrap_or("Change without a task")),
         about: mark(&request.request.tool.provider),
         asked: show_time(&request.asked),
         files: request.files.len(),
-        why: mark(request.reasons.first().map_or("", |reason| &reason.why)),
+        why: request
+            .reasons
+            .iter()
+            .find(|reason| reason.effect != Effect::Allow)
+            .map(|reason| mark(&reason.why))
+            .unwrap_or_default(),
     }
 }
 
@@ -229,67 +211,27 @@ pub fn describe_session(row: &SessionRow) -> SessionLine {
     }
 }
 
-impl RunPage {
-    /// Makes the page of a run.
-    pub fn new(frame: PageFrame, story: &RunStory) -> Self {
-        let mut stations = Vec::new();
-        let mut add = |name, text: Option<&str>| {
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
-                stations.push((name, mark(text)));
-            }
-        };
-        add("Task", story.task.as_deref());
-        add("For branch", story.run.branch.as_deref());
-        add("On commit", story.base_commit.as_deref());
-        let decision = story.decision.as_ref().map(|decision| {
-            let rules = decision
-                .rules
-                .iter()
-                .map(|rule| format!("{}: {}", rule.rule, rule.why));
-            format!("{}\n{}", decision.effect, rules.collect::<Vec<_>>().join("\n"))
-        });
-        add("Policy", decision.as_deref());
-        let consent = story
-            .consent
-            .as_ref()
-            .map(|consent| match (&consent.who, consent.given) {
-                (Some(who), true) => format!("{who} agreed ({})", consent.how.as_deref().unwrap_or("?")),
-                (Some(who), false) => format!("{who} declined"),
-                (None, _) => "nobody has answered".to_owned(),
-            });
-        add("Consent", consent.as_deref());
-        add("Commit", story.run.result.commit.as_deref());
-        add("Message", story.commit_subject.as_deref());
-        let refusal = story.refusal.as_ref();
-        add("Reason", refusal.map(|refusal| refusal.message.as_str()));
-        add("Advice", refusal.and_then(|refusal| refusal.hint.as_deref()));
-        let files = story
-            .attempts
-            .iter()
-            .rev()
-            .find(|attempt| !attempt.files.is_empty());
-        let files = files.into_iter().flat_map(|attempt| &attempt.files);
-        Self {
-            frame,
-            row: describe_run(&story.run),
-            can_undo: story.run.result.kind == ResultKind::Landed,
-            files: files
-                .map(|file| {
-                    let placed = file.refused.clone().unwrap_or_else(|| file.placed.join(", "));
-                    (mark(&file.path), file.added, file.removed, mark(&placed))
-                })
-                .collect(),
-            stations,
-        }
-    }
-}
-
 impl CostPage {
     /// Makes the page of the costs.
-    pub fn new(frame: PageFrame, report: &CostReport) -> Self {
+    pub fn new(frame: PageFrame, report: &CostReport, budgets: &BudgetReport) -> Self {
+        let budgets = budgets.budgets.iter().map(|row| {
+            let limit = row.limit.amount_usd;
+            let spent = row.spent_usd.filter(|spent| *spent < limit);
+            let name = serde_json::to_value(&row.limit.scope).ok();
+            let name = name.map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned));
+            (
+                mark(&name.unwrap_or_default()),
+                format!("{limit} a {}", row.limit.period.name()),
+                row.spent_usd
+                    .map_or_else(|| "too much to count".to_owned(), |spent| spent.to_string()),
+                if spent.is_some() { "" } else { "used up" },
+            )
+        });
+        let budgets = budgets.collect();
         let cost = |cost: Option<String>| cost.unwrap_or_else(|| "unknown".to_owned());
         Self {
             frame,
+            budgets,
             total: cost(report.cost_usd.map(|cost| cost.to_string())),
             rows: report
                 .rows
@@ -302,31 +244,6 @@ impl CostPage {
                     cost: cost(row.cost_usd.map(|cost| cost.to_string())),
                 })
                 .collect(),
-        }
-    }
-}
-
-impl EvidencePage {
-    /// Makes the page of a verification.
-    pub fn new(frame: PageFrame, report: &VerifyReport) -> Self {
-        let mut facts = vec![
-            ("Records", report.records.to_string()),
-            ("Texts", report.blobs.to_string()),
-            ("Signed runs", report.signed.to_string()),
-            ("Runs without a signature", report.unsigned.to_string()),
-        ];
-        facts.extend(report.commits.map(|commits| ("Commits", commits.to_string())));
-        facts.extend(report.head.as_ref().map(|head| ("Last record", mark(head))));
-        Self {
-            frame,
-            ok: report.ok,
-            facts,
-            findings: report
-                .findings
-                .iter()
-                .map(|finding| mark(&finding.detail))
-                .collect(),
-            more: report.more_findings,
         }
     }
 }

@@ -219,32 +219,6 @@ fn a_killed_service_loses_nothing_and_another_one_goes_on() {
 }
 
 #[test]
-fn events_resume_after_the_last_one_that_was_received() {
-    let mut service = Service::start();
-    service.propose(FIX);
-    let address = service.address.clone();
-    let token = service.token.clone();
-    let request = format!(
-        "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nLast-Event-ID: 2\r\n\r\n"
-    );
-    // The stream ends with the service.
-    let listener =
-        std::thread::spawn(move || agentos_testkit::http::send_bytes(&address, request.as_bytes()).unwrap());
-    service.propose(&FIX.replace("a + b", "b + a"));
-    assert_eq!(service.interrupt(), Some(0));
-    let heard = listener.join().unwrap();
-    assert_eq!(heard.header("content-type"), Some("text/event-stream"));
-    let ids: Vec<u64> = heard
-        .body
-        .lines()
-        .filter_map(|line| line.strip_prefix("id: ")?.parse().ok())
-        .collect();
-    let expected: Vec<u64> = (3..3 + ids.len() as u64).collect();
-    assert!(!ids.is_empty(), "{}", heard.body);
-    assert_eq!(ids, expected);
-}
-
-#[test]
 fn a_large_body_is_refused_and_others_are_served() {
     let service = Service::start();
     let body = serde_json_text(&[("answer", &"x".repeat(13 << 20))]);

@@ -12,5 +12,8 @@
 
 mod attacks;
 mod clients;
+mod browser;
+mod events;
 mod flow;
 mod support;
+mod talk;

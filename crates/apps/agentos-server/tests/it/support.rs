@@ -1,12 +1,12 @@
 //! A running service, and requests to it.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use agentos_testkit::cli::{Cli, send_signal};
-use agentos_testkit::http::{RawAnswer, open_connection, send_bytes};
+use agentos_testkit::http::{RawAnswer, begin_request, send_bytes};
 use agentos_testkit::repo::{TestRepo, write_file};
 use serde_json::Value;
 
@@ -47,24 +47,35 @@ impl Service {
     }
 
     pub fn start_in(repo: TestRepo) -> Self {
-        Self::start_with_profiles(repo, &[], &[])
+        Self::start_with(repo, |_| {})
+    }
+
+    /// Starts a service whose user's settings are prepared first.
+    pub fn start_with(repo: TestRepo, prepare: impl FnOnce(&Cli)) -> Self {
+        Self::start_with_vars(repo, &[], prepare)
     }
 
     /// Starts a service for a user with these profiles, each a name and its other fields, and these variables.
     pub fn start_with_profiles(repo: TestRepo, profiles: &[(&str, Value)], vars: &[(&str, &str)]) -> Self {
+        Self::start_with_vars(repo, vars, |cli| {
+            let folder = cli.home().join(".config/agentos/profiles");
+            for (name, fields) in profiles {
+                let mut profile = fields.clone();
+                profile["provider"] = Value::from(*name);
+                profile["name"] = Value::from(*name);
+                write_file(&folder.join(format!("{name}.json")), profile.to_string());
+            }
+        })
+    }
+
+    fn start_with_vars(repo: TestRepo, vars: &[(&str, &str)], prepare: impl FnOnce(&Cli)) -> Self {
         let mut cli = Cli::new(env!("CARGO_BIN_EXE_agentos-server"))
             .unwrap()
             .in_dir(repo.path());
         for (name, value) in vars {
             cli = cli.env(*name, *value);
         }
-        let folder = cli.home().join(".config/agentos/profiles");
-        for (name, fields) in profiles {
-            let mut profile = fields.clone();
-            profile["provider"] = Value::from(*name);
-            profile["name"] = Value::from(*name);
-            write_file(&folder.join(format!("{name}.json")), profile.to_string());
-        }
+        prepare(&cli);
         let mut child = cli
             .command(&["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())
@@ -129,8 +140,7 @@ impl Service {
             self.token,
             body.len()
         );
-        let mut stream = open_connection(&self.address).unwrap();
-        stream.write_all(text.as_bytes()).unwrap();
+        let mut stream = begin_request(&self.address, text.as_bytes()).unwrap();
         let mut read = Vec::new();
         let mut piece = [0; 4096];
         while !String::from_utf8_lossy(&read).contains(seen) {

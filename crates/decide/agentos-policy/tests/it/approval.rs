@@ -20,6 +20,7 @@ fn consent(hashes: ApprovalHashes) -> Consent {
         when: Timestamp::from_unix_seconds(0),
         how: "terminal".to_owned(),
         hashes,
+        proof: None,
     }
 }
 

@@ -127,6 +127,7 @@ fn land(
         when: Timestamp::from_unix_seconds(TIME),
         how: "--yes".to_owned(),
         hashes: ApprovalHashes::of(&change, &decision, &place),
+        proof: None,
     };
     let approved = approve(change, &decision, &place, Some(&consent)).map_err(|why| format!("{why:?}"))?;
     let plan = LandPlan {

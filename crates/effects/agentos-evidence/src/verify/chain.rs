@@ -23,6 +23,7 @@ use super::history::CommitPins;
 use super::removed::MissingTexts;
 use super::signed::CheckpointTotals;
 use super::{Finding, Tampering, VerifyChecks};
+use crate::approval::find_wrong_proof;
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::{GENESIS, RecordForm};
@@ -232,7 +233,8 @@ impl ChainReport {
         );
         let states_cost = cost::states_cost(record.kind);
         let is_removal = record.kind == RecordKind::Removed;
-        let body = if refers_to_commit || states_cost || is_removal || record.may_refer() {
+        let is_consent = record.kind == RecordKind::Consent;
+        let body = if refers_to_commit || states_cost || is_removal || is_consent || record.may_refer() {
             record.parse_body()?
         } else {
             Value::Null
@@ -259,6 +261,10 @@ impl ChainReport {
         if let Some(detail) = cost::find_wrong_cost(record.kind, &body) {
             self.findings
                 .push(Finding::new(Tampering::CostWrong, Some(at), detail));
+        }
+        if let Some(detail) = find_wrong_proof(&body).filter(|_| is_consent) {
+            self.findings
+                .push(Finding::new(Tampering::SignatureInvalid, Some(at), detail));
         }
         self.check_blobs(at, record.kind, &body, blobs)
     }

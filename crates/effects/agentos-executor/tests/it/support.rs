@@ -99,6 +99,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         when: Timestamp::from_unix_seconds(0),
         how: "--yes".to_owned(),
         hashes: ApprovalHashes::of(&change, &decision, &place),
+        proof: None,
     };
     approve(change, &decision, &place, Some(&consent)).unwrap()
 }

@@ -43,6 +43,7 @@ impl ConsentPort for SlowPerson<'_> {
             when: self.clock.now(),
             how: "test".to_owned(),
             hashes: question.hashes.clone(),
+            proof: None,
         };
         Box::pin(std::future::ready(Answer::Yes(yes)))
     }

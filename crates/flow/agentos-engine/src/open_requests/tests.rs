@@ -304,6 +304,7 @@ fn a_consent_that_was_seen_counts_for_exactly_that_state() {
         when: NoonClock::default().now(),
         how: "terminal".to_owned(),
         hashes: request.hashes,
+        proof: None,
     }));
     // Somebody commits between the look and the answer.
     repo.commit_files(&[("b.txt", "x\n")]);
@@ -356,6 +357,7 @@ fn what_a_person_made_of_a_change_needs_a_look_of_its_own() {
             when: NoonClock::default().now(),
             how: "terminal".to_owned(),
             hashes: serde_json::from_value(answers[0]["hashes"].clone()).unwrap(),
+            proof: None,
         }));
         let landed = answer_revised(&repo, &tape, "lands", seen, revised(&other)).unwrap();
         assert_eq!(landed.outcome, OutcomeKind::Landed, "{}", landed.message);

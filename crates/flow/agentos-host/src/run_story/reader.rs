@@ -233,6 +233,11 @@ impl StoryReader {
         Ok(found)
     }
 
+    /// Returns the report of the last landing. `None` if nothing was placed.
+    pub(super) fn read_landing(&self) -> Option<LandingReport> {
+        parse_at(self.last_body(RecordKind::Landing)?, "/report")
+    }
+
     pub(super) fn lacks_text(&self, what: &str) -> EffectError {
         usage_error(format!("run `{}` recorded {what}", self.run.run)).suggest_steps([NextStep::ShowRun {
             run: self.run.run.clone(),
@@ -348,6 +353,7 @@ fn read_consent(body: &Value) -> StoryConsent {
         given: body.pointer("/given").and_then(Value::as_bool) == Some(true),
         who: text_at(body, "/consent/who"),
         how: text_at(body, "/consent/how"),
+        device: text_at(body, "/consent/proof/device"),
         until: text_at(body, "/request/expires"),
     }
 }
