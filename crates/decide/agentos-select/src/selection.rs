@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::program::AnsweredSelector;
 use crate::selector::BuiltInSelector;
 use crate::{
     AbilityValue, ChosenModel, CircuitFacts, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector,
-    NeedRule, Needs, PoolModel, SelectionView, SelectorKind,
+    NeedRule, Needs, PoolModel, ProgramAnswer, SelectionView, SelectorKind, TaskKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
@@ -35,6 +36,15 @@ pub struct SelectionInput {
     /// Records of earlier turns, by alias, in the window of the statistics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, ModelRecord>,
+    /// Kind of the task. `None` if no selector asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TaskKind>,
+    /// Records of earlier turns of the same kind, by alias. They are counted in `records` too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kind_records: BTreeMap<String, ModelRecord>,
+    /// Answer of the program that chooses for the pool. `None` if the pool names none, or there was nothing to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramAnswer>,
     /// State of the machine. `None` if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineFacts>,
@@ -110,6 +120,14 @@ pub enum SelectionError {
         /// Alias that it chose. `None` if it chose nothing.
         chosen: Option<String>,
     },
+    /// The program of the pool chose nothing, or a model that does not fit, and the pool states no rule for this case.
+    #[error("the program `{toolbox}` chose no member: {fault}")]
+    ProgramFailed {
+        /// Name of its toolbox.
+        toolbox: String,
+        /// Reason.
+        fault: String,
+    },
 }
 
 impl SelectionInput {
@@ -159,12 +177,27 @@ impl RefusedModel {
     }
 }
 
-/// Chooses a model with the pool's own selector.
+/// Chooses a model with the pool's own selector, or by the recorded answer of its program.
 ///
 /// # Errors
-/// If the pool is empty, or no model fits.
+/// If the pool is empty, no model fits, or the pool's program chose none of those that do.
 pub fn select_model(input: &SelectionInput) -> Result<ModelSelection, SelectionError> {
-    select_with(input, &BuiltInSelector)
+    let Some(answer) = &input.program else {
+        return select_with(input, &BuiltInSelector);
+    };
+    match select_with(input, &AnsweredSelector(answer)) {
+        Err(SelectionError::WrongChoice { chosen: None }) => {
+            let fault = answer.find_fault(&list_fitting(input));
+            Err(answer.to_error(fault.unwrap_or_default()))
+        }
+        selected => selected,
+    }
+}
+
+/// Lists the models among which a selector would choose, in the pool's order. Empty if none fits.
+#[must_use]
+pub fn list_fitting(input: &SelectionInput) -> Vec<&PoolModel> {
+    sort_by_needs(input).list_offered(input)
 }
 
 /// Chooses a model with a selector of one's own. It is only shown models that fit.
@@ -178,26 +211,13 @@ pub fn select_with(
     if input.models.is_empty() {
         return Err(SelectionError::EmptyPool);
     }
-    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
-        .needs
-        .iter()
-        .map(|(name, need)| (name, NeedRule::of(name), need))
-        .collect();
-    let mut sorted = sort_models(input, &rules, CircuitUse::Respected);
-    if sorted.is_empty() {
-        // A server that may fail again is better than none.
-        sorted = sort_models(input, &rules, CircuitUse::Ignored);
-    }
+    let sorted = sort_by_needs(input);
+    let fitting = sorted.list_offered(input);
     let SortedModels {
-        certain,
+        certain: _,
         uncertain,
         refused,
     } = sorted;
-    let fitting = match certain.is_empty() {
-        // An unknown ability never counts as one that is there: models that are known to have it go first.
-        false => certain,
-        true => list_likeliest(input, &uncertain),
-    };
     if fitting.is_empty() {
         return Err(SelectionError::NothingFits { refused });
     }
@@ -228,9 +248,18 @@ struct SortedModels<'a> {
     refused: Vec<RefusedModel>,
 }
 
-impl SortedModels<'_> {
+impl<'a> SortedModels<'a> {
     fn is_empty(&self) -> bool {
         self.certain.is_empty() && self.uncertain.is_empty()
+    }
+
+    /// Lists the models that a selector is shown.
+    fn list_offered(&self, input: &'a SelectionInput) -> Vec<&'a PoolModel> {
+        match self.certain.is_empty() {
+            // An unknown ability never counts as one that is there: models that are known to have it go first.
+            false => self.certain.clone(),
+            true => list_likeliest(input, &self.uncertain),
+        }
     }
 }
 
@@ -239,6 +268,21 @@ impl SortedModels<'_> {
 enum CircuitUse {
     Respected,
     Ignored,
+}
+
+/// Sorts the models of a pool by the needs of the turn.
+fn sort_by_needs(input: &SelectionInput) -> SortedModels<'_> {
+    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
+        .needs
+        .iter()
+        .map(|(name, need)| (name, NeedRule::of(name), need))
+        .collect();
+    let sorted = sort_models(input, &rules, CircuitUse::Respected);
+    match sorted.is_empty() {
+        // A server that may fail again is better than none.
+        true => sort_models(input, &rules, CircuitUse::Ignored),
+        false => sorted,
+    }
 }
 
 fn sort_models<'a>(

@@ -33,7 +33,8 @@ pub enum SelectorKind {
     /// The largest model that is loaded or fits into free memory; without such a model, the smallest one. A smaller one when the
     /// machine runs short, and the way back.
     Resources,
-    /// The highest chance that its change lands, passes its check and stays, with a bonus for those that were tried seldom.
+    /// The highest chance that its change lands, passes its check and stays, for tasks of this kind as far as there are some, with a
+    /// bonus for those that were tried seldom.
     Best,
     /// An experiment: each model gets an equal share of the turns until one is known to be better, and then all turns go to that one.
     Split,
@@ -117,6 +118,12 @@ impl<'a> SelectionView<'a> {
         self.input.records.get(&model.alias)
     }
 
+    /// Returns the record of a model's earlier turns of this task's kind. Empty if it has none.
+    fn kind_record(&self, model: &PoolModel) -> ModelRecord {
+        let found = self.input.kind_records.get(&model.alias);
+        found.copied().unwrap_or_default()
+    }
+
     fn choose_default(&self) -> Option<ChosenModel> {
         self.find_default().or_else(|| {
             let first = self.fitting.first()?;
@@ -193,20 +200,26 @@ impl<'a> SelectionView<'a> {
             .sum();
         // A model without a record goes first: it would never get one otherwise.
         let score = |model: &PoolModel| {
-            self.record(model)
-                .map_or(f64::INFINITY, |record| record.score(total))
+            self.record(model).map_or(f64::INFINITY, |record| {
+                record.score(&self.kind_record(model), total)
+            })
         };
         let model = first_by(self.fitting, |one, other| {
             score(other)
                 .total_cmp(&score(one))
                 .then_with(|| self.compare_cost(one, other))
         })?;
+        let describe = |record: &ModelRecord| format!("{} of {}", record.stayed, record.judged());
+        let of_kind = self.kind_record(model);
         let reason = match self.record(model).filter(|record| record.judged() > 0) {
-            Some(record) => format!(
-                "{} of {} changes landed and stayed",
-                record.stayed,
-                record.judged()
-            ),
+            Some(record) => match self.input.kind.filter(|_| of_kind.judged() > 0) {
+                Some(kind) => format!(
+                    "{} changes landed and stayed, {} of the kind `{kind}`",
+                    describe(record),
+                    describe(&of_kind)
+                ),
+                None => format!("{} changes landed and stayed", describe(record)),
+            },
             None => "not tried yet".to_owned(),
         };
         Some(choose(model, reason))

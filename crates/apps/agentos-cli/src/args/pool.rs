@@ -96,6 +96,9 @@ pub struct PoolSelectArgs {
     /// Message of the turn
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub message: String,
+    /// File that the message names, for the kind of its task; can be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
     /// The turn has an image
     #[arg(long)]
     pub image: bool,

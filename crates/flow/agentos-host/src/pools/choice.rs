@@ -14,7 +14,7 @@ use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
     CIRCUIT_WINDOW, CircuitFacts, LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, PastCall,
-    SelectionError, SelectionInput, SelectorKind, TurnShape, infer_needs,
+    SelectionError, SelectionInput, SelectorKind, TaskKind, TurnShape, infer_kind, infer_needs,
 };
 use agentos_store::RequestedModel;
 use agentos_tool::Timestamp;
@@ -22,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::program::{ask_program, program_failed};
 use super::{LoadedMember, LoadedPool, load_chain};
 use crate::clock;
 use crate::error::usage_error;
@@ -51,6 +52,9 @@ pub struct PoolQuery {
     pub needs: Vec<String>,
     /// Message of the user.
     pub message: String,
+    /// Files that the task names, from which its kind follows.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// Number of images.
     pub images: usize,
     /// Number of tools on offer.
@@ -193,24 +197,37 @@ pub(crate) fn choose_in_pool(
         context_tokens: input_tokens.saturating_add(EXPECTED_ANSWER),
     };
     let selector = pool.file.selector.unwrap_or_default();
-    let use_of = StatisticsUse::of(selector);
+    let use_of = match pool.file.selector_program {
+        // What a program looks at is its own affair, so it is shown everything that a selector could use.
+        Some(_) => StatisticsUse::Changes,
+        None => StatisticsUse::of(selector),
+    };
     let since = (use_of != StatisticsUse::Unused).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
     // Not the message itself: it may be long, and a record of the choice is kept when the message is deleted.
     let task = || hash_bytes(format!("{} {}", pool.name, query.message).as_bytes());
-    let input = SelectionInput {
+    let kind = infer_kind(&query.message, query.files.iter().map(String::as_str));
+    let past = read_records(host, pool, (use_of, kind), since.as_deref())?;
+    let mut input = SelectionInput {
         models: pool.members.iter().map(|member| member.model.clone()).collect(),
         selector,
         default_alias: pool.file.default.clone(),
         needs: infer_needs(stated, &shape),
         input_tokens,
         output_tokens: EXPECTED_ANSWER,
-        records: read_records(host, pool, use_of, since.as_deref())?,
+        records: past.all,
+        kind: (use_of == StatisticsUse::Changes).then_some(kind),
+        kind_records: past.of_kind,
+        program: None,
         task: (selector == SelectorKind::Split).then(task),
         time: query.time,
         machine: find_machine_facts(host, pool),
         circuits: read_circuits(host, pool)?,
         excluded,
     };
+    // A selector of the calling program goes first: it is the caller's own word about this very choice.
+    if own.is_none() {
+        input.program = ask_program(host, pool, &input)?;
+    }
     let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
     Ok(PoolChoice {
         statistics_since: since,
@@ -254,17 +271,25 @@ impl StatisticsUse {
     }
 }
 
+/// Records of a pool's members, by alias.
+#[derive(Debug, Default)]
+struct PastTurns {
+    all: BTreeMap<String, ModelRecord>,
+    /// Changes for tasks of the same kind.
+    of_kind: BTreeMap<String, ModelRecord>,
+}
+
 /// Reads the records of the members: calls from the ledger, changes from the repository's tape. Empty without a beginning: no selector
 /// asks for them then.
 fn read_records(
     host: &Host,
     pool: &LoadedPool,
-    use_of: StatisticsUse,
+    (use_of, kind): (StatisticsUse, TaskKind),
     since: Option<&str>,
-) -> Result<BTreeMap<String, ModelRecord>, EffectError> {
-    let mut records = BTreeMap::new();
+) -> Result<PastTurns, EffectError> {
+    let mut past = PastTurns::default();
     let Some(since) = since else {
-        return Ok(records);
+        return Ok(past);
     };
     if let Some(database) = Ledger::open_existing(host)? {
         let counted = database.count_calls(Some(since));
@@ -278,7 +303,7 @@ fn read_records(
                     median_ms: found.median_ms,
                     ..ModelRecord::default()
                 };
-                records.insert(member.model.alias.clone(), record);
+                past.all.insert(member.model.alias.clone(), record);
             }
         }
     }
@@ -291,14 +316,23 @@ fn read_records(
             let Some(member) = pool.find_author(fate) else {
                 continue;
             };
-            let record = records.entry(member.model.alias.clone()).or_default();
-            match fate.stayed {
-                true => record.stayed += 1,
-                false => record.rejected += 1,
+            count_fate(&mut past.all, member, fate);
+            let named = fate.files.iter().map(String::as_str);
+            // Inferred from the record of the task, so that changes of earlier versions count too.
+            if infer_kind(&fate.instruction, named) == kind {
+                count_fate(&mut past.of_kind, member, fate);
             }
         }
     }
-    Ok(records)
+    Ok(past)
+}
+
+fn count_fate(records: &mut BTreeMap<String, ModelRecord>, member: &LoadedMember, fate: &ChangeFate) {
+    let record = records.entry(member.model.alias.clone()).or_default();
+    match fate.stayed {
+        true => record.stayed += 1,
+        false => record.rejected += 1,
+    }
 }
 
 impl LoadedPool {
@@ -345,5 +379,10 @@ fn read_circuits(host: &Host, pool: &LoadedPool) -> Result<BTreeMap<String, Circ
 }
 
 fn wrong_choice(error: &SelectionError) -> EffectError {
-    EffectError::from_error(Cause::Tool, "no-model-fits", error)
+    match error {
+        SelectionError::ProgramFailed { .. } => program_failed(error),
+        SelectionError::EmptyPool
+        | SelectionError::NothingFits { .. }
+        | SelectionError::WrongChoice { .. } => EffectError::from_error(Cause::Tool, "no-model-fits", error),
+    }
 }
