@@ -3,6 +3,7 @@
 //! Owns: the order of the steps. Never: depends on anything but its input.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -156,24 +157,39 @@ impl RefusedModel {
     /// Writes the reasons for people, as in `supports_vision is false, true is needed`, or `supports_vision is unknown, need inferred`.
     #[must_use]
     pub fn describe(&self, needs: &Needs) -> String {
-        let unmet = self.unmet.iter().map(|unmet| {
-            let need = needs.find(&unmet.need);
-            let wanted = need.map(|need| need.value.to_string()).unwrap_or_default();
-            let rule = NeedRule::of(&unmet.need);
-            if unmet.found.is_none() && need.is_some_and(|need| !need.is_stated()) {
-                return format!("{} is unknown, need inferred", rule.ability());
+        let mut text = self.excluded.clone().unwrap_or_default();
+        for unmet in &self.unmet {
+            if !text.is_empty() {
+                text.push_str("; ");
             }
-            let found = unmet
-                .found
-                .as_ref()
-                .map_or_else(|| "unknown".to_owned(), ToString::to_string);
-            match rule {
-                NeedRule::Equal(ability) => format!("{ability} is {found}, {wanted} is needed"),
-                NeedRule::AtLeast(ability) => format!("{ability} is {found}, at least {wanted} is needed"),
+            // Into one text: every choice in a large pool writes a thousand of these. A `String` takes everything.
+            let _ = unmet.describe(needs, &mut text);
+        }
+        text
+    }
+}
+
+impl UnmetNeed {
+    /// Writes the reason for people.
+    fn describe(&self, needs: &Needs, text: &mut String) -> fmt::Result {
+        let need = needs.find(&self.need);
+        let rule = NeedRule::of(&self.need);
+        let ability = rule.ability();
+        match (&self.found, need) {
+            (None, Some(need)) if !need.is_stated() => {
+                return write!(text, "{ability} is unknown, need inferred");
             }
-        });
-        let all: Vec<String> = self.excluded.clone().into_iter().chain(unmet).collect();
-        all.join("; ")
+            (None, _) => write!(text, "{ability} is unknown, ")?,
+            (Some(found), _) => write!(text, "{ability} is {found}, ")?,
+        }
+        match rule {
+            NeedRule::Equal(_) => {}
+            NeedRule::AtLeast(_) => text.push_str("at least "),
+        }
+        if let Some(need) = need {
+            write!(text, "{}", need.value)?;
+        }
+        text.write_str(" is needed")
     }
 }
 
@@ -331,10 +347,12 @@ fn judge_model(
     });
     let unmet: Vec<UnmetNeed> = rules
         .iter()
-        .filter(|(_, rule, need)| !rule.is_met(model, &need.value))
-        .map(|(name, rule, _)| UnmetNeed {
-            need: (*name).to_owned(),
-            found: model.abilities.get(rule.ability()).cloned(),
+        .filter_map(|(name, rule, need)| {
+            let found = rule.find_fault(model, &need.value)?;
+            Some(UnmetNeed {
+                need: (*name).to_owned(),
+                found: found.cloned(),
+            })
         })
         .collect();
     let fits = excluded.is_none() && unmet.is_empty();
