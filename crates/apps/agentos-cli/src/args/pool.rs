@@ -145,7 +145,7 @@ pub struct PoolImportArgs {
 /// Arguments of `pool replay`.
 #[derive(Debug, Args)]
 pub struct PoolReplayArgs {
-    /// File with the output of `pool select --json`, or a run or turn of a pool by its id
+    /// File with the output of `pool select --json`, file of a ledger (all of its choices), or a run or turn of a pool by its id
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use agentos_schema::SchemaName;
 use agentos_testkit::cli::{Cli, interrupt};
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, read_file, write_file};
 use agentos_testkit::server::{FakeServer, Reply, closed_port, head};
 use serde_json::{Value, json};
 
@@ -319,4 +319,79 @@ fn best_learns_by_the_kind_of_the_task() {
             "{choice}"
         );
     }
+}
+
+/// The choices of all selectors, for turns with and without needs and after failures, in a ledger whose file is taken to another home
+/// folder without the pool, its providers or its statistics.
+#[test]
+fn every_recorded_choice_replays_on_another_machine() {
+    let (_repo, cli) = in_repo();
+    let (first, second) = (answering("First.", true), answering(SLOPPY_FIX, true));
+    let selectors = [
+        "default",
+        "capability",
+        "cheapest",
+        "fastest",
+        "resources",
+        "best",
+        "split",
+    ];
+    let gone = closed_port().unwrap();
+    for (selector, url) in selectors
+        .iter()
+        .flat_map(|name| [(*name, first.url()), (*name, gone.clone())])
+    {
+        two_members(&cli, &url, &second.url(), json!({ "selector": selector }));
+        let args = [
+            "chat",
+            "send",
+            "-p",
+            "mine",
+            "-c",
+            "kept",
+            "--require",
+            "runs_locally=true",
+            "Describe it.",
+        ];
+        let sent = call(&cli, &args);
+        assert_eq!(sent.code, Some(0), "{sent}");
+    }
+    two_members(&cli, &gone, &second.url(), json!({ "selector": "best" }));
+    let run = call(&cli, &RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    let ledger = cli.home().join(".local/state/agentos/ledger");
+    let elsewhere = agentos();
+    let mut choices = 0;
+    for file in list_tape(&ledger) {
+        let (code, replay) = call_json(
+            &elsewhere,
+            SchemaName::PoolReplay,
+            &["pool", "replay", file.to_str().unwrap()],
+        );
+        assert_eq!((code, &replay["differences"]), (Some(0), &json!([])), "{replay}");
+        choices += replay["choices"].as_u64().unwrap();
+    }
+    // Seven selectors with two states of the first server, and a run with a member that failed.
+    assert!(choices >= 16, "{choices}");
+    // A changed record is found.
+    let file = list_tape(&ledger).remove(0);
+    let text = String::from_utf8(read_file(&file)).unwrap();
+    let changed = elsewhere.home().join("changed.jsonl");
+    write_file(
+        &changed,
+        text.replace("\"alias\":\"first\",\"input\"", "\"alias\":\"other\",\"input\""),
+    );
+    let replay = call(&elsewhere, &["pool", "replay", changed.to_str().unwrap()]);
+    assert_eq!(replay.code, Some(7), "{replay}");
+}
+
+fn list_tape(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "jsonl"))
+        .collect();
+    files.sort();
+    files
 }

@@ -42,8 +42,8 @@ const EXPECTED_ANSWER: u64 = 500;
 const STATISTICS_WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Shortest part of an id that is searched for.
 const SHORTEST_ID: usize = 8;
-/// Largest record of a choice that is read, in bytes.
-const LARGEST_CHOICE: u64 = 16 << 20;
+/// Largest file with choices that is read, in bytes: as large as a file of a tape gets.
+const LARGEST_CHOICE: u64 = 64 << 20;
 
 /// Turn for which a member is chosen.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -91,21 +91,20 @@ impl Host {
         choose_in_pool(self, first, query, BTreeMap::new(), own)
     }
 
-    /// Makes recorded choices again. `record` is a file with the output of a choice as JSON, or the id of a run, or of a message or turn,
-    /// whose choices are on the ledger.
+    /// Makes recorded choices again. `record` is a file with the output of a choice as JSON, a file of a ledger's tape (all of its choices
+    /// are made again), or the id of a run, or of a message or turn, whose choices are on the ledger.
     ///
     /// # Errors
     /// If there is neither such a file nor such an id, or it has no choice of a pool.
     pub fn replay_choices(&self, record: &Path) -> Result<ChoiceReplay, EffectError> {
-        let error = match read_text_file(self.environment(), record, LARGEST_CHOICE) {
-            Ok(text) => return self.replay_text(record, &text),
-            Err(error) => error,
+        let (recorded, error) = match read_text_file(self.environment(), record, LARGEST_CHOICE) {
+            Ok(text) => read_choices(record, &text)?,
+            Err(error) => {
+                let id = record.to_str().filter(|text| is_id(text));
+                let found = id.map(|id| find_recorded(self, id)).transpose()?;
+                (found.unwrap_or_default(), error)
+            }
         };
-        let id = record.to_str().filter(|text| is_id(text));
-        let recorded = id
-            .map(|id| find_recorded(self, id))
-            .transpose()?
-            .unwrap_or_default();
         let mut replays = recorded
             .iter()
             .map(replay_recorded)
@@ -122,19 +121,51 @@ impl Host {
         last.choices = recorded.len();
         Ok(last)
     }
+}
 
-    fn replay_text(&self, file: &Path, text: &str) -> Result<ChoiceReplay, EffectError> {
-        // The outputs of a turn have the choice in them.
-        let value: Value = serde_json::from_str(text).unwrap_or_default();
-        let inner = ["/choice", "/turn/choice"]
-            .iter()
-            .find_map(|place| value.pointer(place))
-            .cloned();
-        let recorded: PoolChoice = serde_json::from_value(inner.unwrap_or(value)).map_err(|error| {
-            usage_error(format!("`{}` is no record of a choice: {error}", file.display()))
-        })?;
-        replay_recorded(&recorded)
+/// Reads the choices of a file: that of one JSON document, or all of a ledger's tape, which has a record in each line. Returns the error
+/// that is reported if there are none.
+///
+/// # Errors
+/// If the file has one document, and it is no choice.
+fn read_choices(file: &Path, text: &str) -> Result<(Vec<PoolChoice>, EffectError), EffectError> {
+    let name = file.display();
+    let none = usage_error(format!("`{name}` has no record of a choice"));
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let records: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
+    if let Ok(records) = records
+        && records.iter().all(|record| record.get("body").is_some())
+    {
+        let bodies = records
+            .into_iter()
+            .filter_map(|mut record| Some(record.get_mut("body")?.take()));
+        return Ok((bodies.flat_map(list_choices).collect(), none));
     }
+    // The outputs of a turn have the choice in them.
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let inner = ["/choice", "/turn/choice"]
+        .iter()
+        .find_map(|place| value.pointer(place))
+        .cloned();
+    let recorded = serde_json::from_value(inner.unwrap_or(value));
+    let recorded =
+        recorded.map_err(|error| usage_error(format!("`{name}` is no record of a choice: {error}")))?;
+    Ok((vec![recorded], none))
+}
+
+/// Lists the choices of a record of a turn, in their order. Empty if it is another record.
+fn list_choices(body: Value) -> Vec<PoolChoice> {
+    // A turn of a later version may have another shape; then it has no choice that could be made again here.
+    let Ok(turn) = serde_json::from_value::<TurnRecord>(body) else {
+        return Vec::new();
+    };
+    let recorded = turn
+        .discarded
+        .into_iter()
+        .chain(turn.choice.map(|choice| *choice));
+    recorded
+        .filter_map(|choice| serde_json::from_value::<PoolChoice>(choice).ok())
+        .collect()
 }
 
 /// Returns whether a text can be the id of a run, or its end: no letter of it could be that of a path.
@@ -157,15 +188,7 @@ fn find_recorded(host: &Host, id: &str) -> Result<Vec<PoolChoice>, EffectError> 
         if record.kind != RecordKind::Turn || !record.run.ends_with(id) {
             continue;
         }
-        // A turn of a later version may have another shape; then it has no choice that could be made again here.
-        let Ok(turn) = serde_json::from_value::<TurnRecord>(record.body) else {
-            continue;
-        };
-        let recorded = turn
-            .discarded
-            .into_iter()
-            .chain(turn.choice.map(|choice| *choice));
-        choices.extend(recorded.filter_map(|choice| serde_json::from_value::<PoolChoice>(choice).ok()));
+        choices.extend(list_choices(record.body));
     }
     Ok(choices)
 }
