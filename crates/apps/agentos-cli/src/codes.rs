@@ -26,6 +26,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("model-not-added", "`agentos models list` shows the known models"),
     ("some-not-imported", "correct the named entries and import the table again"),
     ("bad-pool", "correct the named field of its profile; `agentos pool list` shows all pools"),
+    ("selector-failed", "repair the program, or state a `selector` in the pool, which chooses when the program does not"),
     ("no-model-fits", "`agentos pool detect` shows the abilities of each member; add a member that has what is needed"),
     ("replay-differs", "the record was changed, or another version made it: compare its `input` and `input_hash`"),
     ("no-models-listed", "`agentos tool health` shows what is wrong with each server"),

@@ -70,10 +70,10 @@ pub struct ChoiceReplay {
     pub differences: Vec<String>,
 }
 
-/// Makes a choice with the pool's own rule, or with a named selector of an embedding program.
+/// Makes a choice with the pool's own rule, by the recorded answer of its program, or with a named selector of an embedding program.
 ///
 /// # Errors
-/// If the pool is empty, or a selector chose a member that does not fit. That no member fits is a choice too.
+/// If the pool is empty, or a selector or program chose a member that does not fit. That no member fits is a choice too.
 pub fn make_choice(
     pool: &str,
     input: SelectionInput,
@@ -93,8 +93,12 @@ pub fn make_choice(
         }) => (Some((alias, reason)), uncertain, refused),
         // Uncertain members can be chosen, so here is none.
         Err(SelectionError::NothingFits { refused }) => (None, Vec::new(), refused),
-        // These two are mistakes of a pool or a program, so there is no choice to record.
-        Err(error @ (SelectionError::EmptyPool | SelectionError::WrongChoice { .. })) => return Err(error),
+        // These are mistakes of a pool or a program, so there is no choice to record.
+        Err(
+            error @ (SelectionError::EmptyPool
+            | SelectionError::WrongChoice { .. }
+            | SelectionError::ProgramFailed { .. }),
+        ) => return Err(error),
     };
     let (alias, reason) = chosen.unzip();
     let describe_all =

@@ -5,6 +5,7 @@
 //! | end of an attempt | next |
 //! |---|---|
 //! | server not reachable, time limit, 5xx, 429, overload, broken stream, context too long | the next member, at most [`MOST_HOPS`] times |
+//! | a budget or daily limit does not allow the call, so that nothing was sent | the next member, which may cost less |
 //! | key missing or refused, request rejected, wrong address or model | stop: another member would hide the mistake |
 //! | policy's denial, a diff that does not land | stop: the answer was complete |
 //! | the user stopped the turn | stop |
@@ -13,7 +14,7 @@
 use crate::MOST_HOPS;
 
 /// Codes of failures of a server or of the way to it, which another member may not have.
-const PASSED_ON: [&str; 15] = [
+const PASSED_ON: [&str; 16] = [
     "dns",
     "refused",
     "connect-timeout",
@@ -29,6 +30,8 @@ const PASSED_ON: [&str; 15] = [
     "not-loaded",
     "load-failed",
     "context-length",
+    // Not a failure of a server: a budget of one model or provider is spent, and another member may have one of its own, or be free.
+    "budget-spent",
 ];
 
 /// End of an attempt that gave no whole answer.

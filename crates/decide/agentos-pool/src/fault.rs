@@ -84,6 +84,16 @@ pub enum PoolFault {
         /// Provider that it names.
         provider: String,
     },
+    /// The program that is to choose is no toolbox of the user.
+    #[error(
+        "`selector_program` names `{0}`, which is no toolbox: the adapter of its profile, in your own profiles, must be `toolbox`"
+    )]
+    NoToolbox(String),
+    /// The program that is to choose could send what it is shown to other machines.
+    #[error(
+        "`selector_program` names `{0}`, whose profile has `program.hosts`: a program that chooses gets no network"
+    )]
+    ToolboxWithNetwork(String),
     /// Only the repository has a profile of a member's provider.
     #[error(
         "`members`: `{alias}` needs the provider `{provider}`, of which only the repository has a profile: a repository cannot choose models"

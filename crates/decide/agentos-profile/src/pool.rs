@@ -28,6 +28,10 @@ pub struct PoolFile {
     /// Rule by which one of the members that fit is chosen. Default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<SelectorKind>,
+    /// Name of a toolbox of your own whose tool `select_model` chooses among the members that fit. `selector` chooses if the program
+    /// does not; without `selector`, the turn then ends with an error. Default: `selector` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector_program: Option<String>,
     /// True if a turn that a member on this machine could answer may go to a member in the cloud. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_cloud: Option<bool>,

@@ -18,7 +18,8 @@
 //! | `min_NAME=NUMBER` | an ability `NAME` of at least the number |
 //! | any other `NAME=VALUE` | the same value of the ability `NAME`, or a list that contains it |
 //!
-//! A model whose server failed again and again is left out for a while: [`CircuitFacts`].
+//! A model whose server failed again and again is left out for a while: [`CircuitFacts`]. Statistics are kept by the kind of a task:
+//! [`infer_kind`]. A program of the user may choose instead of a rule: [`ProgramAnswer`].
 //!
 //! An ability that nobody stated is unknown, and an unknown ability meets no need that a person stated. A need that was only inferred
 //! refuses no model for it: such a model is uncertain, and is chosen from if no model certainly fits.
@@ -27,8 +28,10 @@ mod ability;
 mod circuit;
 mod experiment;
 mod infer;
+mod kind;
 mod machine;
 mod need;
+mod program;
 mod selection;
 mod selector;
 mod statistics;
@@ -38,10 +41,13 @@ pub use ability::{AbilityValue, PoolModel};
 pub use circuit::{CIRCUIT_WINDOW, CircuitFacts, CircuitState, MOST_FAILURES, PastCall};
 pub use experiment::{ArmRecord, ExperimentState, assign_arm, judge_experiment};
 pub use infer::{TurnShape, infer_needs};
+pub use kind::{TaskKind, infer_kind};
 pub use machine::{MachineFacts, MachineLook, SwitchRules};
 pub use need::{ModelNeed, NeedError, NeedOrigin, NeedRule, Needs};
+pub use program::{ProgramAnswer, SELECTOR_TOOL, SelectorRequest};
 pub use selection::{
-    ModelSelection, RefusedModel, SelectionError, SelectionInput, UnmetNeed, select_model, select_with,
+    ModelSelection, RefusedModel, SelectionError, SelectionInput, UnmetNeed, list_fitting, select_model,
+    select_with,
 };
 pub use selector::{ChosenModel, LocalTime, ModelSelector, SelectionView, SelectorKind};
 pub use statistics::{ModelRecord, TurnOutcome, summarize_turns};

@@ -93,17 +93,24 @@ impl<'a> NeedRule<'a> {
     /// Returns whether a model meets the need. An unknown ability does not.
     #[must_use]
     pub fn is_met(self, model: &PoolModel, wanted: &AbilityValue) -> bool {
-        match (self, wanted) {
-            (Self::Equal(ability), _) => model
-                .abilities
-                .get(ability)
-                .is_some_and(|value| value.matches(wanted)),
-            (Self::AtLeast(ability), AbilityValue::Number(least)) => {
-                model.number(ability).is_some_and(|number| number >= *least)
-            }
-            // Not reached with needs that were read: a threshold is a number.
-            (Self::AtLeast(_), _) => false,
-        }
+        self.find_fault(model, wanted).is_none()
+    }
+
+    /// Returns the value with which a model does not meet the need. `None` if it meets it, `Some(None)` if the ability is unknown.
+    pub(crate) fn find_fault<'m>(
+        self,
+        model: &'m PoolModel,
+        wanted: &AbilityValue,
+    ) -> Option<Option<&'m AbilityValue>> {
+        // One search in the abilities for both answers: a pool may have a thousand models.
+        let found = model.abilities.get(self.ability());
+        let is_met = found.is_some_and(|value| match (self, wanted, value) {
+            (Self::Equal(_), _, _) => value.matches(wanted),
+            (Self::AtLeast(_), AbilityValue::Number(least), AbilityValue::Number(number)) => number >= least,
+            // A word is no number; and a threshold that was read is always one.
+            (Self::AtLeast(_), _, _) => false,
+        });
+        (!is_met).then_some(found)
     }
 }
 

@@ -3,14 +3,16 @@
 //! Owns: the order of the steps. Never: depends on anything but its input.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::program::AnsweredSelector;
 use crate::selector::BuiltInSelector;
 use crate::{
     AbilityValue, ChosenModel, CircuitFacts, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector,
-    NeedRule, Needs, PoolModel, SelectionView, SelectorKind,
+    NeedRule, Needs, PoolModel, ProgramAnswer, SelectionView, SelectorKind, TaskKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
@@ -35,6 +37,15 @@ pub struct SelectionInput {
     /// Records of earlier turns, by alias, in the window of the statistics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, ModelRecord>,
+    /// Kind of the task. `None` if no selector asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TaskKind>,
+    /// Records of earlier turns of the same kind, by alias. They are counted in `records` too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kind_records: BTreeMap<String, ModelRecord>,
+    /// Answer of the program that chooses for the pool. `None` if the pool names none, or there was nothing to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramAnswer>,
     /// State of the machine. `None` if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineFacts>,
@@ -110,6 +121,14 @@ pub enum SelectionError {
         /// Alias that it chose. `None` if it chose nothing.
         chosen: Option<String>,
     },
+    /// The program of the pool chose nothing, or a model that does not fit, and the pool states no rule for this case.
+    #[error("the program `{toolbox}` chose no member: {fault}")]
+    ProgramFailed {
+        /// Name of its toolbox.
+        toolbox: String,
+        /// Reason.
+        fault: String,
+    },
 }
 
 impl SelectionInput {
@@ -138,33 +157,63 @@ impl RefusedModel {
     /// Writes the reasons for people, as in `supports_vision is false, true is needed`, or `supports_vision is unknown, need inferred`.
     #[must_use]
     pub fn describe(&self, needs: &Needs) -> String {
-        let unmet = self.unmet.iter().map(|unmet| {
-            let need = needs.find(&unmet.need);
-            let wanted = need.map(|need| need.value.to_string()).unwrap_or_default();
-            let rule = NeedRule::of(&unmet.need);
-            if unmet.found.is_none() && need.is_some_and(|need| !need.is_stated()) {
-                return format!("{} is unknown, need inferred", rule.ability());
+        let mut text = self.excluded.clone().unwrap_or_default();
+        for unmet in &self.unmet {
+            if !text.is_empty() {
+                text.push_str("; ");
             }
-            let found = unmet
-                .found
-                .as_ref()
-                .map_or_else(|| "unknown".to_owned(), ToString::to_string);
-            match rule {
-                NeedRule::Equal(ability) => format!("{ability} is {found}, {wanted} is needed"),
-                NeedRule::AtLeast(ability) => format!("{ability} is {found}, at least {wanted} is needed"),
-            }
-        });
-        let all: Vec<String> = self.excluded.clone().into_iter().chain(unmet).collect();
-        all.join("; ")
+            // Into one text: every choice in a large pool writes a thousand of these. A `String` takes everything.
+            let _ = unmet.describe(needs, &mut text);
+        }
+        text
     }
 }
 
-/// Chooses a model with the pool's own selector.
+impl UnmetNeed {
+    /// Writes the reason for people.
+    fn describe(&self, needs: &Needs, text: &mut String) -> fmt::Result {
+        let need = needs.find(&self.need);
+        let rule = NeedRule::of(&self.need);
+        let ability = rule.ability();
+        match (&self.found, need) {
+            (None, Some(need)) if !need.is_stated() => {
+                return write!(text, "{ability} is unknown, need inferred");
+            }
+            (None, _) => write!(text, "{ability} is unknown, ")?,
+            (Some(found), _) => write!(text, "{ability} is {found}, ")?,
+        }
+        match rule {
+            NeedRule::Equal(_) => {}
+            NeedRule::AtLeast(_) => text.push_str("at least "),
+        }
+        if let Some(need) = need {
+            write!(text, "{}", need.value)?;
+        }
+        text.write_str(" is needed")
+    }
+}
+
+/// Chooses a model with the pool's own selector, or by the recorded answer of its program.
 ///
 /// # Errors
-/// If the pool is empty, or no model fits.
+/// If the pool is empty, no model fits, or the pool's program chose none of those that do.
 pub fn select_model(input: &SelectionInput) -> Result<ModelSelection, SelectionError> {
-    select_with(input, &BuiltInSelector)
+    let Some(answer) = &input.program else {
+        return select_with(input, &BuiltInSelector);
+    };
+    match select_with(input, &AnsweredSelector(answer)) {
+        Err(SelectionError::WrongChoice { chosen: None }) => {
+            let fault = answer.find_fault(&list_fitting(input));
+            Err(answer.to_error(fault.unwrap_or_default()))
+        }
+        selected => selected,
+    }
+}
+
+/// Lists the models among which a selector would choose, in the pool's order. Empty if none fits.
+#[must_use]
+pub fn list_fitting(input: &SelectionInput) -> Vec<&PoolModel> {
+    sort_by_needs(input).list_offered(input)
 }
 
 /// Chooses a model with a selector of one's own. It is only shown models that fit.
@@ -178,26 +227,13 @@ pub fn select_with(
     if input.models.is_empty() {
         return Err(SelectionError::EmptyPool);
     }
-    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
-        .needs
-        .iter()
-        .map(|(name, need)| (name, NeedRule::of(name), need))
-        .collect();
-    let mut sorted = sort_models(input, &rules, CircuitUse::Respected);
-    if sorted.is_empty() {
-        // A server that may fail again is better than none.
-        sorted = sort_models(input, &rules, CircuitUse::Ignored);
-    }
+    let sorted = sort_by_needs(input);
+    let fitting = sorted.list_offered(input);
     let SortedModels {
-        certain,
+        certain: _,
         uncertain,
         refused,
     } = sorted;
-    let fitting = match certain.is_empty() {
-        // An unknown ability never counts as one that is there: models that are known to have it go first.
-        false => certain,
-        true => list_likeliest(input, &uncertain),
-    };
     if fitting.is_empty() {
         return Err(SelectionError::NothingFits { refused });
     }
@@ -228,9 +264,18 @@ struct SortedModels<'a> {
     refused: Vec<RefusedModel>,
 }
 
-impl SortedModels<'_> {
+impl<'a> SortedModels<'a> {
     fn is_empty(&self) -> bool {
         self.certain.is_empty() && self.uncertain.is_empty()
+    }
+
+    /// Lists the models that a selector is shown.
+    fn list_offered(&self, input: &'a SelectionInput) -> Vec<&'a PoolModel> {
+        match self.certain.is_empty() {
+            // An unknown ability never counts as one that is there: models that are known to have it go first.
+            false => self.certain.clone(),
+            true => list_likeliest(input, &self.uncertain),
+        }
     }
 }
 
@@ -239,6 +284,21 @@ impl SortedModels<'_> {
 enum CircuitUse {
     Respected,
     Ignored,
+}
+
+/// Sorts the models of a pool by the needs of the turn.
+fn sort_by_needs(input: &SelectionInput) -> SortedModels<'_> {
+    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
+        .needs
+        .iter()
+        .map(|(name, need)| (name, NeedRule::of(name), need))
+        .collect();
+    let sorted = sort_models(input, &rules, CircuitUse::Respected);
+    match sorted.is_empty() {
+        // A server that may fail again is better than none.
+        true => sort_models(input, &rules, CircuitUse::Ignored),
+        false => sorted,
+    }
 }
 
 fn sort_models<'a>(
@@ -287,10 +347,12 @@ fn judge_model(
     });
     let unmet: Vec<UnmetNeed> = rules
         .iter()
-        .filter(|(_, rule, need)| !rule.is_met(model, &need.value))
-        .map(|(name, rule, _)| UnmetNeed {
-            need: (*name).to_owned(),
-            found: model.abilities.get(rule.ability()).cloned(),
+        .filter_map(|(name, rule, need)| {
+            let found = rule.find_fault(model, &need.value)?;
+            Some(UnmetNeed {
+                need: (*name).to_owned(),
+                found: found.cloned(),
+            })
         })
         .collect();
     let fits = excluded.is_none() && unmet.is_empty();

@@ -2,6 +2,8 @@
 //!
 //! Owns: the built-in ones, and the trait for one's own. Never: sees a model that does not fit.
 
+use std::cmp::Ordering;
+
 use agentos_tool::{ExactCost, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +35,8 @@ pub enum SelectorKind {
     /// The largest model that is loaded or fits into free memory; without such a model, the smallest one. A smaller one when the
     /// machine runs short, and the way back.
     Resources,
-    /// The highest chance that its change lands, passes its check and stays, with a bonus for those that were tried seldom.
+    /// The highest chance that its change lands, passes its check and stays, for tasks of this kind as far as there are some, with a
+    /// bonus for those that were tried seldom.
     Best,
     /// An experiment: each model gets an equal share of the turns until one is known to be better, and then all turns go to that one.
     Split,
@@ -117,6 +120,12 @@ impl<'a> SelectionView<'a> {
         self.input.records.get(&model.alias)
     }
 
+    /// Returns the record of a model's earlier turns of this task's kind. Empty if it has none.
+    fn kind_record(&self, model: &PoolModel) -> ModelRecord {
+        let found = self.input.kind_records.get(&model.alias);
+        found.copied().unwrap_or_default()
+    }
+
     fn choose_default(&self) -> Option<ChosenModel> {
         self.find_default().or_else(|| {
             let first = self.fitting.first()?;
@@ -136,16 +145,17 @@ impl<'a> SelectionView<'a> {
         }
         // A window that nobody stated may be small; but a model with a known one that fits is the safer choice.
         let window = |model: &PoolModel| model.number("context_window").unwrap_or(f64::INFINITY);
-        let model = first_by(self.fitting, |one, other| {
-            window(one)
-                .total_cmp(&window(other))
-                .then_with(|| self.compare_cost(one, other))
-        })?;
+        let (model, _) = first_by(
+            self.fitting,
+            window,
+            |one, other| one.total_cmp(other),
+            |one, other| self.compare_cost(one, other),
+        )?;
         Some(choose(model, "the smallest window that fits".to_owned()))
     }
 
     fn choose_cheapest(&self) -> Option<ChosenModel> {
-        let model = first_by(self.fitting, |one, other| self.compare_cost(one, other))?;
+        let (model, _) = first_by(self.fitting, |model| self.cost_key(model), u64::cmp, keep_first)?;
         let reason = match self.expected_cost(model) {
             Some(cost) => format!("the lowest expected cost, ${cost}"),
             None => "no model that fits has a known price; the first one".to_owned(),
@@ -153,18 +163,19 @@ impl<'a> SelectionView<'a> {
         Some(choose(model, reason))
     }
 
-    fn compare_cost(&self, one: &PoolModel, other: &PoolModel) -> std::cmp::Ordering {
+    fn compare_cost(&self, one: &PoolModel, other: &PoolModel) -> Ordering {
+        self.cost_key(one).cmp(&self.cost_key(other))
+    }
+
+    fn cost_key(&self, model: &PoolModel) -> u64 {
         // An unknown price may be any price, so it is never taken for the lower one.
-        let cost = |model| {
-            self.expected_cost(model)
-                .map_or(u64::MAX, ExactCost::pico_dollars)
-        };
-        cost(one).cmp(&cost(other))
+        self.expected_cost(model)
+            .map_or(u64::MAX, ExactCost::pico_dollars)
     }
 
     fn choose_fastest(&self) -> Option<ChosenModel> {
         let latency = |model: &PoolModel| self.expected_latency(model).unwrap_or(u64::MAX);
-        let model = first_by(self.fitting, |one, other| latency(one).cmp(&latency(other)))?;
+        let (model, _) = first_by(self.fitting, latency, u64::cmp, keep_first)?;
         let reason = match self.expected_latency(model) {
             Some(ms) => format!("the lowest latency, {ms} ms"),
             None => "no model that fits has a known latency; the first one".to_owned(),
@@ -185,28 +196,35 @@ impl<'a> SelectionView<'a> {
     }
 
     fn choose_best(&self) -> Option<ChosenModel> {
-        let total: u64 = self
-            .fitting
-            .iter()
-            .filter_map(|model| self.record(model))
-            .map(ModelRecord::judged)
-            .sum();
+        // Looked up once: among a thousand models, the searches would take longer than everything else.
+        let records: Vec<Option<&ModelRecord>> =
+            self.fitting.iter().map(|model| self.record(model)).collect();
+        let total: u64 = records.iter().flatten().map(|record| record.judged()).sum();
+        let mut remaining = records.into_iter();
         // A model without a record goes first: it would never get one otherwise.
         let score = |model: &PoolModel| {
-            self.record(model)
-                .map_or(f64::INFINITY, |record| record.score(total))
+            let record = remaining.next().flatten();
+            record.map_or(f64::INFINITY, |record| {
+                record.score(&self.kind_record(model), total)
+            })
         };
-        let model = first_by(self.fitting, |one, other| {
-            score(other)
-                .total_cmp(&score(one))
-                .then_with(|| self.compare_cost(one, other))
-        })?;
+        let (model, _) = first_by(
+            self.fitting,
+            score,
+            |one, other| other.total_cmp(one),
+            |one, other| self.compare_cost(one, other),
+        )?;
+        let describe = |record: &ModelRecord| format!("{} of {}", record.stayed, record.judged());
+        let of_kind = self.kind_record(model);
         let reason = match self.record(model).filter(|record| record.judged() > 0) {
-            Some(record) => format!(
-                "{} of {} changes landed and stayed",
-                record.stayed,
-                record.judged()
-            ),
+            Some(record) => match self.input.kind.filter(|_| of_kind.judged() > 0) {
+                Some(kind) => format!(
+                    "{} changes landed and stayed, {} of the kind `{kind}`",
+                    describe(record),
+                    describe(&of_kind)
+                ),
+                None => format!("{} changes landed and stayed", describe(record)),
+            },
             None => "not tried yet".to_owned(),
         };
         Some(choose(model, reason))
@@ -256,11 +274,21 @@ fn choose(model: &PoolModel, reason: String) -> ChosenModel {
     }
 }
 
-/// Returns the first model that no other one goes before. `None` if there is no model.
-fn first_by<'a>(
+/// Returns the model with the lowest key, with its key: of several the one that `tie` orders first, and of those the first one. `None` if
+/// there is no model. The key of each model is made once, in the order of the models.
+fn first_by<'a, K>(
     models: &[&'a PoolModel],
-    order: impl Fn(&PoolModel, &PoolModel) -> std::cmp::Ordering,
-) -> Option<&'a PoolModel> {
+    key: impl FnMut(&PoolModel) -> K,
+    order: impl Fn(&K, &K) -> Ordering,
+    tie: impl Fn(&PoolModel, &PoolModel) -> Ordering,
+) -> Option<(&'a PoolModel, K)> {
+    let mut key = key;
+    let keyed = models.iter().map(|model| (*model, key(model)));
     // `min_by` returns the first of several that are equal.
-    models.iter().copied().min_by(|one, other| order(one, other))
+    keyed.min_by(|(one, one_key), (other, other_key)| order(one_key, other_key).then_with(|| tie(one, other)))
+}
+
+/// Tie of models that are equal by a rule.
+fn keep_first(_: &PoolModel, _: &PoolModel) -> Ordering {
+    Ordering::Equal
 }

@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Number of changes of a task's own kind that count as much as all changes of other kinds.
+const KIND_WEIGHT: f64 = 4.0;
+
 /// End of a turn, as far as statistics need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnOutcome {
@@ -43,15 +46,25 @@ impl ModelRecord {
     /// Returns the share of changes that stayed, with a bonus for a model that was tried seldom, after so many judged changes of all
     /// models. Infinite for a model without one.
     ///
+    /// The share is that of the task's own kind as far as there are changes of this kind, and that of all kinds for the rest: the latter
+    /// counts as much as [`KIND_WEIGHT`] changes. So two changes of a kind say little, and twenty almost everything. A `kind` without
+    /// changes gives the share of all kinds.
+    ///
     /// The bonus is that of PUCB (Rosin 2011, "Multi-armed bandits with episode context") and not the usual one of UCB1, because a
     /// square root is exact on every machine and a logarithm is not: a replay elsewhere must give the same choice.
     #[must_use]
-    pub fn score(&self, total: u64) -> f64 {
+    pub fn score(&self, kind: &Self, total: u64) -> f64 {
         let judged = self.judged();
         if judged == 0 {
             return f64::INFINITY;
         }
-        self.stayed as f64 / judged as f64 + (total as f64).sqrt() / (judged as f64 + 1.0)
+        let share = self.stayed as f64 / judged as f64;
+        // Equal to `share` without changes of this kind, but not always to its last bit; earlier records must replay.
+        let share = match kind.judged() {
+            0 => share,
+            of_kind => (kind.stayed as f64 + KIND_WEIGHT * share) / (of_kind as f64 + KIND_WEIGHT),
+        };
+        share + (total as f64).sqrt() / (judged as f64 + 1.0)
     }
 }
 

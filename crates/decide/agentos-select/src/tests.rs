@@ -643,3 +643,130 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_program_chooses_among_models_that_fit_and_its_answer_replays() {
+    let answer = |alias: Option<&str>, failure: Option<&str>, falls_back| ProgramAnswer {
+        toolbox: "mine".to_owned(),
+        program_hash: None,
+        alias: alias.map(str::to_owned),
+        failure: failure.map(str::to_owned),
+        falls_back,
+    };
+    let needs = Needs::parse(["supports_tools=true"]).unwrap();
+    // (answer, result)
+    let cases = [
+        (
+            answer(Some("large-context"), None, false),
+            "large-context: the program `mine` chose it",
+        ),
+        // It does not fit.
+        (
+            answer(Some("sql-expert"), None, false),
+            "the program `mine` chose no member: its answer `sql-expert` is no member that fits",
+        ),
+        (
+            answer(Some("nobody"), None, true),
+            "default: the pool's default model, because `mine` did not choose: its answer `nobody` is no member that fits",
+        ),
+        (
+            answer(None, Some("it took more than 10 s"), true),
+            "default: the pool's default model, because `mine` did not choose: it took more than 10 s",
+        ),
+        (
+            answer(None, Some("it took more than 10 s"), false),
+            "the program `mine` chose no member: it took more than 10 s",
+        ),
+        (
+            answer(None, None, false),
+            "the program `mine` chose no member: it gave no answer",
+        ),
+    ];
+    for (answer, expected) in cases {
+        let input = SelectionInput {
+            needs: needs.clone(),
+            program: Some(answer),
+            ..example_pool()
+        };
+        let written = serde_json::to_string(&input).unwrap();
+        let read: SelectionInput = serde_json::from_str(&written).unwrap();
+        for input in [input, read] {
+            let found = match select_model(&input) {
+                Ok(selection) => format!("{}: {}", selection.alias, selection.reason),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn a_program_is_shown_what_fits_and_nothing_without_a_choice() {
+    let mut input = SelectionInput {
+        needs: Needs::parse(["supports_tools=true"]).unwrap(),
+        records: [("vision", 3), ("sql-expert", 9)]
+            .map(|(alias, calls)| {
+                let record = ModelRecord {
+                    calls,
+                    ..ModelRecord::default()
+                };
+                (alias.to_owned(), record)
+            })
+            .into(),
+        ..example_pool()
+    };
+    let request = SelectorRequest::of("mine", &input).unwrap();
+    let aliases: Vec<&str> = request.models.iter().map(|model| model.alias.as_str()).collect();
+    assert_eq!(aliases, ["default", "vision", "large-context"]);
+    assert_eq!(request.records.keys().collect::<Vec<_>>(), ["vision"]);
+    for needs in ["specialized_for=sql_generation", "supports_smell=true"] {
+        input.needs = Needs::parse([needs]).unwrap();
+        assert_eq!(SelectorRequest::of("mine", &input), None);
+    }
+}
+
+#[test]
+fn best_goes_by_the_kind_as_far_as_it_is_known() {
+    let record = |stayed, rejected| ModelRecord {
+        stayed,
+        rejected,
+        ..ModelRecord::default()
+    };
+    let mut input = SelectionInput {
+        selector: SelectorKind::Best,
+        kind: Some(TaskKind::Docs),
+        // All were tried often, so that the bonus decides nothing.
+        records: ["default", "vision", "large-context", "sql-expert"]
+            .map(|alias| (alias.to_owned(), record(500, 500)))
+            .into(),
+        ..example_pool()
+    };
+    input.records.insert("default".to_owned(), record(700, 300));
+    // (changes of this kind of `default` and of `vision`, chosen one)
+    let cases = [
+        (record(0, 0), record(0, 0), "default"),
+        // One change of a kind is no proof against hundreds.
+        (record(0, 0), record(1, 0), "default"),
+        (record(3, 7), record(9, 1), "vision"),
+        (record(7, 3), record(5, 5), "default"),
+    ];
+    for (first, second, expected) in cases {
+        input.kind_records = [("default", first), ("vision", second)]
+            .map(|(alias, record)| (alias.to_owned(), record))
+            .into();
+        assert_eq!(
+            select_model(&input).unwrap().alias,
+            expected,
+            "{first:?} {second:?}"
+        );
+    }
+    input.kind_records.insert("vision".to_owned(), record(9, 1));
+    input.kind_records.insert("default".to_owned(), record(3, 7));
+    assert_eq!(
+        select_model(&input).unwrap().reason,
+        "500 of 1000 changes landed and stayed, 9 of 10 of the kind `docs`"
+    );
+    // Of another kind, the same model is the best one again.
+    input.kind_records.clear();
+    assert_eq!(select_model(&input).unwrap().alias, "default");
+}

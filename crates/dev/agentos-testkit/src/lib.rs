@@ -8,6 +8,7 @@ pub mod disk;
 pub mod http;
 pub mod landing;
 pub mod llama;
+pub mod llama_router;
 pub mod ports;
 pub mod redact;
 pub mod repo;

@@ -97,18 +97,18 @@ impl Drop for LlamaServer {
     }
 }
 
-fn end(child: &mut Child) {
+pub(crate) fn end(child: &mut Child) {
     // Both fail only when the server is gone already, which is what is wanted.
     child.kill().ok();
     child.wait().ok();
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 /// The Python that the environment names, else the one `cargo xtask ci` prepares.
-fn find_python() -> io::Result<Option<PathBuf>> {
+pub(crate) fn find_python() -> io::Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("AGENTOS_LLAMA_PYTHON").filter(|value| !value.is_empty()) {
         let python = PathBuf::from(named);
         if has_server(&python) {
@@ -134,7 +134,7 @@ fn has_server(python: &Path) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn make_model(python: &Path, folder: &Path, options: &LlamaOptions<'_>) -> io::Result<PathBuf> {
+pub(crate) fn make_model(python: &Path, folder: &Path, options: &LlamaOptions<'_>) -> io::Result<PathBuf> {
     let answer = folder.join("answer.txt");
     let model = folder.join("tiny.gguf");
     std::fs::write(&answer, options.answer)?;
@@ -174,7 +174,7 @@ fn server_command(python: &Path, model: &Path, options: &LlamaOptions<'_>) -> Co
 
 /// Waits for the one line that the server prints when it answers. A server that dies closes the pipe, so this
 /// always ends.
-fn read_ready_line(child: &mut Child) -> io::Result<String> {
+pub(crate) fn read_ready_line(child: &mut Child) -> io::Result<String> {
     let pipe = child
         .stdout
         .take()
@@ -187,7 +187,7 @@ fn read_ready_line(child: &mut Child) -> io::Result<String> {
         .ok_or_else(|| io::Error::other("the server did not start"))
 }
 
-fn last_lines(text: &str, count: usize) -> String {
+pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().rev().take(count).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
 }

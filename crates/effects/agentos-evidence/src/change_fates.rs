@@ -27,6 +27,10 @@ pub struct ChangeFate {
     pub model: Option<String>,
     /// Time at which its run began, RFC 3339.
     pub began: String,
+    /// Words of its task.
+    pub instruction: String,
+    /// Files that the task named. Empty on tapes of earlier versions.
+    pub files: Vec<String>,
     /// True if it landed and was not undone.
     pub stayed: bool,
 }
@@ -74,6 +78,8 @@ struct ProposedChange {
     provider: String,
     model: Option<String>,
     began: String,
+    instruction: String,
+    files: Vec<String>,
     /// Run whose change this run lands, undoes or answers. `None` if the change is its own.
     of: Option<OtherRun>,
     stayed: Option<bool>,
@@ -144,6 +150,8 @@ impl FateFold {
             provider: text("/provider").unwrap_or_default().to_owned(),
             model: text("/model").map(str::to_owned),
             began: record.ts.clone(),
+            instruction: text("/instruction").unwrap_or_default().to_owned(),
+            files: list_texts(record.body.pointer("/options/files")),
             of: undone.map(|run| OtherRun::Undoes(run.to_owned())).or(source),
             stayed: None,
         };
@@ -206,10 +214,17 @@ impl FateFold {
                     provider: run.provider,
                     model: run.model,
                     began: run.began,
+                    instruction: run.instruction,
+                    files: run.files,
                 })
             })
             .collect()
     }
+}
+
+fn list_texts(value: Option<&Value>) -> Vec<String> {
+    let texts = value.and_then(Value::as_array).into_iter().flatten();
+    texts.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub trait CallMeter: Send + Sync {
         Ok(None)
     }
 
-    /// Receives a call that ended, whatever the end is. Each call is reported once. `may_cost` is false if it failed before an answer
-    /// began.
+    /// Receives a call that ended, whatever the end is. Each call is reported once. `may_cost` is false if certainly no answer
+    /// was made, by [`agentos_ledger::may_have_cost`].
     fn end_call(&self, call: &CallRecord, may_cost: bool);
 }
 

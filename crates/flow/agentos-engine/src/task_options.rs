@@ -24,6 +24,12 @@ pub struct TaskOptions {
     /// Model that overrides the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Pool of models that the task named. `None` if it named a provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Needs that were stated for the choice in the pool, as in `supports_vision=true`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// Address that overrides the profile, if it is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
+use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource, may_have_cost};
 use agentos_model::{ChatEvent, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
 use agentos_profile::Profile;
 use agentos_tool::{ExactCost, ExecutionMode, RunId, TokenPrices, ToolError, ToolFailure, Usage};
@@ -370,8 +370,7 @@ impl ChatAnswer<'_> {
             return;
         }
         if let Some(guard) = &self.call.guard {
-            // Whoever failed before the first event sent nothing that is counted; a dropped answer was being written.
-            let may_cost = self.has_begun || matches!(end, TurnEnd::Cancelled);
+            let may_cost = may_have_cost(call.failure.as_deref(), self.has_begun);
             guard.close_record(&call, may_cost);
         }
         let choice = self.call.pool.as_ref();

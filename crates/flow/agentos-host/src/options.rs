@@ -66,6 +66,8 @@ pub struct ProviderChoice {
     pub max_output_tokens: Option<u64>,
     /// The edit format. `None` means the profile's format.
     pub edit_format: Option<EditFormat>,
+    /// Needs of the turn, as in `supports_vision=true`, by which a pool chooses. Empty for a provider that is no pool.
+    pub needs: Vec<String>,
 }
 
 impl ProviderChoice {

@@ -16,6 +16,7 @@ mod choice;
 mod detect;
 mod import;
 mod members;
+mod program;
 mod stats;
 mod succession;
 mod turn;
@@ -59,6 +60,8 @@ pub struct ListedPool {
     pub name: String,
     /// Rule of the choice.
     pub selector: SelectorKind,
+    /// Toolbox whose program chooses, before that rule. `None` if there is none.
+    pub selector_program: Option<String>,
     /// Alias of the default member. `None` if the pool has no member.
     pub default: Option<String>,
     /// True if a turn may go from a member on this machine to one in the cloud.
@@ -194,6 +197,7 @@ fn describe_pool(host: &Host, tools: &Tools, name: &str) -> Option<ListedPool> {
     Some(ListedPool {
         name: name.to_owned(),
         selector: file.selector.unwrap_or_default(),
+        selector_program: file.selector_program,
         default: file.default.or(first),
         allow_cloud: file.allow_cloud.unwrap_or_default(),
         fallback: file.fallback,

@@ -20,8 +20,13 @@ use crate::retry::BegunTask;
 use crate::session::Session;
 use crate::tasks::{ContextMode, TaskSpec};
 
-/// Returns the options of a task as the tape keeps them.
-pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) -> TaskOptions {
+/// Returns the options of a task as the tape keeps them. `pool` is the pool that the task named, in whose place `spec` has a member.
+pub(crate) fn record_options(
+    host: &Host,
+    session: &Session,
+    spec: &TaskSpec,
+    pool: Option<String>,
+) -> TaskOptions {
     let over = &spec.provider.overrides;
     let target = session.options();
     let name_path = |path: &PathBuf| {
@@ -43,7 +48,10 @@ pub(crate) fn record_options(host: &Host, session: &Session, spec: &TaskSpec) ->
             ContextMode::Auto => "auto".to_owned(),
             ContextMode::Named => "named".to_owned(),
         }),
-        model: over.model.clone(),
+        // The member's own; a retry chooses again.
+        model: over.model.clone().filter(|_| pool.is_none()),
+        pool,
+        needs: spec.provider.needs.clone(),
         base_url,
         left_out,
         seconds: list_seconds(over, spec.check.as_ref(), explore),
@@ -112,7 +120,7 @@ pub(crate) fn restore_task(
     TaskSpec {
         task: (!options.wordless).then(|| begun.instruction.clone()),
         provider: ProviderChoice {
-            provider: ProviderKind::from(&begun.provider),
+            provider: ProviderKind::from(options.pool.as_ref().unwrap_or(&begun.provider)),
             replay: None,
             overrides: ProviderOverrides {
                 base_url: options.base_url.clone(),
@@ -129,6 +137,7 @@ pub(crate) fn restore_task(
             },
             max_output_tokens: options.max_output_tokens,
             edit_format: options.edit_format,
+            needs: options.needs.clone(),
         },
         program: ProgramOptions {
             command: options.command.clone(),

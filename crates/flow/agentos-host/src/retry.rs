@@ -178,6 +178,7 @@ fn change_provider(
         choice.overrides.base_url = None;
         choice.overrides.send_key = false;
         choice.edit_format = None;
+        choice.needs.clear();
         if options.wordless {
             let message = format!(
                 "the task of run `{}` is a command line, not words",

@@ -15,6 +15,7 @@ use agentos_ledger::{SessionRecord, TurnRecord};
 use agentos_policy::ApprovalHashes;
 use agentos_pool::{ChoiceReplay, PoolChoice};
 use agentos_profile::nearest_word;
+use agentos_select::SelectorRequest;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessage, ToolboxRequest};
 use schemars::{JsonSchema, Schema};
 
@@ -141,6 +142,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("pool-import", generate_schema::<PoolImport>),
     ("pool-list", generate_schema::<PoolList>),
     ("pool-replay", generate_schema::<ChoiceReplay>),
+    ("pool-selector", generate_schema::<SelectorRequest>),
     ("pool-stats", generate_schema::<PoolStatistics>),
     ("profile", generate_schema::<agentos_profile::ProfileFile>),
     ("profile-show", generate_schema::<ProfileReport>),

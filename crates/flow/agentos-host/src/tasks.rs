@@ -172,7 +172,7 @@ pub(crate) async fn run_task(
         events.send_event(RunEvent::ContextFound(report.into()));
     }
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
-    let options = record_options(host, session, spec);
+    let options = record_options(host, session, spec, pool.map(RunPool::name));
     let (mut effects, folders) = session.split_run();
     let successors = pool.map(|pool| RunSuccession::new(host, folders, spec, pool));
     let mut request = TaskRequest {

@@ -62,6 +62,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("model-not-added", &[2], "the user has added no model with this id"),
     code("some-not-imported", &[2], "entries of the imported table contain mistakes and were not taken; the others were"),
     code("bad-pool", &[2], "a pool of models cannot be used: a member, name, chain or place is wrong; the message names it"),
+    code("selector-failed", &[5], "the program that chooses for a pool chose no member, and the pool states no selector for this case"),
     code("no-model-fits", &[5], "no member of the pool meets all needs of the turn; each has its reason"),
     code("replay-differs", &[7], "a recorded choice of a pool was made again with another result"),
     code("no-models-listed", &[5], "no server answered the question which models it has"),

@@ -1,10 +1,52 @@
 //! One call of a model, with its tokens and cost.
 //!
-//! Owns: the shape, and the sum of several costs. Never: knows a price.
+//! Owns: the shape, the sum of several costs, and which failures certainly cost nothing. Never: knows a price.
 
 use agentos_tool::{Endpoint, ExactCost, FinishReason, TokenPrices, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Codes of failures after which certainly no answer was made, so that nobody can count one: the request did not arrive, or the server
+/// refused it with a status of 400 to 499 in place of an answer.
+///
+/// Every other failure keeps what was reserved for its call until the budget's period ends. A connection that is lost, a timeout and a
+/// status of 500 or more say nothing about what the server did before, and vendors count answers that nobody received.
+const WITHOUT_COST: [&str; 24] = [
+    // Not sent.
+    "missing-url",
+    "bad-url",
+    "missing-model",
+    "missing-key",
+    "bad-key",
+    "setup",
+    "dns",
+    "refused",
+    "connect-timeout",
+    "tls",
+    "tls-certificate",
+    // Refused.
+    "key-required",
+    "unauthorized",
+    "forbidden",
+    "proxy-auth",
+    "unknown-model",
+    "not-loaded",
+    "no-models",
+    "wrong-path",
+    "quota",
+    "rate-limited",
+    "context-length",
+    "rejected",
+    // The server says that it has not begun.
+    "loading",
+];
+
+/// Returns whether a call may have cost something. `failure` is the code of its failure, `None` if there is a whole answer. `has_begun` is
+/// true if a part of an answer arrived.
+#[must_use]
+pub fn may_have_cost(failure: Option<&str>, has_begun: bool) -> bool {
+    has_begun || failure.is_none_or(|code| !WITHOUT_COST.contains(&code))
+}
 
 /// Call of a model within a turn. A turn has several if tools were called or an answer was asked again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +122,36 @@ mod tests {
         ];
         for (calls, sum) in cases {
             assert_eq!(sum_costs(&calls).map(|cost| cost.to_string()).as_deref(), sum);
+        }
+    }
+
+    #[test]
+    fn only_a_call_that_certainly_gave_nothing_costs_nothing() {
+        // (failure, a part arrived, may cost something)
+        let cases = [
+            (None, false, true),
+            (Some("refused"), false, false),
+            (Some("connect-timeout"), false, false),
+            (Some("unauthorized"), false, false),
+            (Some("rate-limited"), false, false),
+            (Some("context-length"), false, false),
+            // A gateway refuses the key of the server behind it in the middle of a stream.
+            (Some("unauthorized"), true, true),
+            (Some("server-error"), false, true),
+            (Some("overloaded"), false, true),
+            (Some("closed"), false, true),
+            (Some("read-timeout"), false, true),
+            (Some("timeout"), false, true),
+            (Some("broken-stream"), true, true),
+            (Some("cancelled"), false, true),
+            (Some("a code of a later version"), false, true),
+        ];
+        for (failure, has_begun, expected) in cases {
+            assert_eq!(
+                may_have_cost(failure, has_begun),
+                expected,
+                "{failure:?} {has_begun}"
+            );
         }
     }
 }

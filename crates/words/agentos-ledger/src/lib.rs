@@ -16,7 +16,7 @@ mod session;
 mod session_key;
 mod turn;
 
-pub use call::{CallRecord, sum_costs};
+pub use call::{CallRecord, may_have_cost, sum_costs};
 pub use session::{CompressionReceipt, ForkOrigin, PinRef, SessionEvent, SessionRecord, SessionSettings};
 pub use session_key::{SessionKey, SessionKeyError};
 pub use turn::{MessageAuthor, MessageRef, TurnEnd, TurnRecord, TurnSource};

@@ -113,6 +113,8 @@ pub enum SchemaName {
     PoolList,
     /// Output of `pool replay`.
     PoolReplay,
+    /// Arguments of the tool of a program that chooses for a pool.
+    PoolSelector,
     /// Output of `pool stats`.
     PoolStats,
     /// Profile of a provider.
@@ -207,6 +209,7 @@ impl SchemaName {
         Self::PoolImport,
         Self::PoolList,
         Self::PoolReplay,
+        Self::PoolSelector,
         Self::PoolStats,
         Self::Profile,
         Self::ProfileShow,
@@ -291,6 +294,7 @@ impl SchemaName {
             Self::PoolImport => "pool-import",
             Self::PoolList => "pool-list",
             Self::PoolReplay => "pool-replay",
+            Self::PoolSelector => "pool-selector",
             Self::PoolStats => "pool-stats",
             Self::Profile => "profile",
             Self::ProfileShow => "profile-show",

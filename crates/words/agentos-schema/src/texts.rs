@@ -58,6 +58,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::PoolImport => include_str!("../schemas/pool-import.json"),
         SchemaName::PoolList => include_str!("../schemas/pool-list.json"),
         SchemaName::PoolReplay => include_str!("../schemas/pool-replay.json"),
+        SchemaName::PoolSelector => include_str!("../schemas/pool-selector.json"),
         SchemaName::PoolStats => include_str!("../schemas/pool-stats.json"),
         SchemaName::Profile => include_str!("../schemas/profile.json"),
         SchemaName::ProfileShow => include_str!("../schemas/profile-show.json"),

@@ -123,6 +123,9 @@ pub struct ChatFlags {
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
+    /// Need of each turn, by which a pool of models chooses; can be repeated
+    #[arg(long = "require", value_name = "NAME=VALUE")]
+    pub needs: Vec<String>,
     /// System prompt; that of a session holds from now on
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -321,12 +324,16 @@ impl ChatFlags {
         app: &App,
         remembered: Option<&str>,
     ) -> Result<ProviderChoice, EffectError> {
-        complete_choice(
+        let choice = complete_choice(
             app,
             self.provider.as_deref().or(remembered),
             &self.over,
             self.max_output_tokens,
-        )
+        )?;
+        Ok(ProviderChoice {
+            needs: self.needs.clone(),
+            ..choice
+        })
     }
 }
 

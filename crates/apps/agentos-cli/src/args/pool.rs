@@ -96,6 +96,9 @@ pub struct PoolSelectArgs {
     /// Message of the turn
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub message: String,
+    /// File that the message names, for the kind of its task; can be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
     /// The turn has an image
     #[arg(long)]
     pub image: bool,
@@ -142,7 +145,7 @@ pub struct PoolImportArgs {
 /// Arguments of `pool replay`.
 #[derive(Debug, Args)]
 pub struct PoolReplayArgs {
-    /// File with the output of `pool select --json`, or a run or turn of a pool by its id
+    /// File with the output of `pool select --json`, file of a ledger (all of its choices), or a run or turn of a pool by its id
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
 }

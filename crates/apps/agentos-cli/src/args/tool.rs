@@ -38,6 +38,9 @@ pub struct ProviderFlags {
     /// Edit format to request instead of the profile's; landing reads every format
     #[arg(long, value_enum, value_name = "FORM")]
     pub edit_format: Option<EditFormatArg>,
+    /// Need of the turn, by which a pool of models chooses; can be repeated
+    #[arg(long = "require", value_name = "NAME=VALUE")]
+    pub needs: Vec<String>,
 }
 
 /// Settings that override a profile.
@@ -318,6 +321,7 @@ impl ProviderFlags {
             overrides: (&self.over).into(),
             max_output_tokens: self.max_output_tokens,
             edit_format: self.edit_format.map(Into::into),
+            needs: self.needs.clone(),
             ..ProviderChoice::default()
         };
         let settings = app.host.read_settings()?;

@@ -42,6 +42,7 @@ fn select_member(app: &App, args: &PoolSelectArgs) -> Done {
     let query = PoolQuery {
         needs: args.needs.clone(),
         message: args.message.clone(),
+        files: args.files.clone(),
         images: usize::from(args.image),
         tools: usize::from(args.tools),
         context_chars: args.context_size,

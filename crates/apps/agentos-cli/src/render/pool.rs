@@ -19,6 +19,9 @@ pub fn format_pools(list: &PoolList) -> String {
 fn format_pool(pool: &ListedPool) -> String {
     let selector = serde_json::to_value(pool.selector).unwrap_or_default();
     let mut facts = vec![format!("selector {}", selector.as_str().unwrap_or_default())];
+    if let Some(program) = &pool.selector_program {
+        facts.push(format!("chosen by the program {}", escape::line(program)));
+    }
     if let Some(default) = &pool.default {
         facts.push(format!("default {}", escape::line(default)));
     }
@@ -81,6 +84,9 @@ pub fn format_choice(choice: &PoolChoice) -> String {
         let head = if position == 0 { "needs" } else { "" };
         let need = escape::line(&format!("{name}={}", need.value));
         rows.push(vec![head.to_owned(), format!("{need}{why}")]);
+    }
+    if let Some(kind) = choice.input.kind {
+        rows.push(vec!["kind".to_owned(), kind.to_string()]);
     }
     text.push_str(&format_columns(&rows));
     push_members(&mut text, "not certain to fit", &choice.uncertain);

@@ -131,7 +131,7 @@ fn list_models(path: &str, is_loaded: bool) -> Reply {
 
 #[test]
 fn each_kind_of_server_loads_and_unloads_the_model_that_is_named() {
-    // The fakes follow the servers' documents. Only llama.cpp's router was tried as a real server, by hand.
+    // The fakes follow the servers' documents. `real` has the same with llama.cpp's own router.
     let cases = [
         ("lmstudio", "/v1", "/api/v1/models/load", "/api/v1/models/unload"),
         ("ollama", "", "/api/generate", "/api/generate"),

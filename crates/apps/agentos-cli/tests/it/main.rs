@@ -76,6 +76,7 @@ mod pipeline;
 mod policy;
 mod pool;
 mod pool_calls;
+mod pool_ends;
 mod preflight;
 mod probing;
 mod profiles;

@@ -1,6 +1,7 @@
 //! Pools of models: the seed's pool, choices with their reasons, mistakes, imports and statistics.
 
 mod llama;
+mod program;
 
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::{Cli, CliOutput};
@@ -720,9 +721,10 @@ fn a_run_and_a_single_message_are_answered_by_a_member() {
     // The evidence and policy have the provider that was really asked.
     let shown = call(&cli, &["evidence", "show", "--json"]);
     assert!(
-        shown.stdout.contains("\"two\"") && !shown.stdout.contains("\"mine\""),
+        shown.stdout.contains("\"provider\": \"two\"") && shown.stdout.contains("\"pool\": \"mine\""),
         "{shown}"
     );
+    assert_eq!(shown.stdout.matches("\"mine\"").count(), 1, "{shown}");
     assert_eq!(count_chats(&first), 0);
     let wrong = call(&cli, &["chat", "send", "-p", "mine", "--model", "other", "Hello"]);
     assert_eq!(wrong.code, Some(2), "{wrong}");

@@ -95,7 +95,7 @@ pub fn add_script(cli: &Cli, name: &str, interpreter: &str, script: &str, more: 
 }
 
 /// A script of a shell that describes these tools, and answers calls with the commands of `cases`.
-fn shell_toolbox(tools: &[&str], cases: &str) -> String {
+pub fn shell_toolbox(tools: &[&str], cases: &str) -> String {
     let tools: Vec<Value> = tools
         .iter()
         .map(|name| {

@@ -217,6 +217,18 @@ fn check_unnamed_pool(
         );
         checks.add_check(id, ended.code == Some(5) && is_named, said);
     }
+    // Needs are words about a pool's members. Followed for a named provider, they would be a selection behind the user's back.
+    let needs = [
+        "run",
+        "-p",
+        "lmstudio",
+        "--require",
+        "supports_vision=true",
+        "fix add",
+    ];
+    let (ended, changed) = ground.changed_by(repository, || ground.call(repository, &needs))?;
+    let is_refused = ended.code == Some(2) && changed.is_empty();
+    checks.add_check("SEL-J", is_refused, ended.describe_end());
     Ok(())
 }
 

@@ -117,6 +117,36 @@ const MUTANTS: &[Mutant] = &[
         "SEL-E",
         r#"case "$1 $2" in "run --help") "$real" "$@"; echo "  --fallback <NAME>"; exit 0;; esac"#,
     ),
+    // A pool that cannot choose, so that it proves nothing.
+    (
+        "no_selection",
+        "SEL-F",
+        r#"case "$1 $2" in "pool select") exit 2;; esac"#,
+    ),
+    // The only pool, although nobody named it.
+    (
+        "no_selection",
+        "SEL-G",
+        r#"case "$1 $2" in "run fix add") [ -e "$HOME/.config/agentos/profiles/mine.json" ] && exec "$real" run -p mine "fix add";; esac"#,
+    ),
+    // Another name in place of the placeholder.
+    (
+        "no_selection",
+        "SEL-H",
+        r#"case "$1 $2" in "evidence show") "$real" "$@" | sed 's/"local-model"/"loaded-model"/'; exit 0;; esac"#,
+    ),
+    // Another model than the one that was named.
+    (
+        "no_selection",
+        "SEL-I",
+        r#"case "$*" in *"--model qwen3-coder") exec "$real" run -p lmstudio --base-url "$4" "fix add" --model other;; esac"#,
+    ),
+    // Needs that are ignored.
+    (
+        "no_selection",
+        "SEL-J",
+        r#"case "$*" in *--require*) exec "$real" run -p lmstudio --base-url http://127.0.0.1:9 "fix add";; esac"#,
+    ),
     // A crash over a value of the wrong type.
     (
         "type_robustness",

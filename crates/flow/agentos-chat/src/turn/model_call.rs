@@ -4,7 +4,7 @@
 
 use agentos_api::{NextStep, RunLimit};
 use agentos_context::estimate_tokens;
-use agentos_ledger::CallRecord;
+use agentos_ledger::{CallRecord, may_have_cost};
 use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
 use agentos_tool::{FinishReason, ToolError, ToolFailure};
 use agentos_window::{estimate_message, estimate_tools};
@@ -95,12 +95,12 @@ pub(crate) async fn call_model<'a>(
         latency_ms: millis,
         ..open.sent_record()
     };
-    let was_stopped = matches!(outcome, Err(CallFault::Stopped(_)));
+    let record = complete_record(record, &outcome);
     Ok(EndedCall {
-        record: complete_record(record, &outcome),
+        may_cost: may_have_cost(record.failure.as_deref(), has_begun),
+        record,
         outcome,
         open,
-        may_cost: has_begun || was_stopped,
     })
 }
 

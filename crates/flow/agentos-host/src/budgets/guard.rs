@@ -145,7 +145,7 @@ impl BudgetGuard {
         self.reserve(messages.fold(system, u64::saturating_add), output_tokens)
     }
 
-    /// Closes a reservation by the record of its call. `may_cost` is false if the call failed before an answer began.
+    /// Closes a reservation by the record of its call. `may_cost` is false if certainly no answer was made.
     pub(crate) fn close(&self, id: &str, cost: Option<ExactCost>, may_cost: bool) {
         let end = match (cost, may_cost) {
             (Some(cost), _) => SpendEnd::Known(cost),

@@ -2,13 +2,15 @@
 //!
 //! Owns: how a refusal ends a turn or a run. Never: computes a cost.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use agentos_chat::{CallMeter, CallPlan, TurnFailure};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_ledger::CallRecord;
+use agentos_ledger::{CallRecord, may_have_cost};
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, ErrorCategory, ProgressSink, Timestamp, TokenPrices, ToolAdvice,
-    ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask, prompt,
+    Adapter, BoxFuture, Confinement, ErrorCategory, Progress, ProgressSink, Timestamp, TokenPrices,
+    ToolAdvice, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask, prompt,
 };
 
 use super::guard::{BudgetGuard, OpenSpend};
@@ -111,14 +113,21 @@ impl GuardedAdapter {
         // An answer without a limit could cost more than what is reserved for it.
         let mut limited = task.clone();
         limited.limits.max_output_tokens = Some(output);
-        let answer = self.inner.run(&limited, progress).await;
+        let watched = WatchedProgress {
+            inner: progress,
+            has_begun: AtomicBool::new(false),
+        };
+        let answer = self.inner.run(&limited, &watched).await;
         let id = match &answer {
             Ok(output) => {
                 let cost = output.usage.as_ref().and_then(|usage| self.price.cost(usage));
                 spend.close(cost, true)
             }
-            // A server that refuses the key counts nothing; an answer that was cut may have been counted.
-            Err(error) => spend.close(None, may_have_answered(error)),
+            // A discarded attempt too: its tokens were counted although nobody uses its answer.
+            Err(error) => {
+                let has_begun = watched.has_begun.load(Ordering::SeqCst);
+                spend.close(None, may_have_cost(Some(&error.detail), has_begun))
+            }
         };
         if let Some(id) = id {
             self.host.observer().on_reservation(&id);
@@ -127,13 +136,22 @@ impl GuardedAdapter {
     }
 }
 
-/// Returns false if a failed call certainly has no answer that somebody counts.
-fn may_have_answered(error: &ToolError) -> bool {
-    match error.category {
-        ErrorCategory::Config | ErrorCategory::Auth => false,
-        ErrorCategory::Network | ErrorCategory::Model | ErrorCategory::Schema | ErrorCategory::Runtime => {
-            true
+/// Progress of a call, passed on, with the knowledge whether a part of an answer arrived.
+struct WatchedProgress<'a> {
+    inner: &'a dyn ProgressSink,
+    has_begun: AtomicBool,
+}
+
+impl ProgressSink for WatchedProgress<'_> {
+    fn progress(&self, progress: Progress) {
+        match &progress {
+            Progress::Text(_) | Progress::Transcript(_) | Progress::Read(_) | Progress::Called(_) => {
+                self.has_begun.store(true, Ordering::SeqCst);
+            }
+            // As about a pause before a request is sent again.
+            Progress::Note(_) => {}
         }
+        self.inner.progress(progress);
     }
 }
 

@@ -5,7 +5,8 @@
 //! Each attempt is a turn with a record of its own. One that failed keeps nothing but its calls, so the next one begins as it did.
 
 use agentos_chat::{
-    FinishedTurn, ToolPermissions, ToolSession, TurnEvent, TurnLimits, TurnOrder, TurnPorts, run_turn,
+    FinishedTurn, ToolPermissions, ToolSession, TranscriptStore as _, TurnEvent, TurnLimits, TurnOrder,
+    TurnPorts, run_turn,
 };
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{SessionSettings, TurnSource};
@@ -46,6 +47,9 @@ impl Conversation {
             ..PoolQuery::default()
         };
         let mut pool = PoolTurn::begin(&self.host, &spec.provider, query)?;
+        if let Some(pool) = &mut pool {
+            pool.add_history(self.count_history_chars()?);
+        }
         loop {
             let pinned = match &mut pool {
                 Some(pool) => pool.choose_next(&self.host)?,
@@ -72,6 +76,20 @@ impl Conversation {
                 return Ok(finished);
             }
         }
+    }
+
+    /// Counts the characters of the messages that would be sent again.
+    fn count_history_chars(&self) -> Result<u64, EffectError> {
+        let store = LedgerTranscript::new(&self.ledger);
+        let mut chars: u64 = 0;
+        for message in self.state.list_live() {
+            let text = store.load_text(&message.message_sha256).map_err(word_store)?;
+            // An image is a need of its own, and its base64 is no measure of its tokens.
+            let parsed = serde_json::from_str::<ChatMessage>(&text);
+            let text = parsed.map_or(text, |message| message.text());
+            chars = chars.saturating_add(text.chars().count() as u64);
+        }
+        Ok(chars)
     }
 
     fn pause_monitor(&self, is_paused: bool) {

@@ -14,7 +14,7 @@ use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
     CIRCUIT_WINDOW, CircuitFacts, LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, PastCall,
-    SelectionError, SelectionInput, SelectorKind, TurnShape, infer_needs,
+    SelectionError, SelectionInput, SelectorKind, TaskKind, TurnShape, infer_kind, infer_needs,
 };
 use agentos_store::RequestedModel;
 use agentos_tool::Timestamp;
@@ -22,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::program::{ask_program, program_failed};
 use super::{LoadedMember, LoadedPool, load_chain};
 use crate::clock;
 use crate::error::usage_error;
@@ -41,8 +42,8 @@ const EXPECTED_ANSWER: u64 = 500;
 const STATISTICS_WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Shortest part of an id that is searched for.
 const SHORTEST_ID: usize = 8;
-/// Largest record of a choice that is read, in bytes.
-const LARGEST_CHOICE: u64 = 16 << 20;
+/// Largest file with choices that is read, in bytes: as large as a file of a tape gets.
+const LARGEST_CHOICE: u64 = 64 << 20;
 
 /// Turn for which a member is chosen.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +52,9 @@ pub struct PoolQuery {
     pub needs: Vec<String>,
     /// Message of the user.
     pub message: String,
+    /// Files that the task names, from which its kind follows.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// Number of images.
     pub images: usize,
     /// Number of tools on offer.
@@ -87,21 +91,20 @@ impl Host {
         choose_in_pool(self, first, query, BTreeMap::new(), own)
     }
 
-    /// Makes recorded choices again. `record` is a file with the output of a choice as JSON, or the id of a run, or of a message or turn,
-    /// whose choices are on the ledger.
+    /// Makes recorded choices again. `record` is a file with the output of a choice as JSON, a file of a ledger's tape (all of its choices
+    /// are made again), or the id of a run, or of a message or turn, whose choices are on the ledger.
     ///
     /// # Errors
     /// If there is neither such a file nor such an id, or it has no choice of a pool.
     pub fn replay_choices(&self, record: &Path) -> Result<ChoiceReplay, EffectError> {
-        let error = match read_text_file(self.environment(), record, LARGEST_CHOICE) {
-            Ok(text) => return self.replay_text(record, &text),
-            Err(error) => error,
+        let (recorded, error) = match read_text_file(self.environment(), record, LARGEST_CHOICE) {
+            Ok(text) => read_choices(record, &text)?,
+            Err(error) => {
+                let id = record.to_str().filter(|text| is_id(text));
+                let found = id.map(|id| find_recorded(self, id)).transpose()?;
+                (found.unwrap_or_default(), error)
+            }
         };
-        let id = record.to_str().filter(|text| is_id(text));
-        let recorded = id
-            .map(|id| find_recorded(self, id))
-            .transpose()?
-            .unwrap_or_default();
         let mut replays = recorded
             .iter()
             .map(replay_recorded)
@@ -118,19 +121,51 @@ impl Host {
         last.choices = recorded.len();
         Ok(last)
     }
+}
 
-    fn replay_text(&self, file: &Path, text: &str) -> Result<ChoiceReplay, EffectError> {
-        // The outputs of a turn have the choice in them.
-        let value: Value = serde_json::from_str(text).unwrap_or_default();
-        let inner = ["/choice", "/turn/choice"]
-            .iter()
-            .find_map(|place| value.pointer(place))
-            .cloned();
-        let recorded: PoolChoice = serde_json::from_value(inner.unwrap_or(value)).map_err(|error| {
-            usage_error(format!("`{}` is no record of a choice: {error}", file.display()))
-        })?;
-        replay_recorded(&recorded)
+/// Reads the choices of a file: that of one JSON document, or all of a ledger's tape, which has a record in each line. Returns the error
+/// that is reported if there are none.
+///
+/// # Errors
+/// If the file has one document, and it is no choice.
+fn read_choices(file: &Path, text: &str) -> Result<(Vec<PoolChoice>, EffectError), EffectError> {
+    let name = file.display();
+    let none = usage_error(format!("`{name}` has no record of a choice"));
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let records: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
+    if let Ok(records) = records
+        && records.iter().all(|record| record.get("body").is_some())
+    {
+        let bodies = records
+            .into_iter()
+            .filter_map(|mut record| Some(record.get_mut("body")?.take()));
+        return Ok((bodies.flat_map(list_choices).collect(), none));
     }
+    // The outputs of a turn have the choice in them.
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let inner = ["/choice", "/turn/choice"]
+        .iter()
+        .find_map(|place| value.pointer(place))
+        .cloned();
+    let recorded = serde_json::from_value(inner.unwrap_or(value));
+    let recorded =
+        recorded.map_err(|error| usage_error(format!("`{name}` is no record of a choice: {error}")))?;
+    Ok((vec![recorded], none))
+}
+
+/// Lists the choices of a record of a turn, in their order. Empty if it is another record.
+fn list_choices(body: Value) -> Vec<PoolChoice> {
+    // A turn of a later version may have another shape; then it has no choice that could be made again here.
+    let Ok(turn) = serde_json::from_value::<TurnRecord>(body) else {
+        return Vec::new();
+    };
+    let recorded = turn
+        .discarded
+        .into_iter()
+        .chain(turn.choice.map(|choice| *choice));
+    recorded
+        .filter_map(|choice| serde_json::from_value::<PoolChoice>(choice).ok())
+        .collect()
 }
 
 /// Returns whether a text can be the id of a run, or its end: no letter of it could be that of a path.
@@ -153,15 +188,7 @@ fn find_recorded(host: &Host, id: &str) -> Result<Vec<PoolChoice>, EffectError> 
         if record.kind != RecordKind::Turn || !record.run.ends_with(id) {
             continue;
         }
-        // A turn of a later version may have another shape; then it has no choice that could be made again here.
-        let Ok(turn) = serde_json::from_value::<TurnRecord>(record.body) else {
-            continue;
-        };
-        let recorded = turn
-            .discarded
-            .into_iter()
-            .chain(turn.choice.map(|choice| *choice));
-        choices.extend(recorded.filter_map(|choice| serde_json::from_value::<PoolChoice>(choice).ok()));
+        choices.extend(list_choices(record.body));
     }
     Ok(choices)
 }
@@ -193,24 +220,37 @@ pub(crate) fn choose_in_pool(
         context_tokens: input_tokens.saturating_add(EXPECTED_ANSWER),
     };
     let selector = pool.file.selector.unwrap_or_default();
-    let use_of = StatisticsUse::of(selector);
+    let use_of = match pool.file.selector_program {
+        // What a program looks at is its own affair, so it is shown everything that a selector could use.
+        Some(_) => StatisticsUse::Changes,
+        None => StatisticsUse::of(selector),
+    };
     let since = (use_of != StatisticsUse::Unused).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
     // Not the message itself: it may be long, and a record of the choice is kept when the message is deleted.
     let task = || hash_bytes(format!("{} {}", pool.name, query.message).as_bytes());
-    let input = SelectionInput {
+    let kind = infer_kind(&query.message, query.files.iter().map(String::as_str));
+    let past = read_records(host, pool, (use_of, kind), since.as_deref())?;
+    let mut input = SelectionInput {
         models: pool.members.iter().map(|member| member.model.clone()).collect(),
         selector,
         default_alias: pool.file.default.clone(),
         needs: infer_needs(stated, &shape),
         input_tokens,
         output_tokens: EXPECTED_ANSWER,
-        records: read_records(host, pool, use_of, since.as_deref())?,
+        records: past.all,
+        kind: (use_of == StatisticsUse::Changes).then_some(kind),
+        kind_records: past.of_kind,
+        program: None,
         task: (selector == SelectorKind::Split).then(task),
         time: query.time,
         machine: find_machine_facts(host, pool),
         circuits: read_circuits(host, pool)?,
         excluded,
     };
+    // A selector of the calling program goes first: it is the caller's own word about this very choice.
+    if own.is_none() {
+        input.program = ask_program(host, pool, &input)?;
+    }
     let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
     Ok(PoolChoice {
         statistics_since: since,
@@ -254,17 +294,25 @@ impl StatisticsUse {
     }
 }
 
+/// Records of a pool's members, by alias.
+#[derive(Debug, Default)]
+struct PastTurns {
+    all: BTreeMap<String, ModelRecord>,
+    /// Changes for tasks of the same kind.
+    of_kind: BTreeMap<String, ModelRecord>,
+}
+
 /// Reads the records of the members: calls from the ledger, changes from the repository's tape. Empty without a beginning: no selector
 /// asks for them then.
 fn read_records(
     host: &Host,
     pool: &LoadedPool,
-    use_of: StatisticsUse,
+    (use_of, kind): (StatisticsUse, TaskKind),
     since: Option<&str>,
-) -> Result<BTreeMap<String, ModelRecord>, EffectError> {
-    let mut records = BTreeMap::new();
+) -> Result<PastTurns, EffectError> {
+    let mut past = PastTurns::default();
     let Some(since) = since else {
-        return Ok(records);
+        return Ok(past);
     };
     if let Some(database) = Ledger::open_existing(host)? {
         let counted = database.count_calls(Some(since));
@@ -278,7 +326,7 @@ fn read_records(
                     median_ms: found.median_ms,
                     ..ModelRecord::default()
                 };
-                records.insert(member.model.alias.clone(), record);
+                past.all.insert(member.model.alias.clone(), record);
             }
         }
     }
@@ -291,14 +339,23 @@ fn read_records(
             let Some(member) = pool.find_author(fate) else {
                 continue;
             };
-            let record = records.entry(member.model.alias.clone()).or_default();
-            match fate.stayed {
-                true => record.stayed += 1,
-                false => record.rejected += 1,
+            count_fate(&mut past.all, member, fate);
+            let named = fate.files.iter().map(String::as_str);
+            // Inferred from the record of the task, so that changes of earlier versions count too.
+            if infer_kind(&fate.instruction, named) == kind {
+                count_fate(&mut past.of_kind, member, fate);
             }
         }
     }
-    Ok(records)
+    Ok(past)
+}
+
+fn count_fate(records: &mut BTreeMap<String, ModelRecord>, member: &LoadedMember, fate: &ChangeFate) {
+    let record = records.entry(member.model.alias.clone()).or_default();
+    match fate.stayed {
+        true => record.stayed += 1,
+        false => record.rejected += 1,
+    }
 }
 
 impl LoadedPool {
@@ -345,5 +402,10 @@ fn read_circuits(host: &Host, pool: &LoadedPool) -> Result<BTreeMap<String, Circ
 }
 
 fn wrong_choice(error: &SelectionError) -> EffectError {
-    EffectError::from_error(Cause::Tool, "no-model-fits", error)
+    match error {
+        SelectionError::ProgramFailed { .. } => program_failed(error),
+        SelectionError::EmptyPool
+        | SelectionError::NothingFits { .. }
+        | SelectionError::WrongChoice { .. } => EffectError::from_error(Cause::Tool, "no-model-fits", error),
+    }
 }

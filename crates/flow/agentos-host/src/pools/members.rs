@@ -8,7 +8,7 @@ use agentos_catalog::Catalog;
 use agentos_engine::ports::EffectError;
 use agentos_pool::{ChainPlaces, PoolFault, check_places, check_pool, list_chain};
 use agentos_profile::{
-    MemberFile, Origin, PoolFile, PriceFile, ProfileFile, ResolvedProfile, builtin_profiles,
+    AdapterKind, MemberFile, Origin, PoolFile, PriceFile, ProfileFile, ResolvedProfile, builtin_profiles,
 };
 use agentos_select::{AbilityValue, PoolModel};
 use agentos_tool::{Ability, ExecutionMode, TokenPrice, TokenPrices};
@@ -120,6 +120,9 @@ pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<L
             return Err(refuse(PoolFault::NameTaken(pool.to_owned())));
         }
         check_pool(file).map_err(refuse)?;
+        if let Some(toolbox) = &file.selector_program {
+            check_program(tools, toolbox)?.map_or(Ok(()), |fault| Err(refuse(fault)))?;
+        }
         let members = file.members.iter();
         let members = members.map(|member| load_member(host, tools, (&facts, &known), pool, member));
         loaded.push(LoadedPool {
@@ -131,6 +134,20 @@ pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<L
     let places: Vec<ChainPlaces> = loaded.iter().map(LoadedPool::list_places).collect();
     check_places(&places).map_err(|fault| bad_pool(name, &fault))?;
     Ok(loaded)
+}
+
+/// Returns the reason why a toolbox cannot choose for a pool. `None` if it can.
+///
+/// # Errors
+/// If its profile contains a mistake.
+fn check_program(tools: &Tools, toolbox: &str) -> Result<Option<PoolFault>, EffectError> {
+    // The user's own file alone: a repository names no program that is started.
+    let file = tools.user_file(toolbox)?;
+    let Some(file) = file.filter(|file| file.adapter == Some(AdapterKind::Toolbox)) else {
+        return Ok(Some(PoolFault::NoToolbox(toolbox.to_owned())));
+    };
+    let has_network = file.program.is_some_and(|program| !program.hosts.is_empty());
+    Ok(has_network.then(|| PoolFault::ToolboxWithNetwork(toolbox.to_owned())))
 }
 
 fn load_member(

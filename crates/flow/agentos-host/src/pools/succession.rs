@@ -48,6 +48,11 @@ impl RunPool {
         }))
     }
 
+    /// Returns the name of the pool that the user named.
+    pub fn name(&self) -> String {
+        self.turn.borrow().name()
+    }
+
     /// Returns the provider of the member that is asked now. `None` if the pool has no member.
     pub fn provider(&self) -> Option<ProviderChoice> {
         let chosen = self.chosen.borrow();

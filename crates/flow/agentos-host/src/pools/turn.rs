@@ -43,6 +43,10 @@ pub(crate) struct PoolTurn {
     /// Members of this pool that failed, with the codes.
     failed: BTreeMap<String, String>,
     hops: usize,
+    /// Characters of earlier messages, which count in `query` too.
+    history_chars: u64,
+    /// Member that was chosen when the last one failed, and is asked next. `None` if none is chosen yet.
+    ahead: Option<PinnedMember>,
 }
 
 impl PoolTurn {
@@ -56,11 +60,11 @@ impl PoolTurn {
         query: PoolQuery,
     ) -> Result<Option<Self>, EffectError> {
         let ProviderKind::Profile(name) = &provider.provider else {
-            return Ok(None);
+            return refuse_needs(provider);
         };
         let tools = read_tools(host)?;
         if !is_pool(&tools, name) {
-            return Ok(None);
+            return refuse_needs(provider);
         }
         let overrides = &provider.overrides;
         if overrides.model.is_some() || overrides.base_url.is_some() {
@@ -72,11 +76,27 @@ impl PoolTurn {
         Ok(Some(Self {
             chain: load_chain(host, &tools, name)?,
             provider: provider.clone(),
-            query,
+            query: PoolQuery {
+                needs: query.needs.into_iter().chain(provider.needs.clone()).collect(),
+                ..query
+            },
             position: 0,
             failed: BTreeMap::new(),
             hops: 0,
+            history_chars: 0,
+            ahead: None,
         }))
+    }
+
+    /// Returns the name of the pool that the user named.
+    pub fn name(&self) -> String {
+        self.provider.provider.name().to_owned()
+    }
+
+    /// Adds the characters of earlier messages, which are sent again.
+    pub fn add_history(&mut self, chars: u64) {
+        self.history_chars = chars;
+        self.query.context_chars = self.query.context_chars.saturating_add(chars);
     }
 
     /// Chooses the member of the next attempt. `None` if nobody is left to ask after a failure.
@@ -84,6 +104,9 @@ impl PoolTurn {
     /// # Errors
     /// If no member meets the needs of the turn, or the ledger cannot be read.
     pub fn choose_next(&mut self, host: &Host) -> Result<Option<PinnedMember>, EffectError> {
+        if let Some(pinned) = self.ahead.take() {
+            return Ok(Some(pinned));
+        }
         let mut last = None;
         while let Some(pool) = self.chain.get(self.position) {
             for excluded in self.list_exclusions(pool) {
@@ -96,6 +119,13 @@ impl PoolTurn {
             }
             self.position += 1;
             self.failed.clear();
+        }
+        // Earlier messages are summarized if no member can read them all, so they are a wish and no condition.
+        if self.hops == 0 && self.history_chars > 0 {
+            let history = std::mem::take(&mut self.history_chars);
+            self.query.context_chars = self.query.context_chars.saturating_sub(history);
+            self.position = 0;
+            return self.choose_next(host);
         }
         match last {
             // After a failure, the failure is the end of the turn.
@@ -192,25 +222,32 @@ impl PoolTurn {
             FailoverStep::Retry => {}
         }
         self.failed.insert(pinned.alias.clone(), attempt.code.to_owned());
-        // Asked on a copy: whoever is next is chosen again, and until then the failure is the turn's.
-        let mut ahead = Self {
-            chain: self.chain.clone(),
-            provider: self.provider.clone(),
-            query: self.query.clone(),
-            failed: self.failed.clone(),
-            ..*self
-        };
-        let Ok(Some(next)) = ahead.choose_next(host) else {
+        // A failure to choose is no end of its own: the turn ends with the failure of its call.
+        self.hops += 1;
+        let Ok(Some(next)) = self.choose_next(host) else {
             return false;
         };
-        self.hops += 1;
         let message = format!(
             "`{}` failed ({}): `{}` is asked now",
             pinned.alias, attempt.code, next.alias
         );
         host.notify(Notice::new("pool-failover", message));
+        // Kept, because a program that chooses may answer differently a second time.
+        self.ahead = Some(next);
         true
     }
+}
+
+/// Refuses needs for a provider that is no pool: nobody would look at them. `None` without needs.
+fn refuse_needs<T>(provider: &ProviderChoice) -> Result<Option<T>, EffectError> {
+    if provider.needs.is_empty() {
+        return Ok(None);
+    }
+    let name = provider.provider.name();
+    Err(usage_error(format!(
+        "`{name}` is no pool of models, so needs choose nothing there"
+    ))
+    .hint("leave the needs out, or name a pool"))
 }
 
 /// Counts the images of a message.

@@ -60,6 +60,7 @@ fn pin_member(host: &Host, work: &mut RunWork) -> Result<Option<RunPool>, Effect
     };
     let query = PoolQuery {
         message: task.task.clone().unwrap_or_default(),
+        files: task.files.clone(),
         tools: usize::from(matches!(task.explore, ExploreMode::Always(_))),
         ..PoolQuery::default()
     };
