@@ -5,7 +5,7 @@
 /// Factor for generated files and for data.
 const GENERATED_FACTOR: f64 = 0.15;
 /// Factor for tests: a task is usually about the code they test.
-pub(crate) const TEST_FACTOR: f64 = 0.3;
+pub(crate) const TEST_FACTOR: f64 = 0.4;
 /// Factor for prose and settings: they have the words of a task, but most tasks change code.
 pub(crate) const PROSE_FACTOR: f64 = 0.4;
 
