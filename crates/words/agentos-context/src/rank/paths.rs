@@ -4,6 +4,7 @@
 //! compiler or a build which map names to folders are not known.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::FileRanker;
 use crate::imports::{ImportPath, ImportStart, ImportStyle};
@@ -33,8 +34,9 @@ pub(super) struct PathFinder<'r, 'q> {
     ranker: &'r FileRanker<'q>,
     /// Number of files at the beginning that are sorted by path: the listing. Files that the user names may follow.
     sorted: usize,
-    /// Paths that were looked for, with the answer. The imports of a file begin alike.
-    known: HashMap<String, bool>,
+    /// Folders in which an import of a folder's files is looked for, by its first part. The imports of a file begin alike, and
+    /// most are from elsewhere.
+    known: HashMap<(String, String), Rc<[String]>>,
 }
 
 impl<'r, 'q> PathFinder<'r, 'q> {
@@ -74,7 +76,7 @@ impl<'r, 'q> PathFinder<'r, 'q> {
     }
 
     /// Returns the nearest folder of sources around a folder.
-    fn find_root(&mut self, folder: &str) -> String {
+    fn find_root(&self, folder: &str) -> String {
         let mut above = Some(folder);
         while let Some(at) = above {
             let src = join(at, "src");
@@ -91,28 +93,35 @@ impl<'r, 'q> PathFinder<'r, 'q> {
 
     /// Finds an import in the folders around a file, the nearest first.
     fn find_anywhere(&mut self, folder: &str, parts: &[&str], style: ImportStyle) -> Vec<usize> {
-        let names = list_local_names(parts, style);
-        let mut above = Some(folder);
-        while let Some(at) = above {
-            for root in ROOTS {
-                let start = join(at, root);
-                for parts in &names {
-                    // Most imports are from elsewhere, which one look at the first part shows.
-                    let begins = parts
-                        .first()
-                        .is_some_and(|first| self.exists(&join(&start, first)));
-                    if begins || style == ImportStyle::C {
-                        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-                        let found = self.find_below(&start, &parts, style, folder);
-                        if !found.is_empty() {
-                            return found;
-                        }
-                    }
+        for parts in list_local_names(parts, style) {
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let Some(first) = parts.first() else { continue };
+            for start in self.list_starts(folder, first).iter() {
+                let found = self.find_below(start, &parts, style, folder);
+                if !found.is_empty() {
+                    return found;
                 }
             }
-            above = climb(at, 1);
         }
         Vec::new()
+    }
+
+    /// Returns the folders around a folder, the nearest first, in which there is a file or a folder of this name.
+    fn list_starts(&mut self, folder: &str, first: &str) -> Rc<[String]> {
+        let key = (folder.to_owned(), first.to_owned());
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        let mut starts = Vec::new();
+        let mut above = Some(folder);
+        while let Some(at) = above {
+            let roots = ROOTS.iter().map(|root| join(at, root));
+            starts.extend(roots.filter(|start| self.exists(&join(start, first))));
+            above = climb(at, 1);
+        }
+        let starts: Rc<[String]> = starts.into();
+        self.known.insert(key, Rc::clone(&starts));
+        starts
     }
 
     /// Finds a path below a folder, or one without its last parts, which can be names inside a file.
@@ -213,17 +222,21 @@ impl<'r, 'q> PathFinder<'r, 'q> {
     }
 
     /// Returns true if a file with any ending, or a folder, has this path.
-    fn exists(&mut self, path: &str) -> bool {
-        if let Some(known) = self.known.get(path) {
-            return *known;
-        }
-        let begins = |ending: &str| {
-            let start = [path, ending].concat();
-            self.path(self.position(&start)).starts_with(&start)
+    fn exists(&self, path: &str) -> bool {
+        let next = |at: usize| {
+            let rest = self.path(at).strip_prefix(path)?;
+            Some(rest.bytes().next())
         };
-        let found = begins("/") || begins(".");
-        self.known.insert(path.to_owned(), found);
-        found
+        match next(self.position(path)) {
+            None => false,
+            Some(None | Some(b'.' | b'/')) => true,
+            // `path-old.c` comes before `path.c`.
+            Some(Some(byte)) if byte < b'.' => {
+                let at = self.position(&[path, "."].concat());
+                matches!(next(at), Some(Some(b'.' | b'/')))
+            }
+            Some(Some(_)) => false,
+        }
     }
 
     /// Returns the position of the first file whose path is not before a text.
