@@ -304,33 +304,30 @@ impl ContextSearch<'_> {
 
     /// Reads the best files again and ranks their parts.
     fn rank_candidates(&mut self) -> Result<Vec<CandidateFile>, EffectError> {
-        let ranked = self.ranker.iter_ranked();
         let mut withheld = Vec::new();
         let mut failed = None;
         let (mut texts, mut kept) = (HashMap::new(), 0);
-        let candidates = self
-            .ranker
-            .rank_parts(ranked, |file| match self.read_candidate(file) {
-                Ok(CandidateText::Shown(source)) => {
-                    if kept < MOST_KEPT {
-                        kept += source.text.len();
-                        texts.insert(file.file, source.clone());
-                    }
-                    Some(source)
+        let candidates = self.ranker.rank_parts(|file| match self.read_candidate(file) {
+            Ok(CandidateText::Shown(source)) => {
+                if kept < MOST_KEPT {
+                    kept += source.text.len();
+                    texts.insert(file.file, source.clone());
                 }
-                Ok(CandidateText::Withheld(why)) => {
-                    withheld.push(WithheldFile {
-                        path: file.path.clone(),
-                        why,
-                    });
-                    None
-                }
-                Ok(CandidateText::Unfit) => None,
-                Err(error) => {
-                    failed = Some(error);
-                    None
-                }
-            });
+                Some(source)
+            }
+            Ok(CandidateText::Withheld(why)) => {
+                withheld.push(WithheldFile {
+                    path: file.path.clone(),
+                    why,
+                });
+                None
+            }
+            Ok(CandidateText::Unfit) => None,
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
         self.withheld = withheld;
         self.texts = texts;
         failed.map_or(Ok(candidates), Err)
@@ -440,16 +437,18 @@ impl ContextSearch<'_> {
     }
 
     fn report_file(&self, file: &PickedFile, lines: &[(u64, u64)]) -> ContextFileReport {
-        let (named, words) = match &file.why {
-            RankReason::Named | RankReason::Matched => (true, Vec::new()),
-            RankReason::Words(words) => (false, words.clone()),
-            RankReason::History => (false, Vec::new()),
+        let (named, words, near) = match &file.why {
+            RankReason::Named | RankReason::Matched => (true, Vec::new(), None),
+            RankReason::Words(words) => (false, words.clone(), None),
+            RankReason::Near(path) => (false, Vec::new(), Some(path.clone())),
+            RankReason::History => (false, Vec::new(), None),
         };
         ContextFileReport {
             path: file.path.clone(),
             bytes: self.count_bytes(file),
             named,
             words,
+            near,
             ranges: lines.to_vec(),
             lines: file.lines as u64,
             tokens: file.tokens,

@@ -109,6 +109,9 @@ pub struct ContextFileReport {
     pub named: bool,
     /// Words of the task that matched the file, highest weight first.
     pub words: Vec<String>,
+    /// Path of the file that imports it, or that it tests, if no word led to it. `None` if words or the history did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
     /// First and last line of each part that would be sent. Empty if the whole file would be sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<(u64, u64)>,

@@ -2,10 +2,12 @@
 //!
 //! Owns: the names by which tests, prose, settings and generated files are recognised. Never: looks at a file's content.
 
+use std::borrow::Cow;
+
 /// Factor for generated files and for data.
 const GENERATED_FACTOR: f64 = 0.15;
 /// Factor for tests: a task is usually about the code they test.
-pub(crate) const TEST_FACTOR: f64 = 0.3;
+pub(crate) const TEST_FACTOR: f64 = 0.4;
 /// Factor for prose and settings: they have the words of a task, but most tasks change code.
 pub(crate) const PROSE_FACTOR: f64 = 0.4;
 
@@ -26,22 +28,32 @@ pub(crate) struct PathKinds {
 impl PathKinds {
     /// Returns the kinds of the files in a folder, whatever their names. A file at the root is in the folder `""`.
     pub(crate) fn of_folder(folder: &str) -> Self {
-        let small = folder.to_ascii_lowercase();
-        Self {
-            is_prose: small.split('/').next() == Some("docs"),
-            is_test: small.split('/').any(is_test_part),
-            is_generated: small.split('/').any(is_generated_part),
+        let small = lower_letters(folder);
+        let mut kinds = Self::default();
+        for (at, part) in small.split('/').enumerate() {
+            kinds.is_prose |= at == 0 && part == "docs";
+            kinds.is_test |= is_test_part(part);
+            kinds.is_generated |= is_generated_part(part);
         }
+        kinds
     }
 
     /// Adds the kinds that a file has by its name.
     pub(crate) fn with_name(self, name: &str) -> Self {
-        let small = name.to_ascii_lowercase();
+        let small = lower_letters(name);
         Self {
             is_prose: self.is_prose || is_prose_name(&small),
             is_test: self.is_test || is_test_part(&small),
             is_generated: self.is_generated || is_generated_part(&small) || is_generated_name(&small),
         }
+    }
+}
+
+/// Returns a name in small letters. Most names have no others, and need no copy: every path of the base is looked at.
+fn lower_letters(name: &str) -> Cow<'_, str> {
+    match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
     }
 }
 
@@ -54,6 +66,11 @@ fn is_prose_name(small: &str) -> bool {
 }
 
 fn is_test_part(part: &str) -> bool {
+    // All names of tests have one of these words, and few others do.
+    let words = part.as_bytes().windows(4);
+    if !words.into_iter().any(|four| four == b"test" || four == b"spec") {
+        return false;
+    }
     let stem = part.split_once('.').map_or(part, |(stem, _)| stem);
     matches!(
         stem,

@@ -6,9 +6,12 @@
 //! [`FileRanker`].
 
 mod budget;
+mod calls;
+mod candidates;
 mod cut;
 mod definitions;
 mod ignore;
+mod imports;
 mod index_answer;
 mod kind;
 mod lines;

@@ -99,7 +99,7 @@ fn indent_loose_lines(lines: &mut [MeasuredLine], loose: &[bool]) {
 
 /// Returns a line without the blanks around it, as [`str::trim`] does. Nearly all lines begin and end with ASCII, and need no
 /// decoding.
-fn trim_line(line: &str) -> &str {
+pub(crate) fn trim_line(line: &str) -> &str {
     let trimmed = line.trim_ascii();
     let edges = [trimmed.as_bytes().first(), trimmed.as_bytes().last()];
     // The vertical tab is a blank for `str::trim` only.

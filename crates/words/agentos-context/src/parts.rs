@@ -6,23 +6,23 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::calls::raise_called;
 use crate::cut::{TextPart, cut_lines};
 use crate::lines::TextShape;
 use crate::pick::LineRange;
-use crate::rank::{FileRanker, RankReason, RankedFile, inverse_frequency, largest, saturate};
+use crate::rank::{FileRanker, RankedFile, inverse_frequency, largest, saturate};
+use crate::signature::read_signature;
 use crate::tokens::{count_tokens, estimate_tokens, join_tokens, reduce_tokens};
 
-/// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
-const MOST_FILES: usize = 40;
-/// Maximum bytes of the files whose parts are ranked, besides those that the user asks for. No window holds a fifth of it. A limit
-/// of size and not of time, so that a busy machine chooses the same parts.
-const MOST_TEXT: usize = 1 << 20;
 /// Maximum number of files that a pattern of the user means and whose parts are ranked.
 pub const MOST_MATCHED: usize = 256;
 /// How much the length of a part counts.
 const PART_LENGTH: f64 = 0.6;
 /// Weight of a word in a line that encloses the part, relative to one inside it.
 const HEADER_WEIGHT: f64 = 0.5;
+/// Weight of a word in the name of a definition, in addition to that of a word anywhere: what is defined matters more than what
+/// is used.
+const DEFINED_WEIGHT: f64 = 0.5;
 /// Weight of the file's score in the score of its parts.
 const FILE_WEIGHT: f64 = 0.8;
 
@@ -119,40 +119,13 @@ impl FileText {
 
 impl FileRanker<'_> {
     /// Ranks the parts of the first files. `read` returns the text of a file, or `None` if it cannot be shown.
-    pub fn rank_parts(
-        &self,
-        ranked: impl IntoIterator<Item = RankedFile>,
-        mut read: impl FnMut(&RankedFile) -> Option<FileText>,
-    ) -> Vec<CandidateFile> {
-        let mut candidates = Vec::new();
-        let mut counted = Vec::new();
-        let (mut matched, mut found, mut bytes) = (0, 0, 0);
-        for file in ranked {
-            let is_over = match file.why {
-                // The user asks for these files, so that none of them is left out before the budget is known.
-                RankReason::Named => false,
-                RankReason::Matched => matched >= MOST_MATCHED,
-                // These come last, so no other file follows.
-                RankReason::Words(_) | RankReason::History if found >= MOST_FILES || bytes >= MOST_TEXT => {
-                    break;
-                }
-                RankReason::Words(_) | RankReason::History => false,
-            };
-            if is_over {
-                continue;
-            }
-            let Some(text) = read(&file) else { continue };
-            match file.why {
-                RankReason::Matched => matched += 1,
-                RankReason::Words(_) | RankReason::History => {
-                    found += 1;
-                    bytes += text.text.len();
-                }
-                RankReason::Named => {}
-            }
+    pub fn rank_parts(&self, read: impl FnMut(&RankedFile) -> Option<FileText>) -> Vec<CandidateFile> {
+        let (mut candidates, mut counted, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for (file, text) in self.read_candidates(read) {
             let (candidate, counts) = self.count_parts(file, &text);
             candidates.push(candidate);
             counted.push(counts);
+            texts.push(text);
         }
         let weights = self.part_weights(&counted);
         let all = counted.iter().flatten();
@@ -168,6 +141,7 @@ impl FileRanker<'_> {
                 part.score = candidate.file.score * FILE_WEIGHT + score / best;
             }
         }
+        raise_called(&mut candidates, &texts);
         candidates
     }
 
@@ -182,7 +156,7 @@ impl FileRanker<'_> {
         for part in limit_parts(cut_lines(&file.path, shape), &source.wanted) {
             let own = shape.slice_lines(&source.text, part.first_line, part.last_line);
             let mut counts = vec![0.0; self.count_terms()];
-            let length = self.count_words(own.as_bytes(), |at| add_to(&mut counts, at, 1.0));
+            let length = self.count_lines(own, &mut counts);
             for line in &part.headers {
                 for word in &headers.find_line(self, source, *line).words {
                     add_to(&mut counts, *word, HEADER_WEIGHT);
@@ -214,6 +188,23 @@ impl FileRanker<'_> {
             },
         };
         (candidate, counted)
+    }
+
+    /// Counts the words of lines. Returns the number of all of them.
+    fn count_lines(&self, lines: &str, counts: &mut [f64]) -> u32 {
+        let mut length = 0;
+        for line in lines.split_inclusive('\n') {
+            let mut has_any = false;
+            length += self.count_words(line.as_bytes(), |at| {
+                has_any = true;
+                add_to(counts, at, 1.0);
+            });
+            // Few lines have a word of the task, so that few are looked at twice.
+            if has_any && let Some(defined) = read_signature(line, !line.starts_with([' ', '\t'])) {
+                self.count_words(defined.name.as_bytes(), |at| add_to(counts, at, DEFINED_WEIGHT));
+            }
+        }
+        length
     }
 
     /// Returns the weight of each word of the task: its own, by its rarity among all files and among the parts. The second alone

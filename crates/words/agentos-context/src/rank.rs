@@ -11,26 +11,28 @@ use crate::query::TaskQuery;
 use crate::word_key::{WordKey, for_each_stem};
 use crate::words::WordStarts;
 
+mod neighbours;
+mod order;
 mod past;
+mod paths;
 mod sort;
 
+pub(crate) use neighbours::{NearFile, Neighbour};
+pub(crate) use order::FileScores;
 use past::PastChange;
 pub use past::PastCommit;
-use sort::sort_lazily;
 
 /// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
 /// counts (Robertson and Zaragoza, 2009).
 pub(crate) const K1: f64 = 1.2;
 const B: f64 = 0.5;
 /// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
-const FOLDER_WEIGHT: f64 = 0.8;
-const NAME_WEIGHT: f64 = 2.0;
+const FOLDER_WEIGHT: f64 = 1.2;
+const NAME_WEIGHT: f64 = 3.0;
 /// Weight of the commits whose subjects resemble the task, relative to the best text.
 const RESEMBLANCE_WEIGHT: f64 = 0.6;
 /// Weight of having been changed often and lately.
 const RECENCY_WEIGHT: f64 = 0.25;
-/// Number of files that are sorted at once. Most rankings are left after fewer.
-const USUALLY_TAKEN: usize = 128;
 /// Maximum number of words in the reason of a file.
 const MAX_REASON_WORDS: usize = 3;
 
@@ -55,6 +57,8 @@ pub enum RankReason {
     Matched,
     /// Words of the task that are in its path or text, the one with the highest score first.
     Words(Vec<String>),
+    /// No word, but a good file imports it, or it tests one: the path of that file.
+    Near(String),
     /// No word, but earlier commits changed it: often, lately, or for a similar task.
     History,
 }
@@ -280,47 +284,6 @@ impl<'q> FileRanker<'q> {
             },
             Some(_) | None => list.push((file.0, count)),
         }
-    }
-
-    /// Returns the files that have a word of the task or a history, best first; those with equal scores are sorted by path.
-    #[must_use]
-    pub fn rank_files(&self) -> Vec<RankedFile> {
-        self.iter_ranked().collect()
-    }
-
-    /// Ranks the files as [`FileRanker::rank_files`] does, and describes each only when it is taken: of a large repository most
-    /// files have some word of the task, and few are looked at.
-    pub fn iter_ranked(&self) -> impl Iterator<Item = RankedFile> {
-        let weights = self.word_weights();
-        let usual = self.usual_length();
-        let sums = self.sum_scores(&weights, usual);
-        let best = largest(sums.iter().copied());
-        let past = self.score_history(&weights);
-        let factors = self.kind_factors();
-        let mut order: Vec<(u8, f64, usize)> = Vec::new();
-        for (at, ((file, sum), past)) in self.files.iter().zip(&sums).zip(past).enumerate() {
-            let by_history = RESEMBLANCE_WEIGHT * past.resemblance + RECENCY_WEIGHT * past.recency;
-            let score = (sum / best + by_history) * factors.factor_of(file.kinds);
-            if score > 0.0 || file.named || file.matched {
-                order.push((file.group(), score, at));
-            }
-        }
-        let by_rank = |a: &(u8, f64, usize), b: &(u8, f64, usize)| {
-            let path = |at: usize| self.files.get(at).map(|file| file.path.as_str());
-            let groups = a.0.cmp(&b.0);
-            groups
-                .then(b.1.total_cmp(&a.1))
-                .then_with(|| path(a.2).cmp(&path(b.2)))
-        };
-        sort_lazily(order, USUALLY_TAKEN, by_rank).filter_map(move |(_, score, at)| {
-            let file = self.files.get(at)?;
-            Some(RankedFile {
-                file: FileId(at),
-                path: file.path.clone(),
-                score,
-                why: self.find_reason(at, file, &weights, usual),
-            })
-        })
     }
 
     fn find_reason(&self, at: usize, file: &CollectedFile, weights: &[f64], usual: f64) -> RankReason {

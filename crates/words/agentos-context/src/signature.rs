@@ -3,6 +3,8 @@
 //! Owns: how such a line is recognised in the languages that people write most, from its words alone. Never: parses a language.
 //! A line that only looks like a head costs a line of an outline, and a head that is missed is still found by a search.
 
+use crate::lines::trim_line;
+
 /// Name that a line defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DefinedName<'l> {
@@ -110,18 +112,27 @@ fn is_one_of(word: &str, list: &[&str]) -> bool {
 
 /// Reads the name that a line defines. `is_top` is true for a line at the left edge. `None` if it defines none.
 pub(crate) fn read_signature(line: &str, is_top: bool) -> Option<DefinedName<'_>> {
-    let written = line.trim();
+    let written = trim_line(line);
     if let Some(macro_name) = written.strip_prefix("#define ") {
         let name = macro_name.trim_start();
         let end = name.find(|c: char| !is_name_char(c)).unwrap_or(name.len());
         return name.get(..end).filter(|name| !name.is_empty()).map(plain_name);
     }
-    if ["//", "#", "/*", "*", "--", "\"", "'"]
-        .iter()
-        .any(|mark| written.starts_with(mark))
-    {
+    // Comments, preprocessor lines and texts.
+    if matches!(
+        written.as_bytes(),
+        [b'#' | b'*' | b'"' | b'\'', ..] | [b'/', b'/' | b'*', ..] | [b'-', b'-', ..]
+    ) {
         return None;
     }
+    match may_define(written) {
+        true => read_tokens(written, is_top),
+        false => None,
+    }
+}
+
+/// Reads the name that a line defines from its words.
+fn read_tokens(written: &str, is_top: bool) -> Option<DefinedName<'_>> {
     let tokens = split_tokens(written);
     let mut at = skip_annotations(&tokens);
     let start = at;
@@ -149,6 +160,28 @@ pub(crate) fn read_signature(line: &str, is_top: bool) -> Option<DefinedName<'_>
         }
     }
     read_assigned(&tokens, written).or_else(|| read_function(&tokens, start, at, written))
+}
+
+/// Returns false for lines that define nothing, which their first word and their end show: most lines of a function. A look at all
+/// lines of a dozen files is part of each search.
+fn may_define(written: &str) -> bool {
+    let letters = written
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let word = written.get(..letters.count()).unwrap_or_default();
+    let follows = written.as_bytes().get(word.len()).copied().unwrap_or_default();
+    // The word goes on, as in `self::open`.
+    let is_part = matches!(follows, b':' | b'$') || !follows.is_ascii();
+    if word.is_empty()
+        || is_part
+        || [NAMING, VALUES, MODIFIERS]
+            .iter()
+            .any(|list| is_one_of(word, list))
+    {
+        return true;
+    }
+    let ends = is_one_of(word, STATEMENTS) || written.ends_with(';') || !written.as_bytes().contains(&b'(');
+    !ends || is_function_value(written)
 }
 
 fn plain_name(name: &str) -> DefinedName<'_> {
@@ -415,7 +448,7 @@ fn matching_end(written: &str) -> Option<Option<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::read_signature;
+    use super::{may_define, read_signature, read_tokens};
 
     /// Returns the name as `owner.name`, with `+` for an addition to a type.
     fn read(line: &str) -> String {
@@ -461,6 +494,20 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(read(line), expected, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_line_that_is_passed_over_defines_nothing(
+            line in "(if|return|self|x|foo_a|pub|use|const|é)?( |::|\\(|\\$|:)?[a-c(){};:=,<>* ]{0,12}(function|=> |fn |struct |lambda )?[a-c(){};,= ]{0,9}",
+        ) {
+            let written = line.trim();
+            if !may_define(written) {
+                for is_top in [false, true] {
+                    proptest::prop_assert_eq!(read_tokens(written, is_top), None);
+                }
+            }
         }
     }
 

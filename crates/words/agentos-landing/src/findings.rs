@@ -45,7 +45,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::line_edits;
-use crate::text::split_lines;
+use crate::text::{split_ending, split_lines};
 use crate::{Change, FileChange, RepoPath};
 
 /// Finding in an added line.
@@ -97,7 +97,7 @@ pub fn scan_change(change: &Change) -> Findings {
         for edit in line_edits(&old, &new) {
             let first = edit.new.start;
             let added = new.get(edit.new).unwrap_or_default();
-            scan_lines(&mut found, &file.path, first, added, prefilter::may_have_secret);
+            scan_added(&mut found, &file.path, first, added);
         }
     }
     found
@@ -107,13 +107,23 @@ pub fn scan_change(change: &Change) -> Findings {
 #[must_use]
 pub fn scan_file(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    scan_lines(
-        &mut found,
-        path,
-        0,
-        &line_texts(content),
-        prefilter::may_have_secret,
-    );
+    // The search for a context scans a megabyte for each task. Few lines are suspect, and the others are not even split.
+    for start in prefilter::list_suspect_lines(content) {
+        let rest = content.get(start..).unwrap_or_default();
+        let mut lines = rest
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| split_ending(line).text);
+        let Some(text) = lines.next() else { continue };
+        let following: Vec<&[u8]> = match prefilter::has_key_header(text) {
+            true => lines.take(secrets::KEY_REACH).collect(),
+            false => Vec::new(),
+        };
+        let at = || {
+            let above = content.get(..start).unwrap_or_default();
+            above.iter().filter(|byte| **byte == b'\n').count()
+        };
+        scan_line(&mut found, path, &at, (text, &following), start == 0);
+    }
     found
 }
 
@@ -121,7 +131,11 @@ pub fn scan_file(path: &RepoPath, content: &[u8]) -> Findings {
 #[cfg(test)]
 fn scan_every_line(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    scan_lines(&mut found, path, 0, &line_texts(content), |_| true);
+    let lines = line_texts(content);
+    for (at, text) in lines.iter().enumerate() {
+        let following = lines.get(at + 1..).unwrap_or_default();
+        scan_line(&mut found, path, &|| at, (text, following), at == 0);
+    }
     found
 }
 
@@ -144,35 +158,40 @@ fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
         .unwrap_or_default()
 }
 
-fn scan_lines(
-    found: &mut Findings,
-    path: &RepoPath,
-    first: usize,
-    added: &[&[u8]],
-    may_have_secret: fn(&[u8]) -> bool,
-) {
+/// Scans added lines, of which the first has this position in the file.
+fn scan_added(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
     for (at, text) in added.iter().enumerate() {
-        let finding = |kind: &str| Finding {
-            path: path.clone(),
-            line: (first + at) as u64 + 1,
-            kind: kind.to_owned(),
-        };
-        // The search for a context scans a megabyte for each task, and few lines of source text pass this test.
-        if may_have_secret(text) {
+        if prefilter::is_suspect(text) {
             // The key below an added header is added together with it.
             let following = added.get(at + 1..).unwrap_or_default();
-            let kinds = secrets::secret_kinds(text, following);
-            // The hint is for lines without a certain finding: one line must not be reported twice.
-            if kinds.is_empty() && entropy::looks_random(text) {
-                found.maybe_secrets.push(finding("high-entropy"));
-            }
-            found.secrets.extend(kinds.into_iter().map(finding));
+            scan_line(found, path, &|| first + at, (text, following), first + at == 0);
         }
-        if text.contains(&0) {
-            found.nul.push(finding("nul"));
-        }
-        let seen = invisible::scan_line(text, first + at == 0);
-        found.bidi.extend(seen.bidi.map(finding));
-        found.invisible.extend(seen.invisible.map(finding));
     }
+}
+
+/// Scans one line in full. `at` returns its position in the file; it is only called for a finding.
+fn scan_line(
+    found: &mut Findings,
+    path: &RepoPath,
+    at: &dyn Fn() -> usize,
+    (text, following): (&[u8], &[&[u8]]),
+    is_first: bool,
+) {
+    let finding = |kind: &str| Finding {
+        path: path.clone(),
+        line: at() as u64 + 1,
+        kind: kind.to_owned(),
+    };
+    let kinds = secrets::secret_kinds(text, following);
+    // The hint is for lines without a certain finding: one line must not be reported twice.
+    if kinds.is_empty() && entropy::looks_random(text) {
+        found.maybe_secrets.push(finding("high-entropy"));
+    }
+    found.secrets.extend(kinds.into_iter().map(finding));
+    if text.contains(&0) {
+        found.nul.push(finding("nul"));
+    }
+    let seen = invisible::scan_line(text, is_first);
+    found.bidi.extend(seen.bidi.map(finding));
+    found.invisible.extend(seen.invisible.map(finding));
 }

@@ -55,7 +55,8 @@ pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
         .collect()
 }
 
-fn split_ending(full: &[u8]) -> TextLine<'_> {
+/// Splits a line from its ending.
+pub(crate) fn split_ending(full: &[u8]) -> TextLine<'_> {
     // A carriage return alone is content: old Mac files have one line here, and are kept byte for byte.
     if let Some(text) = full.strip_suffix(b"\r\n") {
         return TextLine {

@@ -236,6 +236,8 @@ fn selection_reason(file: &ContextFileReport) -> String {
         format!("read by {}", escape::line(&file.read_by.join(", ")))
     } else if file.named {
         "named".to_owned()
+    } else if let Some(near) = &file.near {
+        format!("near {}", escape::line(near))
     } else if file.words.is_empty() {
         "changed often or lately".to_owned()
     } else {

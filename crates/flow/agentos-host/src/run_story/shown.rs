@@ -102,6 +102,7 @@ fn report_read(files: &mut Vec<ContextFileReport>, read: &FileRead) {
             bytes: read.bytes,
             named: false,
             words: Vec::new(),
+            near: None,
             ranges: merge_ranges(read.lines.clone()),
             lines: 0,
             tokens: 0,
@@ -146,6 +147,7 @@ impl ShownTask {
             // Nobody chose: the user named it.
             named: chosen.is_none_or(|file| file.named),
             words: chosen.map(|file| file.words.clone()).unwrap_or_default(),
+            near: chosen.and_then(|file| file.near.clone()),
             ranges: parts
                 .iter()
                 .map(|part| (part.first_line, part.last_line))

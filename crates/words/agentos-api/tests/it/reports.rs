@@ -182,6 +182,7 @@ fn reports_of_evidence_and_context_are_read_back() {
             bytes: 120,
             named: true,
             words: vec![text("total")],
+            near: Some(text("src/main.rs")),
             ranges: vec![(3, 9)],
             lines: 40,
             tokens: 30,

@@ -89,7 +89,7 @@ impl Tally {
         self.commits += 1;
         self.first += u32::from(ranked.first().is_some_and(|file| hit(&file.path)));
         self.among_five += u32::from(ranked.iter().take(5).any(|file| hit(&file.path)));
-        let candidates = ranker.rank_parts(ranked, |file| {
+        let candidates = ranker.rank_parts(|file| {
             let (_, blob) = files.iter().find(|(path, _)| *path == file.path)?;
             let text = String::from_utf8(blobs[blob].clone()).ok()?;
             let wanted = Vec::new();

@@ -62,7 +62,7 @@ fn picked(task: &str, files: &[(String, String)], budget: u64) -> PickedFiles {
         let (_, text) = files.iter().find(|(path, _)| *path == file.path)?;
         Some(FileText::measure(text, Vec::new()))
     };
-    let candidates = ranker.rank_parts(ranker.rank_files(), read);
+    let candidates = ranker.rank_parts(read);
     let budget = ContextBudget {
         tokens: budget,
         whole_only: false,
@@ -94,6 +94,17 @@ proptest! {
     }
 
     #[test]
+    fn imports_of_any_text_are_read(text in "[a-c ./'\";:{}(),\n]{0,60}", word in "(use |import |from |#include |mod |import \\(\n)") {
+        // The neighbours of the first file are looked for in whatever it holds.
+        let text = format!("alpha\n{word}{text}");
+        for ending in ["c", "go", "java", "py", "rs", "ts"] {
+            let files = vec![(format!("a/b.{ending}"), text.clone()), (format!("a/c.{ending}"), String::new())];
+            let found = picked("alpha", &files, 400);
+            prop_assert_eq!(found.files.first().map(|file| file.path.clone()), Some(format!("a/b.{ending}")));
+        }
+    }
+
+    #[test]
     fn what_is_picked_fits(task in "[a-d ]{0,40}", files in any_code(), budget in 0_u64..400) {
         let picked = picked(&task, &files, budget);
         let sum: u64 = picked.files.iter().map(|file| file.tokens).sum();
@@ -116,7 +127,7 @@ proptest! {
         let mut ranker = FileRanker::new(&query);
         let file = ranker.add_path("a.rs");
         ranker.add_text(file, text.as_bytes());
-        let candidates = ranker.rank_parts(ranker.rank_files(), |_| Some(FileText::measure(&text, Vec::new())));
+        let candidates = ranker.rank_parts(|_| Some(FileText::measure(&text, Vec::new())));
         let found: Vec<(u64, usize)> = candidates.iter().map(|found| (found.tokens, found.lines)).collect();
         prop_assert_eq!(found, [(estimate_tokens(&text), text.split_inclusive('\n').count())]);
     }

@@ -1,8 +1,8 @@
 //! Tasks and the files they are about.
 
 use agentos_context::{
-    ContextBudget, FileId, FileRanker, FileText, LineRange, PastCommit, PickedFiles, RankReason, TaskQuery,
-    divide_window, pick_parts,
+    ContextBudget, FileId, FileRanker, FileText, LineRange, PastCommit, PickedFiles, RankReason, RankedFile,
+    TaskQuery, divide_window, pick_parts,
 };
 use std::collections::HashMap;
 
@@ -123,7 +123,7 @@ fn picked(
         }
         texts.insert(id, FileText::measure(text, wanted));
     }
-    let candidates = ranker.rank_parts(ranker.rank_files(), |file| texts.get(&file.file).cloned());
+    let candidates = ranker.rank_parts(|file| texts.get(&file.file).cloned());
     pick_parts(&candidates, budget)
 }
 
@@ -250,4 +250,42 @@ fn a_window_always_leaves_room_for_files() {
     for (window, limit, expected) in cases {
         assert_eq!(context(window, limit), expected, "{window} {limit:?}");
     }
+}
+
+#[test]
+fn imported_files_and_tests_of_a_good_file_are_candidates_without_a_word() {
+    let files = [
+        (
+            "src/cart.py",
+            "from .money import round_up\ndef checkout():\n    return round_up(3)\n",
+        ),
+        ("src/money.py", "def round_up(value):\n    return value\n"),
+        ("src/other.py", "def nothing():\n    pass\n"),
+        ("tests/test_cart.py", "def test_it():\n    assert True\n"),
+    ];
+    let query = TaskQuery::from_task("checkout is slow");
+    let mut ranker = FileRanker::new(&query);
+    for (path, text) in files {
+        let id = ranker.add_path(path);
+        ranker.add_text(id, text.as_bytes());
+    }
+    let read = |file: &RankedFile| {
+        let (_, text) = files.iter().find(|(path, _)| *path == file.path)?;
+        Some(FileText::measure(text, Vec::new()))
+    };
+    let candidates = ranker.rank_parts(read);
+    let found: Vec<(&str, &RankReason)> = candidates
+        .iter()
+        .map(|candidate| (candidate.file.path.as_str(), &candidate.file.why))
+        .collect();
+    let near = RankReason::Near("src/cart.py".to_owned());
+    let words = RankReason::Words(vec!["checkout".to_owned()]);
+    assert_eq!(
+        found,
+        [
+            ("src/cart.py", &words),
+            ("src/money.py", &near),
+            ("tests/test_cart.py", &near)
+        ]
+    );
 }

@@ -1,4 +1,4 @@
-//! Passing over the lines that can have neither a credential nor a value that looks random.
+//! Passing over the lines in which a scan finds nothing.
 //!
 //! Owns: conditions that every such finding fulfils, tested in one look at a line. Never: finds anything, or passes over a line
 //! that the full scan has a finding for.
@@ -15,8 +15,12 @@
 //! | value that looks random | a run of 20 bytes with a digit |
 //! | password in an address | `://` and `@` |
 //! | private key | `-----BEGIN ` |
+//! | hidden character | a byte beyond ASCII |
+//! | NUL byte | one |
 //!
 //! Tests compare the whole table of tokens, generated lines and real files with the scan of every line.
+
+use std::collections::BTreeSet;
 
 use super::secrets::{is_short_start, is_word_byte};
 
@@ -25,9 +29,76 @@ const LEAST_RUN: usize = 20;
 /// Length from which a run needs no digit: some tokens with a mark of their vendor may have none.
 const LONG_RUN: usize = 30;
 
-/// Returns false if the line has no credential and no value that looks random.
-pub(super) fn may_have_secret(line: &[u8]) -> bool {
-    has_suspect_run(line) || has_address_with_user(line) || has_key_header(line)
+/// Returns false if a scan of the line finds nothing.
+pub(super) fn is_suspect(line: &[u8]) -> bool {
+    find_suspect_run(line, 0).is_some()
+        || has_address_with_user(line)
+        || has_key_header(line)
+        || !line.is_ascii()
+        || line.contains(&0)
+}
+
+/// Returns the beginnings of the lines of a file in which a scan may find something, in their order. Each condition is tested in
+/// one look at the whole file: splitting it into lines alone would cost more than all of them.
+pub(super) fn list_suspect_lines(content: &[u8]) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut from = 0;
+    // A line end is no part of a run, so that no run reaches into another line.
+    while let Some(at) = find_suspect_run(content, from) {
+        found.insert(line_start(content, at));
+        from = line_end(content, at);
+    }
+    for_each_line_with(
+        content,
+        |byte| byte == b'@',
+        |start, line| {
+            if has_address_with_user(line) {
+                found.insert(start);
+            }
+        },
+    );
+    find_key_headers(content, |at| {
+        found.insert(line_start(content, at));
+    });
+    if content.contains(&0) || !content.is_ascii() {
+        for_each_line_with(
+            content,
+            |byte| byte == 0 || !byte.is_ascii(),
+            |start, _| {
+                found.insert(start);
+            },
+        );
+    }
+    found
+}
+
+/// Calls `each` with every line that has such a byte, and with its position.
+fn for_each_line_with(content: &[u8], is_wanted: impl Fn(u8) -> bool, mut each: impl FnMut(usize, &[u8])) {
+    let mut from = 0;
+    while let Some(at) = content
+        .get(from..)
+        .and_then(|rest| rest.iter().position(|byte| is_wanted(*byte)))
+    {
+        let (start, end) = (line_start(content, from + at), line_end(content, from + at));
+        each(start, content.get(start..end).unwrap_or_default());
+        from = end;
+    }
+}
+
+/// Returns the position at which the line of a byte begins.
+fn line_start(content: &[u8], at: usize) -> usize {
+    let above = content.get(..at).unwrap_or_default();
+    above
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1)
+}
+
+/// Returns the position after the line of a byte.
+fn line_end(content: &[u8], at: usize) -> usize {
+    let rest = content.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|byte| *byte == b'\n');
+    end.map_or(content.len(), |end| at + end + 1)
 }
 
 /// Flag for each byte: true if tokens and random values consist of such bytes.
@@ -51,13 +122,13 @@ fn is_in_run(byte: u8) -> bool {
     IN_RUN.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// Returns true if a run of the line is long enough for a finding and has a digit, or needs none.
-fn has_suspect_run(line: &[u8]) -> bool {
-    let mut from = 0;
+/// Finds a run that is long enough for a finding and has a digit, or needs none. `None` if there is none from here on.
+fn find_suspect_run(line: &[u8], from: usize) -> Option<usize> {
+    let mut from = from;
     // A run of 20 bytes that begins here or later has one of them 19 bytes on: so most bytes need no look.
     while let Some(ahead) = line.get(from..from + LEAST_RUN) {
         let Some((last, before)) = ahead.split_last() else {
-            return false;
+            return None;
         };
         if !is_in_run(*last) {
             from += LEAST_RUN;
@@ -74,11 +145,11 @@ fn has_suspect_run(line: &[u8]) -> bool {
             .unwrap_or(rest.len());
         let run = rest.get(..length).unwrap_or_default();
         if length >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run) {
-            return true;
+            return Some(from);
         }
         from += length + 1;
     }
-    false
+    None
 }
 
 /// Returns true if a word of the run begins as those tokens do that few characters follow.
@@ -96,16 +167,23 @@ fn has_address_with_user(line: &[u8]) -> bool {
 }
 
 /// Returns true for a line with the beginning of a PEM header.
-fn has_key_header(line: &[u8]) -> bool {
+pub(super) fn has_key_header(line: &[u8]) -> bool {
+    let mut has_any = false;
+    find_key_headers(line, |_| has_any = true);
+    has_any
+}
+
+/// Calls `each` with the positions of the beginnings of PEM headers.
+fn find_key_headers(text: &[u8], mut each: impl FnMut(usize)) {
     const HEADER: &[u8] = b"-----BEGIN ";
     /// Number of dashes: one of so many bytes is one, wherever the header begins.
     const DASHES: usize = 5;
-    let has_dash = line
-        .iter()
-        .skip(DASHES - 1)
-        .step_by(DASHES)
-        .any(|byte| *byte == b'-');
-    has_dash && line.windows(HEADER.len()).any(|part| part == HEADER)
+    let looks = text.iter().enumerate().skip(DASHES - 1).step_by(DASHES);
+    for (at, _) in looks.filter(|(_, byte)| **byte == b'-') {
+        let first = at + 1 - DASHES;
+        let near = (first..=at).find(|start| text.get(*start..).is_some_and(|rest| rest.starts_with(HEADER)));
+        near.into_iter().for_each(&mut each);
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +194,7 @@ mod tests {
 
     use super::super::secrets::{list_starts, secret_kinds};
     use super::super::{Findings, entropy, scan_every_line, scan_file};
-    use super::may_have_secret;
+    use super::is_suspect;
     use crate::RepoPath;
 
     fn has_finding(line: &str) -> bool {
@@ -180,7 +258,7 @@ mod tests {
         #[test]
         fn a_line_with_a_finding_is_never_passed_over(parts in proptest::collection::vec(pieces(), 1..6)) {
             let line = parts.concat();
-            prop_assert!(!has_finding(&line) || may_have_secret(line.as_bytes()), "{line}");
+            prop_assert!(!has_finding(&line) || is_suspect(line.as_bytes()), "{line}");
         }
 
         #[test]
@@ -220,7 +298,7 @@ mod tests {
                 for length in [12, 16, 17, 20, 32, 40, 64, 110, 260] {
                     let value: String = letters.chars().cycle().take(length).collect();
                     for line in [format!("{start}{value}"), format!("x = \"{start}{value}\"")] {
-                        assert!(!has_finding(&line) || may_have_secret(line.as_bytes()), "{line}");
+                        assert!(!has_finding(&line) || is_suspect(line.as_bytes()), "{line}");
                     }
                 }
             }
@@ -240,7 +318,7 @@ mod tests {
             "ABCDEFGHIJKLMNOPQRSTUVWX",
         ];
         for line in lines {
-            assert!(!may_have_secret(line.as_bytes()), "{line}");
+            assert!(!is_suspect(line.as_bytes()), "{line}");
         }
     }
 

@@ -11,6 +11,9 @@ mod shapes;
 pub(super) use shapes::list_starts;
 pub(super) use shapes::{dashed_word as is_word_byte, is_short_start};
 
+/// Number of lines below the header of a key that are searched for the key. Headers of an encrypted key may be between.
+pub(super) const KEY_REACH: usize = 6;
+
 /// Returns the kinds of secrets in a line. `following` are the added lines below it.
 pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
@@ -71,8 +74,6 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
         return false;
     }
-    /// Number of lines below that are searched. Headers of an encrypted key may be between.
-    const REACH: usize = 6;
     let material = |text: &str| {
         longest_run(text, |byte| {
             byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
@@ -81,7 +82,7 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     material(rest)
         || following
             .iter()
-            .take(REACH)
+            .take(KEY_REACH)
             .any(|line| material(&String::from_utf8_lossy(line)))
 }
 
