@@ -9,6 +9,8 @@ mod authors;
 #[cfg(test)]
 mod bytes;
 #[cfg(test)]
+mod content;
+#[cfg(test)]
 mod contradicted;
 #[cfg(test)]
 mod damage;
