@@ -8,12 +8,15 @@
 
 mod base85;
 mod delta;
+mod summary;
 
 use std::sync::Arc;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use crate::FileState;
+
+pub use summary::describe_binary;
 
 /// Longest part of a stored block: its length has 16 bits.
 const STORED: usize = 0xffff;

@@ -63,6 +63,7 @@ mod three_way;
 mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
+pub use binary::describe_binary;
 pub use change::{Change, ChangeError};
 pub use diff_parts::{DiffDifference, DiffFile, DiffHunk, MovedHunk, compare_diffs, split_diff};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};

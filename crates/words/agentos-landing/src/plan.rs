@@ -51,17 +51,20 @@ pub(crate) fn plan_parts(
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
-    // A byte of an answer can stand for a thousand of binary data. All of it together may be as large as an answer.
+    // A byte of an answer can stand for a thousand of binary data, so all of it together is limited.
     let mut limits = ContentLimits {
         file_bytes: options.limits.file_bytes,
-        binary_bytes: options.limits.answer_bytes,
+        binary_bytes: options.limits.binary_bytes,
     };
     for edit in &parsed.files {
         let resolved = resolve_part(edit, base, limits);
         match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
-                let given = resolved.content.as_ref().map_or(0, |content| content.len());
-                limits.binary_bytes = limits.binary_bytes.saturating_sub(given);
+                if let Some(content) = &resolved.content {
+                    let before = resolved.base.as_ref().map_or(0, |base| base.content.len());
+                    let bytes = content.len().saturating_add(before);
+                    limits.binary_bytes = limits.binary_bytes.saturating_sub(bytes);
+                }
                 let at = reports.len();
                 let group = groups
                     .entry(resolved.path.as_str().to_owned())

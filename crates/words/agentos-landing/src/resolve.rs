@@ -79,7 +79,7 @@ impl From<BaseError> for StopReason {
 pub(crate) struct ContentLimits {
     /// Maximum size of a file of the base.
     pub file_bytes: usize,
-    /// Maximum size of the binary data that the part gives. A small answer can unpack to a large content.
+    /// Maximum size of the binary content before and after, together. A small answer can unpack to a large content.
     pub binary_bytes: usize,
 }
 

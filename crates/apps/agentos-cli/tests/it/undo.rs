@@ -105,7 +105,7 @@ fn any_run_can_be_named_and_an_undo_is_a_run() {
 }
 
 #[test]
-fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
+fn a_deleted_link_comes_back_with_consent() {
     let repo = small_repo();
     make_link(&repo.path().join("latest"), "src/lib.rs");
     repo.commit_all("a link");
@@ -119,14 +119,29 @@ fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
     assert!(!repo.has("latest"));
     assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
     assert_eq!(repo.status(), "");
-    let undone = run_in(&repo, &["undo", "--json"]);
-    assert_eq!(undone.code, Some(6), "{undone}");
-    let json = undone.json().unwrap();
-    assert_eq!(json["code"], "no-way-back");
+    let asked = run_in(&repo, &["undo", "--json"]);
+    assert_eq!(asked.code, Some(4), "{asked}");
+    let undone = run_in(&repo, &["undo", "--yes"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!(
-        json["message"],
-        "`latest` is a symbolic link, which can only be deleted"
+        std::fs::read_link(repo.path().join("latest")).unwrap().to_str(),
+        Some("src/lib.rs")
     );
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_deleted_link_that_led_out_of_the_repository_does_not_come_back() {
+    let repo = small_repo();
+    make_link(&repo.path().join("latest"), "/etc/passwd");
+    repo.commit_all("a link");
+    let patch = "diff --git a/latest b/latest\ndeleted file mode 120000\n--- a/latest\n+++ /dev/null\n@@ -1 +0,0 @@\n\
+                 -/etc/passwd\n\\ No newline at end of file\n";
+    let output = pipe_in(&repo, &["apply", "-"], patch);
+    assert_eq!(output.code, Some(0), "{output}");
+    let undone = run_in(&repo, &["undo", "--yes", "--json"]);
+    assert_eq!(undone.json().unwrap()["code"], "symlink-traversal", "{undone}");
+    assert!(!repo.has("latest"));
 }
 
 #[test]

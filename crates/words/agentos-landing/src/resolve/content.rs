@@ -22,8 +22,8 @@ pub(super) fn states_link(edit: &FileEdit<'_>) -> bool {
     modes.into_iter().flatten().any(|mode| mode == LINK)
 }
 
-/// Returns the new content that the part states as a whole, of `most` bytes or fewer. Returns `None` if its hunks state it,
-/// or if the file is deleted.
+/// Returns the new content that the part states as a whole, with the old one of `most` bytes or
+/// fewer if it is binary. Returns `None` if its hunks state it, or if the file is deleted.
 pub(super) fn stated_content(
     edit: &FileEdit<'_>,
     resolved: &mut ResolvedPart,
@@ -148,11 +148,14 @@ fn binary_content(
         ));
     }
     let before = resolved.base.as_ref().map(|base| base.content.as_ref());
-    let content = unpack(data, before.unwrap_or_default(), most).map_err(|fault| match fault {
+    let before: &[u8] = before.unwrap_or_default();
+    let room = most.checked_sub(before.len()).ok_or(BinaryFault::TooLarge);
+    let content = room.and_then(|room| unpack(data, before, room));
+    let content = content.map_err(|fault| match fault {
         BinaryFault::TooLarge => refuse_path(
             RefusalCode::TooLarge,
             path,
-            "would be larger than the binary data of one answer may be",
+            "is larger than the binary files of one answer may be",
         ),
         BinaryFault::Damaged => malformed(resolved, "is a binary patch whose data is damaged"),
         BinaryFault::OtherBase => malformed(resolved, "is a binary patch for content of another size"),

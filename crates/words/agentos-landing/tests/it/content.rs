@@ -283,7 +283,7 @@ fn binary_data_that_lies_is_refused() {
     another result: malformed: `logo.bin` is a binary patch with another result than its `index` line names
     a size too large: malformed: `new.bin` is a binary patch whose data is damaged
     a size too small: malformed: `new.bin` is a binary patch whose data is damaged
-    a size of gigabytes: too-large: `new.bin` would be larger than the binary data of one answer may be
+    a size of gigabytes: too-large: `new.bin` is larger than the binary files of one answer may be
     a size that is no number: malformed: a binary patch cannot be read: no `literal` or `delta` line follows
     no digit of the data: malformed: a binary patch cannot be read: a line of it is no data
     a line cut short: malformed: a binary patch cannot be read: a line of it is no data
@@ -311,8 +311,8 @@ fn a_small_answer_cannot_unpack_to_more_than_a_large_one() {
         format!("{header}literal {}\n{}\n", content.len(), ZEROS)
     };
     let answer = |count: usize| (0..count).map(part).collect::<String>();
-    assert_eq!(landed(&answer(16)).change.files().len(), 16);
-    assert!(refused(&answer(17)).starts_with("too-large: "));
+    assert_eq!(landed(&answer(8)).change.files().len(), 8);
+    assert!(refused(&answer(9)).starts_with("too-large: "));
 }
 
 #[test]
