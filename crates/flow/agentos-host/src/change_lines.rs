@@ -261,7 +261,11 @@ mod tests {
                 format!("{} {:?} {:?}", file.path, file.notes, lines)
             })
             .collect();
-        insta::assert_snapshot!(seen.join("\n"), @"");
+        insta::assert_snapshot!(seen.join("\n"), @r#"
+        logo.bin ["binary before: 1 byte, sha256 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d", "binary after: 3 bytes, sha256 59b271ae1bbcb1d31d41929817f4b16fb439eb4f31520b5ad1d5ce98920a7138"] []
+        moved ["symbolic link; its text is the target"] [(Removed, "old.md"), (Note, "\\ No newline at end of file"), (Added, "new.md"), (Note, "\\ No newline at end of file")]
+        new ["symbolic link; its text is the target"] [(Added, "guide.md"), (Note, "\\ No newline at end of file")]
+        "#);
     }
 
     #[test]

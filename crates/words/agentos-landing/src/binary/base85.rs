@@ -6,17 +6,20 @@
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// Values of all bytes. 0xff marks a byte that is no digit.
-const VALUES: [u8; 256] = list_values();
+/// Number of digits before the first that is neither a number nor a letter.
+const LETTERS: usize = 62;
 
-const fn list_values() -> [u8; 256] {
-    let mut values = [0xff; 256];
-    let mut value: u8 = 0;
-    while (value as usize) < DIGITS.len() {
-        values[DIGITS[value as usize] as usize] = value;
-        value += 1;
+/// Returns the value of a digit. Returns `None` for any other byte.
+fn value_of(digit: u8) -> Option<u32> {
+    match digit {
+        b'0'..=b'9' => Some(u32::from(digit - b'0')),
+        b'A'..=b'Z' => Some(u32::from(digit - b'A') + 10),
+        b'a'..=b'z' => Some(u32::from(digit - b'a') + 36),
+        _ => {
+            let at = DIGITS.iter().skip(LETTERS).position(|known| *known == digit)?;
+            u32::try_from(LETTERS + at).ok()
+        }
     }
-    values
 }
 
 /// Writes bytes as digits. The last group is filled up with zeros.
@@ -45,12 +48,8 @@ pub(super) fn decode(digits: &[u8], count: usize, out: &mut Vec<u8>) -> Option<(
     for group in digits.chunks(5) {
         let mut sum: u32 = 0;
         for digit in group {
-            let value = VALUES
-                .get(usize::from(*digit))
-                .copied()
-                .filter(|value| *value != 0xff)?;
             // Five digits can state more than 32 bits.
-            sum = sum.checked_mul(85)?.checked_add(u32::from(value))?;
+            sum = sum.checked_mul(85)?.checked_add(value_of(*digit)?)?;
         }
         let bytes = sum.to_be_bytes();
         let taken = left.min(bytes.len());

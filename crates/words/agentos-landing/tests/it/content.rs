@@ -141,9 +141,9 @@ fn refused(answer: &str) -> String {
 /// The part of a diff about one path.
 fn part<'a>(diff: &'a str, path: &str) -> &'a str {
     let begin = diff.find(&format!("diff --git a/{path} ")).expect("a part");
-    let rest = &diff[begin..];
-    let end = rest[1..].find("diff --git ").map_or(rest.len(), |at| at + 1);
-    &rest[..end]
+    let (_, rest) = diff.split_at(begin);
+    let next = rest.match_indices("diff --git ").nth(1);
+    rest.split_at(next.map_or(rest.len(), |(at, _)| at)).0
 }
 
 #[test]
@@ -195,7 +195,11 @@ fn a_deleted_binary_file_needs_no_data_but_its_id() {
              Binary files a/gone.bin and /dev/null differ\n"
         )
     };
-    assert!(landed(&deletion(&id[..7])).change.files()[0].new.is_none());
+    assert!(
+        landed(&deletion(id.split_at(7).0)).change.files()[0]
+            .new
+            .is_none()
+    );
     assert!(refused(&deletion("1234567")).starts_with("does-not-apply: "));
 }
 

@@ -71,7 +71,7 @@ fn binary_patch(content: &[u8]) -> Vec<u8> {
     let change = Change::new(vec![(path, None, Some(FileState::regular(content)))]).expect("a change");
     let diff = String::from_utf8(change.canonical_diff().to_vec()).expect("ASCII");
     let at = diff.find("GIT binary patch").expect("binary data");
-    diff[at..].as_bytes().to_vec()
+    diff.into_bytes().split_off(at)
 }
 
 /// The model's output, from the parts a case gives.
