@@ -48,6 +48,8 @@ mod styles;
 #[cfg(test)]
 mod there;
 #[cfg(test)]
+mod used;
+#[cfg(test)]
 mod views;
 #[cfg(test)]
 mod wide;
