@@ -10,7 +10,7 @@ use agentos_landing::{LandOptions, LandingReport, land};
 use crate::memory::Memory;
 
 /// Rounds of the generator: as many as the rarest kind needs.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 14;
 
 #[derive(Default)]
 struct Needs(BTreeMap<String, u32>);
