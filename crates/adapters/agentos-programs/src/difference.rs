@@ -18,7 +18,7 @@ use std::path::Path;
 use agentos_beneath::{EntryFacts, EntryKind, MAX_DEPTH, OpenFolder, TreeError};
 use agentos_landing::{Change, FileState};
 
-use self::text::{file_state, format_refused, text_states};
+use self::text::{expressed_states, file_state, format_refused};
 use self::tree::{ComparedTree, same_content};
 use crate::AgentError;
 
@@ -321,7 +321,7 @@ impl TreeWalk<'_> {
             if old == new {
                 continue;
             }
-            match text_states(&path, old.as_ref(), new.as_ref()) {
+            match expressed_states(&path, old.as_ref(), new.as_ref()) {
                 Some(state) => states.push(state),
                 None => rest.push_str(&format_refused(&path, old.as_ref(), new.as_ref())),
             }

@@ -130,7 +130,7 @@ impl App {
     /// Formats a diff for this screen. With a report, the margin shows how each hunk was placed.
     pub fn format_diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
         let width = screen::output_width(self);
-        render::diff::format_diff(&String::from_utf8_lossy(diff), width, report)
+        render::diff::format_diff(diff, width, report)
     }
 
     /// Shows text. `--quiet` hides it only for a success: the reason for a refusal is always shown.

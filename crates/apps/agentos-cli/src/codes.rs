@@ -129,7 +129,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("symlink-traversal", "name the file that the link leads to"),
     ("submodule", "make the change in that repository"),
     ("mode-change", "make this change with git"),
-    ("binary", "make this change with git"),
+    ("binary", "read it with another program, then `agentos approve`; make the diff with `git diff --binary`"),
     ("case-collision", "choose another name"),
     ("reserved-name", "choose another name"),
     ("encoding", "write it in UTF-8 without invisible characters"),

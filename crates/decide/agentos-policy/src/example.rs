@@ -114,6 +114,7 @@ fn matches_example(
         touches: stated.union(ecosystems).union(by_path),
         added: example.added.unwrap_or(1),
         removed: example.removed.unwrap_or(0),
+        bytes: example.bytes.unwrap_or(1),
         files: example.files.unwrap_or(1),
         deleted: example.deleted.unwrap_or(u64::from(action == Action::Delete)),
         tool: &tool,

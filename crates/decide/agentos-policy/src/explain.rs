@@ -56,6 +56,8 @@ pub struct QuestionFacts {
     pub added: u64,
     /// Number of lines removed.
     pub removed: u64,
+    /// Bytes of the new content of the file, or of all files.
+    pub bytes: u64,
     /// Number of paths in the whole change.
     pub files: u64,
     /// Number of paths deleted in the whole change.
@@ -194,6 +196,7 @@ fn question_facts(question: &Question<'_>) -> QuestionFacts {
         touches: question.touches.part_names(),
         added: question.added,
         removed: question.removed,
+        bytes: question.bytes,
         files: question.files,
         deleted: question.deleted,
     }

@@ -88,6 +88,10 @@ pub(crate) struct RuleText {
     pub(crate) max_lines: Option<u64>,
     /// Lines added and removed, more than.
     pub(crate) over_lines: Option<u64>,
+    /// Bytes of the new content, at most: of the file, or of all files for `land`. A deleted file has none.
+    pub(crate) max_bytes: Option<u64>,
+    /// Bytes of the new content, more than.
+    pub(crate) over_bytes: Option<u64>,
     /// Paths in the whole change, at most.
     pub(crate) max_files: Option<u64>,
     /// Paths in the whole change, more than.
@@ -155,6 +159,8 @@ pub(crate) struct RuleExample {
     pub(crate) added: Option<u64>,
     /// Lines removed.
     pub(crate) removed: Option<u64>,
+    /// Bytes of the new content; 1 unless stated.
+    pub(crate) bytes: Option<u64>,
     /// Paths in the whole change.
     pub(crate) files: Option<u64>,
     /// Paths deleted in the whole change.
@@ -212,23 +218,26 @@ impl Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FileKind {
-    /// No NUL byte near the beginning.
+    /// No NUL byte, before or after the change.
     Text,
-    /// A NUL byte near the beginning.
+    /// A NUL byte, before or after the change. The diff shows such a file as data that nobody can read.
     Binary,
     /// A file that can be started as a program.
     Executable,
     /// A file that can be started as a program and could not be before.
     NewExecutable,
-    /// A symbolic link. Only its deletion can be asked about.
+    /// A symbolic link.
     Symlink,
+    /// A symbolic link whose new target is outside the repository, in git's own files, or not possible on every system.
+    OutsideLink,
 }
 
 impl FileKind {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Binary,
         Self::Executable,
         Self::NewExecutable,
+        Self::OutsideLink,
         Self::Symlink,
         Self::Text,
     ];
@@ -241,6 +250,7 @@ impl FileKind {
             Self::Executable => "executable",
             Self::NewExecutable => "new-executable",
             Self::Symlink => "symlink",
+            Self::OutsideLink => "outside-link",
         }
     }
 }
@@ -256,7 +266,7 @@ pub(crate) enum FindingKind {
     Bidi,
     /// Characters of no width.
     Invisible,
-    /// NUL bytes.
+    /// NUL bytes in a file that was text.
     Nul,
     /// A value that looks random, of no known kind. Only a hint: digests and ids look like this, too.
     MaybeSecret,

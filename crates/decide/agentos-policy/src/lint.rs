@@ -155,6 +155,7 @@ fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(LintTopic
         text.max_added,
         text.max_removed,
         text.max_lines,
+        text.max_bytes,
         text.max_files,
         text.max_deleted,
     ];
@@ -291,6 +292,7 @@ fn limits_cover(
         (by.max_added, of.max_added),
         (by.max_removed, of.max_removed),
         (by.max_lines, of.max_lines),
+        (by.max_bytes, of.max_bytes),
         (by.max_files, of.max_files),
         (by.max_deleted, of.max_deleted),
         (by.max_attempt, of.max_attempt),
@@ -302,6 +304,7 @@ fn limits_cover(
             (by.over_added, of.over_added),
             (by.over_removed, of.over_removed),
             (by.over_lines, of.over_lines),
+            (by.over_bytes, of.over_bytes),
             (by.over_files, of.over_files),
             (by.over_deleted, of.over_deleted),
             (by.over_attempt, of.over_attempt),

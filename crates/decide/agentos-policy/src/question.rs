@@ -63,6 +63,7 @@ pub(crate) struct Question<'a> {
     pub(crate) touches: TouchSet,
     pub(crate) added: u64,
     pub(crate) removed: u64,
+    pub(crate) bytes: u64,
     pub(crate) files: u64,
     pub(crate) deleted: u64,
     pub(crate) tool: &'a ToolFacts,
@@ -70,11 +71,12 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     /// Returns the numbers that limits apply to, in the order of a rule's limits.
-    pub(crate) fn limited_numbers(&self) -> [u64; 7] {
+    pub(crate) fn limited_numbers(&self) -> [u64; 8] {
         [
             self.added,
             self.removed,
             self.added.saturating_add(self.removed),
+            self.bytes,
             self.files,
             self.deleted,
             u64::from(self.tool.attempt),
@@ -193,23 +195,25 @@ pub(crate) fn file_actions(file: &FileChange) -> Vec<Action> {
     actions
 }
 
-/// Returns the kinds of the resulting file, or of the base file for a deletion.
+/// Returns the kinds of a file. A file that is binary or a link on either side is one: the diff shows both sides.
 pub(crate) fn file_kinds(file: &FileChange) -> EnumSet<FileKind> {
     let mut kinds = EnumSet::default();
-    // A deletion has no new state; a rule on kinds then means the file that is deleted.
-    if let Some(state) = file.new.as_ref().or(file.old.as_ref()) {
-        kinds.insert(if looks_binary(state) {
-            FileKind::Binary
-        } else {
-            FileKind::Text
-        });
-    }
-    if file
-        .old
-        .as_ref()
-        .is_some_and(|state| state.mode == FileMode::Symlink)
-    {
+    let sides = || [&file.old, &file.new].into_iter().flatten();
+    // A change of the mode alone shows no content.
+    let is_shown = file.kind() != ChangeKind::Chmod;
+    kinds.insert(if is_shown && sides().any(FileState::is_binary) {
+        FileKind::Binary
+    } else {
+        FileKind::Text
+    });
+    if sides().any(|state| state.mode == FileMode::Symlink) {
         kinds.insert(FileKind::Symlink);
+    }
+    let leads_out = |new: &FileState| {
+        new.mode == FileMode::Symlink && agentos_landing::check_link(&file.path, &new.content).is_err()
+    };
+    if file.new.as_ref().is_some_and(leads_out) {
+        kinds.insert(FileKind::OutsideLink);
     }
     let executable = |state: &Option<FileState>| {
         state
@@ -280,14 +284,9 @@ pub(crate) fn read_question<'t>(
         touches,
         added: 0,
         removed: 0,
+        bytes: 0,
         files: 1,
         deleted: 0,
         tool,
     }
-}
-
-/// Returns true if git would call the file binary: a NUL byte among the first 8000 (git's `buffer_is_binary`,
-/// xdiff-interface.c).
-fn looks_binary(state: &FileState) -> bool {
-    state.content.iter().take(8000).any(|byte| *byte == 0)
 }

@@ -77,6 +77,7 @@ impl ReadPolicy<'_> {
             touches,
             added: 0,
             removed: 0,
+            bytes: 0,
             files: 1,
             deleted: 0,
             tool: self.tool,

@@ -50,7 +50,7 @@ pub(crate) struct RuleConditions {
     pub(crate) ecosystems: Option<TouchSet>,
     pub(crate) hours: Option<Vec<HourRange>>,
     pub(crate) weekdays: Option<Vec<Weekday>>,
-    pub(crate) limits: [NumberLimit; 7],
+    pub(crate) limits: [NumberLimit; 8],
     /// True if at least one of `limits` is stated. Most rules state none, and their seven comparisons are skipped.
     limited: bool,
 }
@@ -264,7 +264,7 @@ impl Rule {
     }
 }
 
-fn number_limits(text: &RuleText) -> [NumberLimit; 7] {
+fn number_limits(text: &RuleText) -> [NumberLimit; 8] {
     let limit = |max_name: &'static str, over, max| NumberLimit {
         name: max_name.trim_start_matches("max_"),
         max_name,
@@ -275,6 +275,7 @@ fn number_limits(text: &RuleText) -> [NumberLimit; 7] {
         limit("max_added", text.over_added, text.max_added),
         limit("max_removed", text.over_removed, text.max_removed),
         limit("max_lines", text.over_lines, text.max_lines),
+        limit("max_bytes", text.over_bytes, text.max_bytes),
         limit("max_files", text.over_files, text.max_files),
         limit("max_deleted", text.over_deleted, text.max_deleted),
         limit("max_attempt", text.over_attempt, text.max_attempt),

@@ -212,6 +212,7 @@ impl PolicySet {
             touches: TouchSet::default(),
             added: facts.added,
             removed: facts.removed,
+            bytes: 0,
             files: facts.files,
             deleted: facts.deleted,
             tool,
@@ -231,6 +232,7 @@ impl PolicySet {
                 touches: content::touches_with_content(file, asked.touches),
                 added: file.stats.added,
                 removed: file.stats.removed,
+                bytes: file.new.as_ref().map_or(0, |new| new.content.len() as u64),
                 ..whole.clone()
             };
             if found.facts.is_in_git_directory(&file.path) {
@@ -246,6 +248,7 @@ impl PolicySet {
                 all_tests = false;
             }
             whole.kinds = whole.kinds.union(question.kinds);
+            whole.bytes = whole.bytes.saturating_add(question.bytes);
             whole.findings = whole.findings.union(question.findings);
             whole.touches = whole.touches.union(question.touches);
             // The condition `touches` of a rule for `land` must see what any of the files touches, so the facts of

@@ -284,13 +284,16 @@ impl<'a> DisplacedFiles<'a> {
     /// # Errors
     /// When the name cannot be looked at.
     fn is_ours(&self, entry: &JournalFile, temp: &Path) -> Result<bool, ExecError> {
-        let is_file = look_at(temp)?.is_some_and(|found| found.is_file());
+        // A link cannot be open for writing, and its target is compared as a whole.
+        let found = look_at(temp)?;
+        let is_link = found.as_ref().is_some_and(|found| found.is_symlink());
+        let is_file = is_link || found.is_some_and(|found| found.is_file());
         let state = read_state(self.repository, temp, entry).unwrap_or(OnDisk::Other);
         let is_written = || {
             let file = open_regular_file(temp, LinkRule::Refused);
             file.is_ok_and(|file| has_writer(&file).unwrap_or(false))
         };
-        Ok(is_file && state == OnDisk::New && !is_written())
+        Ok(is_file && state == OnDisk::New && (is_link || !is_written()))
     }
 
     /// Removes a file whose path has another file by now, if it equals one side of the change. Otherwise gives it a name of

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_durable::{LinkRule, open_regular_file, read_regular_file};
 use agentos_index::{EntryStat, IndexEntry, IndexError, IndexFile, NewEntry};
-use agentos_landing::RepoPath;
+use agentos_landing::{FileMode, RepoPath};
 use git2::{AttrCheckFlags, Oid};
 
 use crate::conversion::{AttributeSource, FileConversion};
@@ -124,7 +124,11 @@ fn change_entries(
             let stat = fs::symlink_metadata(root.join(path)).ok();
             let is_placed = |found: &Metadata| placed.get(path) == Some(&FileStamp::from_metadata(found));
             // With a person's work, the file differs from its entry, and stat data would tell git that it does not.
-            let stat = stat.filter(|found| found.is_file() && is_placed(found) && work.is_none());
+            let is_kind = |found: &Metadata| match id.mode {
+                FileMode::Symlink => found.is_symlink(),
+                FileMode::Regular | FileMode::Executable => found.is_file(),
+            };
+            let stat = stat.filter(|found| is_kind(found) && is_placed(found) && work.is_none());
             new.push(NewEntry {
                 path,
                 mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),

@@ -1,19 +1,20 @@
 //! Computes the result a second time in an independent way, before anything visible is written.
 //!
-//! Owns: applying the approved diff's hunks by libgit2, and comparing the resulting tree with the change file by file.
-//! Never: passes anything to libgit2 but text hunks of our own canonical diff, under neutral names: its patch reader does
-//! not return for some truncated binary patches, ignores modes and misreads some names.
+//! Owns: applying the approved diff's hunks by libgit2 and its binary data by our own strict reader, and comparing the
+//! resulting tree with the change file by file. Never: passes anything to libgit2 but text hunks of our own canonical diff,
+//! under neutral names: its patch reader does not return for some truncated binary patches, ignores modes and misreads some
+//! names.
 //!
 //! A person and the policy approve the canonical diff, and landing writes whole contents. An error in the code that made
 //! the diff from the contents would therefore land something else than was approved.
 
 use agentos_landing::{Change, FileChange};
-use git2::{Diff, ObjectType, Odb, Oid, Repository, Tree};
+use git2::{Diff, Odb, Oid, Repository, Tree};
 
-use crate::rebuild::apply_hunks;
+use crate::rebuild::read_stored;
 use crate::splice::{mode_bits, parse_oid};
 use crate::tree_diff::list_differences;
-use crate::{ExecError, ReceiptFile};
+use crate::{ExecError, ReceiptFile, blob_id};
 
 /// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the change.
 /// Objects of the check are written to `memory`: a repository of [`memory_repository`], or `git` itself if it keeps new objects in
@@ -29,7 +30,7 @@ pub(crate) fn check_result(
     change: &Change,
     files: &[ReceiptFile],
 ) -> Result<(), ExecError> {
-    check_hunks(git, memory, change, files)?;
+    check_hunks(memory, change, files)?;
     check_tree(git, base, tree, files)
 }
 
@@ -48,12 +49,7 @@ struct ChangePart<'a> {
 ///
 /// # Errors
 /// When it does not, or libgit2 fails.
-fn check_hunks(
-    git: &Repository,
-    memory: &Repository,
-    change: &Change,
-    files: &[ReceiptFile],
-) -> Result<(), ExecError> {
+fn check_hunks(memory: &Repository, change: &Change, files: &[ReceiptFile]) -> Result<(), ExecError> {
     let sections = split_sections(change.canonical_diff());
     if sections.len() != files.len() {
         return Err(opinions_differ("the diff does not have one part for each file"));
@@ -65,10 +61,10 @@ fn check_hunks(
         .collect();
     parts
         .chunks(AT_ONCE)
-        .try_for_each(|parts| check_parts(git, memory, parts))
+        .try_for_each(|parts| check_parts(memory, parts))
 }
 
-fn check_parts(git: &Repository, memory: &Repository, parts: &[ChangePart<'_>]) -> Result<(), ExecError> {
+fn check_parts(memory: &Repository, parts: &[ChangePart<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("compare the result");
     let there = memory.odb().map_err(failed())?;
     // All files are put into one folder under the names f0, f1 and so on, so that libgit2 reads no name of the change.
@@ -76,14 +72,17 @@ fn check_parts(git: &Repository, memory: &Repository, parts: &[ChangePart<'_>]) 
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
     for (number, ChangePart { section, file, state }) in parts.iter().enumerate() {
-        let Some(hunks) = section.hunks else {
-            check_without_hunks(section, file)?;
-            continue;
+        let hunks = match section {
+            DiffSection::Hunks(hunks) => hunks,
+            DiffSection::Binary(data) => {
+                check_binary(data, file)?;
+                continue;
+            }
+            DiffSection::Header => {
+                check_without_hunks(file)?;
+                continue;
+            }
         };
-        if hunks.contains(&0) {
-            check_by_hand(git, hunks, file)?;
-            continue;
-        }
         let name = format!("f{number}");
         patch.extend_from_slice(section_header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
@@ -131,45 +130,35 @@ pub(crate) fn memory_repository() -> Result<Repository, ExecError> {
     made.map_err(ExecError::git("compare the result"))
 }
 
-/// Applies hunks that contain a NUL by our own code, since libgit2 ends a line at a NUL.
+/// Checks binary data: both directions must hold exactly the content of their side.
 ///
 /// # Errors
-/// When the hunks do not fit or give other content than the change.
-fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(), ExecError> {
-    let failed = ExecError::git("compare the result");
-    let old = match &file.old {
-        Some(old) => git
-            .find_blob(parse_oid(&old.oid)?)
-            .map_err(failed)?
-            .content()
-            .to_vec(),
-        None => Vec::new(),
-    };
-    let rebuilt =
-        apply_hunks(&old, hunks).ok_or_else(|| opinions_differ("a hunk does not fit the old content"))?;
-    let rebuilt =
-        Oid::hash_object(ObjectType::Blob, &rebuilt).map_err(ExecError::git("compare the result"))?;
-    let expected = match &file.new {
-        Some(new) => parse_oid(&new.oid)?,
-        None => Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?,
-    };
-    if rebuilt == expected {
-        Ok(())
-    } else {
-        Err(opinions_differ("a hunk gives other content than the change"))
+/// When they do not, or the data is not in the form of the canonical diff.
+fn check_binary(data: &[u8], file: &ReceiptFile) -> Result<(), ExecError> {
+    let contents = read_stored(data).ok_or_else(|| opinions_differ("binary data cannot be read"))?;
+    let sides = [&file.new, &file.old];
+    for (content, side) in contents.iter().zip(sides) {
+        let found = blob_id::compute_id(content)?;
+        let expected = match side {
+            Some(side) => parse_oid(&side.oid)?,
+            None => blob_id::compute_id(b"")?,
+        };
+        if found != expected {
+            return Err(opinions_differ("binary data holds other content than the change"));
+        }
     }
+    Ok(())
 }
 
-/// Checks a part without text hunks: the content must be unchanged or empty, or the diff must call it binary.
+/// Checks a part without hunks and data: the content must be unchanged or empty.
 ///
 /// # Errors
 /// When the content changes and the diff does not show it.
-fn check_without_hunks(section: &DiffSection<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
-    let empty = Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
-    let empty = empty.to_string();
+fn check_without_hunks(file: &ReceiptFile) -> Result<(), ExecError> {
+    let empty = blob_id::compute_id(b"")?.to_string();
     // An empty file has no line, so neither its creation nor its deletion has a hunk.
     let content = |id: &Option<crate::FileId>| id.as_ref().map_or_else(|| empty.clone(), |id| id.oid.clone());
-    if section.binary || content(&file.old) == content(&file.new) {
+    if content(&file.old) == content(&file.new) {
         return Ok(());
     }
     Err(opinions_differ(
@@ -211,10 +200,13 @@ pub(crate) fn check_tree(
 }
 
 /// Part of the canonical diff about one file.
-struct DiffSection<'a> {
-    /// Text from the first `@@` to the end of the part. `None` if it has no hunks.
-    hunks: Option<&'a [u8]>,
-    binary: bool,
+enum DiffSection<'a> {
+    /// Text from the first `@@` to the end of the part.
+    Hunks(&'a [u8]),
+    /// Text behind `GIT binary patch` to the end of the part.
+    Binary(&'a [u8]),
+    /// The header alone.
+    Header,
 }
 
 /// Splits a canonical diff into the parts of its files. No line of a hunk can begin with `diff --git `, since each begins
@@ -241,23 +233,14 @@ fn parse_section(text: &[u8]) -> DiffSection<'_> {
     let mut at = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         if line.starts_with(b"@@ ") {
-            return DiffSection {
-                hunks: text.get(at..),
-                binary: false,
-            };
-        }
-        if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
-            return DiffSection {
-                hunks: None,
-                binary: true,
-            };
+            return DiffSection::Hunks(text.get(at..).unwrap_or_default());
         }
         at += line.len();
+        if line == b"GIT binary patch\n" {
+            return DiffSection::Binary(text.get(at..).unwrap_or_default());
+        }
     }
-    DiffSection {
-        hunks: None,
-        binary: false,
-    }
+    DiffSection::Header
 }
 
 /// Builds the header of a file's part in a form that libgit2 reads correctly. Modes and names are compared by

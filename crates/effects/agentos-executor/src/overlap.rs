@@ -150,13 +150,18 @@ fn look_at_paths(
     for ((file, presence), new) in files.iter().zip(presences).zip(new) {
         let ends = match &file.old {
             _ if presence == FilePresence::LeftOut => LineEnds::Kept,
-            Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
+            // A link has no lines, and no attribute counts for it.
+            _ if is_link(file.old.as_ref()) || is_link(file.new.as_ref()) => LineEnds::Kept,
             Some(_) | None => conversion.line_ends_of(file.path.as_str())?,
         };
         let work = look.find_work(file, ends, presence, *new)?;
         states.push(PathState { ends, presence, work });
     }
     Ok(states)
+}
+
+fn is_link(id: Option<&FileId>) -> bool {
+    id.is_some_and(|id| id.mode == FileMode::Symlink)
 }
 
 fn first_paths<T>(paths: impl IntoIterator<Item = T>) -> Vec<T> {

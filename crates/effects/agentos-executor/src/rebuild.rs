@@ -1,97 +1,132 @@
-//! Applies hunks of our own canonical diff to the content that they were made from.
+//! Reads the binary data of our own canonical diff.
 //!
-//! Owns: the strict parser of such hunks. Never: searches, repairs or guesses: one different byte is a refusal.
+//! Owns: the strict reader of that one form, which shares no code with the writer. Never: unpacks, repairs or guesses: one different
+//! byte is a refusal.
+//!
+//! The form is git's (`GIT binary patch`), with data in stored blocks of RFC 1951, so no decompressor is needed.
 
-/// Applies hunks and returns the new content. `None` if they do not fit exactly.
-pub(crate) fn apply_hunks(old: &[u8], hunks: &[u8]) -> Option<Vec<u8>> {
-    let mut old_lines = old.split_inclusive(|byte| *byte == b'\n');
-    let mut taken = 0;
-    let mut new = Vec::with_capacity(old.len());
-    let mut lines = hunks.split_inclusive(|byte| *byte == b'\n').peekable();
-    while let Some(line) = lines.next() {
-        if line.starts_with(b"@@ -") {
-            let start = lines_before(line)?;
-            while taken < start {
-                new.extend_from_slice(old_lines.next()?);
-                taken += 1;
-            }
-            continue;
-        }
-        let (mark, mut text) = line.split_first()?;
-        // `\ No newline at end of file` is about the line before it.
-        if lines.next_if(|next| next.starts_with(b"\\")).is_some() {
-            text = text.strip_suffix(b"\n")?;
-        }
-        if matches!(mark, b' ' | b'-') {
-            taken += 1;
-            if old_lines.next()? != text {
-                return None;
-            }
-        }
-        match mark {
-            b' ' | b'+' => new.extend_from_slice(text),
-            b'-' => {}
-            _ => return None,
-        }
-    }
-    for line in old_lines {
-        new.extend_from_slice(line);
-    }
-    Some(new)
+/// Bytes in a full line of data.
+const LINE: usize = 52;
+
+/// Returns the contents of both directions: the new one, then the old one. `None` if the text has another form.
+pub(crate) fn read_stored(text: &[u8]) -> Option<[Vec<u8>; 2]> {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let new = read_direction(&mut lines)?;
+    let old = read_direction(&mut lines)?;
+    // The text ends in a line feed, so one empty piece is left.
+    (lines.next() == Some(b"") && lines.next().is_none()).then_some([new, old])
 }
 
-/// Returns the number of lines of the old content before a hunk, from its header `@@ -start[,count] +…`. `None` if the
-/// header is not valid.
-fn lines_before(header: &[u8]) -> Option<usize> {
-    let text = std::str::from_utf8(header).ok()?.strip_prefix("@@ -")?;
-    let (range, _) = text.split_once(' ')?;
-    let (start, count) = range.split_once(',').unwrap_or((range, "1"));
-    let start: usize = start.parse().ok()?;
-    // A hunk without old lines names the line after which it inserts; every other hunk names its first line.
-    if count == "0" {
-        Some(start)
-    } else {
-        start.checked_sub(1)
+fn read_direction<'a>(lines: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    let size = std::str::from_utf8(lines.next()?)
+        .ok()?
+        .strip_prefix("literal ")?;
+    let size: usize = size.parse().ok()?;
+    let mut packed = Vec::new();
+    let mut is_last = false;
+    loop {
+        let line = lines.next()?;
+        let Some((mark, digits)) = line.split_first() else {
+            break;
+        };
+        let count = match mark {
+            b'A'..=b'Z' => usize::from(mark - b'A') + 1,
+            b'a'..=b'z' => usize::from(mark - b'a') + 27,
+            _ => return None,
+        };
+        // Only the last line may be shorter.
+        if is_last || count > LINE {
+            return None;
+        }
+        is_last = count < LINE;
+        read_digits(digits, count, &mut packed)?;
     }
+    let content = read_blocks(&packed)?;
+    (content.len() == size).then_some(content)
+}
+
+/// Adds the bytes of a line: five digits to the base of 85 stand for four bytes.
+fn read_digits(digits: &[u8], count: usize, out: &mut Vec<u8>) -> Option<()> {
+    const ALPHABET: &[u8] =
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+    let start = out.len();
+    for group in digits.chunks(5) {
+        let mut sum: u64 = 0;
+        for digit in group {
+            let value = ALPHABET.iter().position(|known| known == digit)?;
+            sum = sum * 85 + value as u64;
+        }
+        out.extend_from_slice(&u32::try_from(sum).ok()?.to_be_bytes());
+    }
+    if digits.len() != count.div_ceil(4) * 5 {
+        return None;
+    }
+    // The writer fills the last group up with zeros.
+    let filled = out.split_off(start + count);
+    filled.iter().all(|byte| *byte == 0).then_some(())
+}
+
+/// Reads a zlib stream of stored blocks. `None` if a block is packed, too short or too long, or if anything follows.
+fn read_blocks(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = packed.strip_prefix(b"\x78\x01")?;
+    let mut content = Vec::with_capacity(rest.len());
+    loop {
+        let (head, behind) = rest.split_first_chunk::<5>()?;
+        let [last, low, high, low_not, high_not] = *head;
+        let length = u16::from_le_bytes([low, high]);
+        if last > 1 || u16::from_le_bytes([low_not, high_not]) != !length {
+            return None;
+        }
+        let (block, behind) = behind.split_at_checked(usize::from(length))?;
+        content.extend_from_slice(block);
+        rest = behind;
+        if last == 1 {
+            break;
+        }
+    }
+    // The sum at the end is not computed again: the caller compares the content with its git id.
+    (rest.len() == 4).then_some(content)
 }
 
 #[cfg(test)]
 mod tests {
+    use agentos_landing::{Change, FileState, RepoPath};
+
     use super::*;
 
+    fn data(old: &[u8], new: &[u8]) -> Vec<u8> {
+        let path = RepoPath::new("a").unwrap();
+        let states = (path, Some(FileState::regular(old)), Some(FileState::regular(new)));
+        let change = Change::new(vec![states]).unwrap();
+        let diff = change.canonical_diff();
+        let mark = b"GIT binary patch\n";
+        let at = diff
+            .windows(mark.len())
+            .position(|window| window == mark)
+            .unwrap();
+        diff[at + mark.len()..].to_vec()
+    }
+
     #[test]
-    fn hunks_that_fit_give_the_new_content() {
-        type Case = (&'static [u8], &'static [u8], Option<&'static [u8]>);
-        let cases: [Case; 9] = [
-            (b"a\nb\nc\n", b"@@ -2 +2 @@\n-b\n+B\n", Some(b"a\nB\nc\n")),
-            (
-                b"a\nb\nc\n",
-                b"@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -3 +4 @@\n-c\n+C\n",
-                Some(b"a\nx\nb\nC\n"),
-            ),
-            (b"", b"@@ -0,0 +1 @@\n+\0\n", Some(b"\0\n")),
-            (
-                b"a\n",
-                b"@@ -1,0 +2 @@\n+b\n\\ No newline at end of file\n",
-                Some(b"a\nb"),
-            ),
-            (
-                b"a",
-                b"@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n",
-                Some(b""),
-            ),
-            (b"a\n", b"@@ -1 +1 @@\n-b\n+c\n", None),
-            (b"a", b"@@ -1 +1 @@\n-a\n+c\n", None),
-            (b"a\n", b"@@ -5 +5 @@\n-a\n+c\n", None),
-            (b"a\n", b"@@ -1 +1 @@\n-a\n?c\n", None),
-        ];
-        for (old, hunks, expected) in cases {
-            assert_eq!(
-                apply_hunks(old, hunks).as_deref(),
-                expected,
-                "{}",
-                String::from_utf8_lossy(hunks)
-            );
+    fn both_contents_of_a_canonical_diff_are_read() {
+        for size in [0, 1, 3, 4, 41, 52, 65_535, 65_536, 200_000] {
+            let old: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            let new = b"\0new".to_vec();
+            assert_eq!(read_stored(&data(&old, &new)), Some([new, old]), "{size}");
+        }
+    }
+
+    #[test]
+    fn one_different_byte_is_refused_or_gives_other_content() {
+        let text = data(b"old\n", b"a\0b");
+        let right = read_stored(&text);
+        for at in 0..text.len() {
+            let mut other = text.clone();
+            other[at] ^= 1;
+            // The check sum is not looked at, so a change in it alone leaves the content as it is.
+            let is_sum = read_stored(&other) == right;
+            assert!(!is_sum || (20..30).contains(&at) || (45..).contains(&at), "{at}");
+            assert_eq!(read_stored(&text[..at]), None, "{at}");
         }
     }
 }

@@ -89,7 +89,8 @@ pub(crate) fn stage_files<'a>(
         let temp = safe_path(root, temp)?;
         let content = content.ok_or_else(|| ExecError::BaseDiffers(file.path.as_str().to_owned()))?;
         write_new(&temp, &content, new.mode).map_err(ExecError::write("write", &temp))?;
-        written.push(temp);
+        // A sync would open what the link leads to. The link itself is durable with the folder that it is moved into.
+        written.extend(Some(temp).filter(|_| new.mode != FileMode::Symlink));
         repository.reach("file staged");
     }
     Ok(written)
@@ -391,6 +392,9 @@ fn prune_folders(root: &Path, path: &str) -> PathBuf {
 }
 
 fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
+    if mode == FileMode::Symlink {
+        return make_link(path, bytes);
+    }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -398,14 +402,26 @@ fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
         use std::os::unix::fs::OpenOptionsExt;
         // The system removes the bits of the user's umask, as it does for git.
         options.mode(match mode {
-            FileMode::Regular => 0o666,
+            FileMode::Regular | FileMode::Symlink => 0o666,
             FileMode::Executable => 0o777,
-            // A change cannot create a link.
-            FileMode::Symlink => return Err(io::ErrorKind::InvalidInput.into()),
         });
     }
     #[cfg(not(unix))]
     let _ = mode;
     let mut file = options.open(path)?;
     file.write_all(bytes)
+}
+
+/// Makes a link. Like `create_new` the call fails if the name is taken (symlink(2)).
+#[cfg(unix)]
+fn make_link(path: &Path, target: &[u8]) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
+}
+
+/// Refuses to make a link. On Windows the caller needs a right that most users lack, and must know whether the link leads to a
+/// folder.
+#[cfg(not(unix))]
+fn make_link(_path: &Path, _target: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -180,9 +180,8 @@ fn explain_no_place(
 }
 
 fn no_way_back(error: &ChangeError) -> EffectError {
-    EffectError::new(Cause::Landing, "no-way-back", error.to_string()).hint(
-        "a link cannot be made by a change: create it by hand, with `ln -s`, and undo the rest with git",
-    )
+    EffectError::new(Cause::Landing, "no-way-back", error.to_string())
+        .hint("undo it by hand with `git revert`")
 }
 
 fn commit_message(landing: &RecordedLanding) -> String {

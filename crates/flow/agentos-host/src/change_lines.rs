@@ -3,7 +3,7 @@
 //! Owns: parsing the diff into files, hunks and lines. Never: leaves out a line; one that is none of a hunk becomes a note of its
 //! file.
 
-use agentos_landing::split_diff;
+use agentos_landing::{describe_binary, split_diff};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,9 +94,9 @@ pub enum ReviewedLineKind {
     Note,
 }
 
-/// Parses a canonical diff.
+/// Parses a canonical diff. Binary data becomes two notes with size and SHA-256 of the content before and after.
 pub fn read_files(diff: &[u8]) -> Vec<ReviewedFile> {
-    split_diff(diff)
+    split_diff(&describe_binary(diff))
         .iter()
         .map(|file| {
             let header = file.part_text([]);
@@ -135,6 +135,9 @@ fn read_header(header: &str) -> ReviewedFile {
             add_mode(&mut file, line);
         } else if line.starts_with("deleted file mode") {
             file.kind = FileChangeKind::Removed;
+        } else if line.starts_with("index ") && line.ends_with(LINK_MODE) {
+            file.notes
+                .push("symbolic link; its text is the target".to_owned());
         } else if line.starts_with("index ") || line.starts_with("--- ") || line.starts_with("+++ ") {
             // The names are in the first line, and the ids of the contents tell a person nothing.
         } else {
@@ -145,8 +148,16 @@ fn read_header(header: &str) -> ReviewedFile {
     file
 }
 
+/// Mode of a symbolic link at the end of a line, as git writes it.
+const LINK_MODE: &str = " 120000";
+
 /// Adds the mode of a new file, unless it is the usual one.
 fn add_mode(file: &mut ReviewedFile, line: &str) {
+    if line.ends_with(LINK_MODE) {
+        file.notes
+            .push("symbolic link; its text is the target".to_owned());
+        return;
+    }
     if !line.ends_with(" 100644") {
         file.notes.push(line.to_owned());
     }
@@ -239,6 +250,39 @@ mod tests {
           @@ -1 +0,0 @@
             Removed Some(1) None "gone"
         "##);
+    }
+
+    #[test]
+    fn binary_files_and_links_are_told_by_what_they_are() {
+        use std::sync::Arc;
+
+        use agentos_landing::{Change, FileMode, FileState, RepoPath};
+        let path = |name: &str| RepoPath::new(name).unwrap();
+        let file = |content: &[u8]| Some(FileState::regular(content));
+        let link = |target: &str| {
+            Some(FileState {
+                mode: FileMode::Symlink,
+                content: Arc::from(target.as_bytes()),
+            })
+        };
+        let change = Change::new(vec![
+            (path("logo.bin"), file(b"\0"), file(b"a\0b")),
+            (path("moved"), link("old.md"), link("new.md")),
+            (path("new"), None, link("guide.md")),
+        ]);
+        let seen: Vec<String> = read_files(change.unwrap().canonical_diff())
+            .into_iter()
+            .map(|file| {
+                let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
+                let lines: Vec<_> = lines.map(|line| (line.kind, line.text.as_str())).collect();
+                format!("{} {:?} {:?}", file.path, file.notes, lines)
+            })
+            .collect();
+        insta::assert_snapshot!(seen.join("\n"), @r#"
+        logo.bin ["binary before: 1 byte, sha256 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d", "binary after: 3 bytes, sha256 59b271ae1bbcb1d31d41929817f4b16fb439eb4f31520b5ad1d5ce98920a7138"] []
+        moved ["symbolic link; its text is the target"] [(Removed, "old.md"), (Note, "\\ No newline at end of file"), (Added, "new.md"), (Note, "\\ No newline at end of file")]
+        new ["symbolic link; its text is the target"] [(Added, "guide.md"), (Note, "\\ No newline at end of file")]
+        "#);
     }
 
     #[test]

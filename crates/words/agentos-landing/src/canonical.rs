@@ -7,12 +7,13 @@ mod name;
 mod rename;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
 
 use crate::compare::{LineEdit, line_edits};
 use crate::file_change::PathStates;
-use crate::{FileChange, FileMode, FileState, LineStats, RepoPath};
+use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, binary};
 
 /// Number of context lines around an edit, as in git.
 const CONTEXT: usize = 3;
@@ -67,6 +68,12 @@ fn render_file(
         return LineStats::default();
     }
     push_line(out, &index_line(old, new));
+    if binary::is_binary_change(old, new) {
+        let content = |state: Option<&FileState>| state.map(|state| Arc::clone(&state.content));
+        let [before, after] = [old, new].map(|state| content(state).unwrap_or_default());
+        binary::render(out, &before, &after);
+        return LineStats::default();
+    }
     push_line(
         out,
         &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }),

@@ -21,8 +21,8 @@ pub enum ChangeError {
     /// A file exists neither before nor after the change.
     #[error("`{0}` exists neither before nor after the change")]
     Nowhere(RepoPath),
-    /// A symbolic link would be created or changed.
-    #[error("`{0}` is a symbolic link, which can only be deleted")]
+    /// A symbolic link would become a file, or a file a link.
+    #[error("`{0}` is a symbolic link on one side of the change and a file on the other")]
     Link(RepoPath),
 }
 
@@ -40,7 +40,7 @@ impl Change {
     ///
     /// # Errors
     /// Fails if a path is listed twice, exists neither before nor after, is both a file and a directory in the
-    /// result, or is a symbolic link that is not deleted.
+    /// result, or is a symbolic link on one side and a file on the other.
     pub fn new(states: Vec<(RepoPath, Option<FileState>, Option<FileState>)>) -> Result<Self, ChangeError> {
         let mut states = states;
         // Sorted by bytes, as git sorts a tree: the canonical diff must not depend on the order of the answer.
@@ -57,7 +57,7 @@ impl Change {
         }
         if let Some((link, _, _)) = states
             .iter()
-            .find(|(_, old, new)| makes_link(old.as_ref(), new.as_ref()))
+            .find(|(_, old, new)| mixes_kinds(old.as_ref(), new.as_ref()))
         {
             return Err(ChangeError::Link(link.clone()));
         }
@@ -107,7 +107,7 @@ impl Change {
     /// Returns the change that undoes this one.
     ///
     /// # Errors
-    /// Fails if the inverse cannot be expressed, as for the deletion of a symbolic link; see [`Change::new`].
+    /// Fails if the inverse cannot be expressed; see [`Change::new`].
     pub fn inverse(&self) -> Result<Self, ChangeError> {
         Self::new(
             self.files
@@ -118,10 +118,12 @@ impl Change {
     }
 }
 
-/// Returns true if a symbolic link is created or changed. Its deletion is the only thing that a change can express.
-fn makes_link(old: Option<&FileState>, new: Option<&FileState>) -> bool {
-    let is_link = |state: Option<&FileState>| state.is_some_and(|state| state.mode == FileMode::Symlink);
-    is_link(new) || (is_link(old) && new.is_some())
+/// Returns true if a link becomes a file or the reverse. Git shows that as a deletion and a creation of one path, and a
+/// change has each path once.
+fn mixes_kinds(old: Option<&FileState>, new: Option<&FileState>) -> bool {
+    let is_link = |state: &FileState| state.mode == FileMode::Symlink;
+    old.zip(new)
+        .is_some_and(|(old, new)| is_link(old) != is_link(new))
 }
 
 /// Fails if a path of the result is a directory of another one.
@@ -157,33 +159,52 @@ mod tests {
     }
 
     #[test]
-    fn of_a_symbolic_link_only_its_deletion_can_be_expressed() {
+    fn a_link_is_a_file_with_one_line() {
         let path = || RepoPath::new("latest").unwrap();
-        let change = Change::new(vec![(path(), link("../v1"), None)]).unwrap();
+        let change = Change::new(vec![(path(), link("../v1"), link("v2"))]).unwrap();
         let diff = String::from_utf8_lossy(change.canonical_diff()).into_owned();
         insta::assert_snapshot!(diff, @r"
         diff --git a/latest b/latest
-        deleted file mode 120000
-        index 26a02fbbd57e9fabcc0cdc88ae85bd6266c9f174..0000000000000000000000000000000000000000
+        index 26a02fbbd57e9fabcc0cdc88ae85bd6266c9f174..8494ac27064713465d43ddea83398365ac0ba721 120000
         --- a/latest
-        +++ /dev/null
-        @@ -1 +0,0 @@
+        +++ b/latest
+        @@ -1 +1 @@
         -../v1
         \ No newline at end of file
+        +v2
+        \ No newline at end of file
         ");
+        for (old, new) in [(None, link("x")), (link("x"), None), (link("x"), link("y"))] {
+            let change = Change::new(vec![(path(), old, new)]).unwrap();
+            assert_eq!(change.inverse().unwrap().inverse(), Ok(change));
+        }
         let file = Some(FileState::regular(b"../v1"));
-        for (old, new) in [
-            (None, link("x")),
-            (link("x"), link("y")),
-            (link("x"), file.clone()),
-            (file, link("x")),
-        ] {
+        for (old, new) in [(link("x"), file.clone()), (file, link("x"))] {
             assert_eq!(
                 Change::new(vec![(path(), old, new)]),
                 Err(ChangeError::Link(path()))
             );
         }
-        assert_eq!(change.inverse(), Err(ChangeError::Link(path())));
+    }
+
+    #[test]
+    fn content_with_a_nul_is_shown_as_data_in_both_directions() {
+        let path = RepoPath::new("logo.bin").unwrap();
+        let file = |content: &[u8]| Some(FileState::regular(content));
+        let change = Change::new(vec![(path, file(b"text\n"), file(b"a\0b"))]).unwrap();
+        let diff = String::from_utf8_lossy(change.canonical_diff()).into_owned();
+        insta::assert_snapshot!(diff, @r"
+        diff --git a/logo.bin b/logo.bin
+        index 8e27be7d6154a1f68ea9160ef0e18691d20560dc..20b5be91886d0b6f26dc98a225c0dac05fe2c86e 100644
+        GIT binary patch
+        literal 3
+        NcmV+e0Q~=90Ac}%0K@<Q
+
+        literal 5
+        PcmV+g0Q&!QWq5Q71~&oF
+
+        ");
+        assert_eq!(change.stats(), LineStats::default());
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::RepoPath;
+use crate::{RepoPath, binary};
 
 /// State of each path before and after the change.
 pub(crate) type PathStates = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
 
-/// File mode in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
+/// File mode in git. A submodule cannot be expressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileMode {
@@ -20,7 +20,7 @@ pub enum FileMode {
     Regular,
     /// Mode 100755, an executable file.
     Executable,
-    /// Mode 120000, a symbolic link, whose content is its target. Occurs only as the old state of a deletion.
+    /// Mode 120000, a symbolic link, whose content is its target.
     Symlink,
 }
 
@@ -54,6 +54,12 @@ impl FileState {
             content: Arc::from(content),
         }
     }
+
+    /// Returns true if the content is shown as binary data and not as lines: it has a NUL byte.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        binary::is_binary(&self.content)
+    }
 }
 
 /// Kind of change of one path.
@@ -70,7 +76,7 @@ pub enum ChangeKind {
     Chmod,
 }
 
-/// Numbers of lines, as the canonical diff counts them.
+/// Numbers of lines, as the canonical diff counts them. Binary content has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineStats {
     /// Number of lines added.

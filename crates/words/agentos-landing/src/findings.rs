@@ -19,7 +19,7 @@
 //! 4. Documented examples and placeholders, such as `AKIAIOSFODNN7EXAMPLE`, count neither as tokens nor as named
 //!    values.
 //! 5. Values that look random without any of this are only a hint (`maybe_secrets`).
-//! 6. NUL bytes, direction marks, tag characters and characters of no width.
+//! 6. NUL bytes in a file that was text, direction marks, tag characters and characters of no width.
 //! 7. Files whose new text as a whole is a diff, although the old text was none.
 //!
 //! # What goes wrong without a step
@@ -32,6 +32,9 @@
 //! | key material after a PEM header | every text about keys is a private key |
 //! | the finding names kind and line only | the report and the evidence would store the secret |
 //!
+//! Of binary content only step 2 and 3 are true: in arbitrary bytes, three in a row are a direction mark by chance. That a
+//! file is binary is a fact about it and no finding, except where it was text before: a NUL would hide the rest of it.
+//!
 //! Sources: the rules of gitleaks 8 and detect-secrets 1.5 and the vendors' documentation for the forms; "Trojan
 //! Source" (CVE-2021-42574) for direction marks.
 
@@ -40,6 +43,8 @@ mod entropy;
 mod invisible;
 mod prefilter;
 mod secrets;
+
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +71,7 @@ pub struct Findings {
     pub secrets: Vec<Finding>,
     /// Direction-changing and tag characters: the text shown differs from the text that is there.
     pub bidi: Vec<Finding>,
-    /// NUL bytes.
+    /// NUL bytes in files that were text before.
     pub nul: Vec<Finding>,
     /// Characters of no width, which hide text but do not change how the rest is shown.
     pub invisible: Vec<Finding>,
@@ -93,6 +98,10 @@ pub fn scan_change(change: &Change) -> Findings {
                 kind: "diff-text".to_owned(),
             });
         }
+        if new.is_binary() {
+            scan_binary(&mut found, &file.path, old, &new.content);
+            continue;
+        }
         let [old, new] = [old, &new.content].map(line_texts);
         for edit in line_edits(&old, &new) {
             let first = edit.new.start;
@@ -101,6 +110,30 @@ pub fn scan_change(change: &Change) -> Findings {
         }
     }
     found
+}
+
+/// Scans the lines of binary content that the old content does not have, for credentials alone.
+fn scan_binary(found: &mut Findings, path: &RepoPath, old: &[u8], new: &[u8]) {
+    let there: HashSet<&[u8]> = line_texts(old).into_iter().collect();
+    for (at, text) in line_texts(new).into_iter().enumerate() {
+        if prefilter::may_have_secret(text) && !there.contains(text) {
+            let kinds = secrets::secret_kinds(text, &[]).into_iter();
+            found.secrets.extend(kinds.map(|kind| Finding {
+                path: path.clone(),
+                line: at as u64 + 1,
+                kind: kind.to_owned(),
+            }));
+        }
+    }
+    let turns = !old.is_empty() && !crate::binary::is_binary(old);
+    if turns {
+        let before = new.iter().take_while(|byte| **byte != 0);
+        found.nul.push(Finding {
+            path: path.clone(),
+            line: before.filter(|byte| **byte == b'\n').count() as u64 + 1,
+            kind: "nul".to_owned(),
+        });
+    }
 }
 
 /// Scans every line of a file, as if all of it were added.

@@ -29,6 +29,9 @@ pub struct LandLimits {
     pub hunks: usize,
     /// Maximum size of one file in bytes, before and after the change.
     pub file_bytes: usize,
+    /// Maximum size in bytes of the contents that binary patches change, old and new and all files together. The canonical
+    /// diff holds all of them, and the diff that undoes it is an answer, too.
+    pub binary_bytes: usize,
 }
 
 impl Default for LandLimits {
@@ -39,6 +42,7 @@ impl Default for LandLimits {
             files: 5_000,
             hunks: 50_000,
             file_bytes: 64 << 20,
+            binary_bytes: 8 << 20,
         }
     }
 }

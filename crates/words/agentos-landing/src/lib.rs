@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | 1 parse | `parse` (its page has the order of the dialects) | the files and hunks, as written |
 //! | 2 order the parts | `sequence` | parts that edit the same file: together, or one after the other |
-//! | 3 resolve | `resolve` | for each part the path it means and what happens there |
+//! | 3 resolve | `resolve` | for each part the path it means and what happens there; binary content and the targets of links, as a whole |
 //! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 11 |
 //! | 5 refuse elisions | `elided` | no line of the answer means lines that were left out |
 //! | 6 compare with the blob ids and the files shown | `merge` | done already, or made for another state and merged |
@@ -30,6 +30,7 @@
 mod applied;
 mod base;
 mod base_cache;
+mod binary;
 mod budget;
 mod canonical;
 mod change;
@@ -42,6 +43,7 @@ mod file_change;
 mod findings;
 mod inline;
 mod land;
+mod link;
 mod locate;
 mod memory_base;
 mod merge;
@@ -61,11 +63,13 @@ mod three_way;
 mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
+pub use binary::describe_binary;
 pub use change::{Change, ChangeError};
 pub use diff_parts::{DiffDifference, DiffFile, DiffHunk, MovedHunk, compare_diffs, split_diff};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, scan_change, scan_file};
 pub use land::{LandError, LandLimits, LandOptions, LandedChange, SeenFile, land};
+pub use link::{LinkFault, check_link};
 pub use memory_base::MemoryBase;
 pub use parse::{JsonEdit, JsonEdits};
 pub use path::{RepoPath, ShortName, fold_name};

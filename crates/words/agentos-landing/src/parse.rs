@@ -35,6 +35,7 @@
 //! text of one edit could be read again in another dialect. Without the leftovers, half of an answer in two dialects
 //! lands and nobody notices the rest.
 
+mod binary;
 mod blocks;
 mod calls;
 mod cursor;
@@ -59,8 +60,8 @@ pub(crate) use cursor::{CodeFence, closes_fence, parse_fence};
 pub(crate) use hunk::parse_header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
-    EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, PartNumber, SkippedPathPlace,
-    StatedLines, TextReplacement, new_repair,
+    BinaryPart, EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, PartNumber,
+    SkippedPathPlace, StatedLines, TextReplacement, new_repair,
 };
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::pair_lines;

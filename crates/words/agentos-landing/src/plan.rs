@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::budget::WorkBudget;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
-use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
+use crate::resolve::{ContentLimits, PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
     Base, BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode,
@@ -51,10 +51,20 @@ pub(crate) fn plan_parts(
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
+    // A byte of an answer can stand for a thousand of binary data, so all of it together is limited.
+    let mut limits = ContentLimits {
+        file_bytes: options.limits.file_bytes,
+        binary_bytes: options.limits.binary_bytes,
+    };
     for edit in &parsed.files {
-        let resolved = resolve_part(edit, base, options.limits.file_bytes);
+        let resolved = resolve_part(edit, base, limits);
         match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
+                if let Some(content) = &resolved.content {
+                    let before = resolved.base.as_ref().map_or(0, |base| base.content.len());
+                    let bytes = content.len().saturating_add(before);
+                    limits.binary_bytes = limits.binary_bytes.saturating_sub(bytes);
+                }
                 let at = reports.len();
                 let group = groups
                     .entry(resolved.path.as_str().to_owned())
@@ -194,6 +204,14 @@ fn plan_path(
     };
     let path = resolved.path.clone();
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
+    if let Some(content) = &resolved.content {
+        // The mode or the name was changed before, and the content was not.
+        if let Some(refusal) = &resolved.unless_applied {
+            return Err(refusal.clone().into());
+        }
+        report.hunks.push(content::whole_report());
+        return Ok(given_states(resolved, content));
+    }
     match (&resolved.action, &resolved.base) {
         (PathAction::Create, _) | (_, None) => {
             if let EditBody::Whole(lines) = &first.body {
@@ -229,6 +247,23 @@ fn plan_path(
             }
             Ok(states)
         }
+    }
+}
+
+/// Returns the states of a path whose new content is stated as a whole, checked against its base.
+fn given_states(resolved: &ResolvedPart, content: &Arc<[u8]>) -> PathStates {
+    let old = resolved.base.clone();
+    let before = old.as_ref().map(|old| old.mode);
+    let new = FileState {
+        mode: resolved.mode.or(before).unwrap_or(FileMode::Regular),
+        content: Arc::clone(content),
+    };
+    let path = resolved.path.clone();
+    match &resolved.action {
+        PathAction::Create | PathAction::Modify => vec![(path, old, Some(new))],
+        PathAction::Delete => vec![(path, old, None)],
+        PathAction::Move { copy: true, .. } => vec![(path, None, Some(new))],
+        PathAction::Move { from, copy: false } => vec![(path, None, Some(new)), (from.clone(), old, None)],
     }
 }
 
@@ -309,7 +344,9 @@ fn distinct_parts<'g, 'e, 'a>(
     // Hunks of several parts add up. A creation, deletion, move or whole file next to another part of its path
     // contradicts it.
     let all_modify = parts.iter().all(|(edit, resolved)| {
-        resolved.action == PathAction::Modify && matches!(edit.body, EditBody::Hunks(_))
+        resolved.action == PathAction::Modify
+            && resolved.content.is_none()
+            && matches!(edit.body, EditBody::Hunks(_))
     });
     if parts.len() > 1 && !all_modify {
         let path = parts

@@ -52,7 +52,7 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, ReadingProof); 9] = [
+    const KINDS: [(UndoDamage, &str, ReadingProof); 8] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
@@ -79,13 +79,8 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
             ReadingProof::Landing,
         ),
         (
-            |answer| with_context_marks(answer, true),
+            with_context_marks,
             "the answer was read with a blank in front of each context line",
-            ReadingProof::ExactLines,
-        ),
-        (
-            |answer| with_context_marks(answer, false),
-            "the answer was read with a blank in front of the context lines that lack one",
             ReadingProof::ExactLines,
         ),
         (
@@ -234,9 +229,9 @@ fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Adds the blank mark to each context line if some have none, or to those that have none. Returns `None` unless every hunk then has the lines
-/// that its header counts.
-fn with_context_marks(answer: &[u8], to_all: bool) -> Option<Vec<u8>> {
+/// Adds the blank mark to each context line if some have none. Returns `None` unless every hunk then has the lines that its
+/// header counts.
+fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(answer.len() + answer.len() / 8);
     let mut hunk: Option<HunkCounts> = None;
     let mut bare = false;
@@ -261,7 +256,7 @@ fn with_context_marks(answer: &[u8], to_all: bool) -> Option<Vec<u8>> {
                     hunk.old += 1;
                     hunk.new += 1;
                     bare |= !first.is_ascii_whitespace();
-                    if !matches!(first, b'\n' | b'\r') && (to_all || !first.is_ascii_whitespace()) {
+                    if !matches!(first, b'\n' | b'\r') {
                         out.push(b' ');
                     }
                 }

@@ -3,6 +3,7 @@
 //! Owns: agreement of the header lines with each other and with the base. Never: follows a link, or picks one of two
 //! files that a name could mean.
 
+mod content;
 mod names;
 
 use std::sync::Arc;
@@ -44,6 +45,9 @@ pub(crate) struct ResolvedPart {
     pub base: Option<FileState>,
     /// Object id of the source. `None` for a new file.
     pub id: Option<String>,
+    /// New content, if the part states it as a whole: binary data, or the target of a link. `None` if its hunks do, or if
+    /// the file is deleted without showing it.
+    pub content: Option<Arc<[u8]>>,
     /// Repairs of the names.
     pub repairs: Vec<Repair>,
     /// Refusal of the part unless its hunks were applied before, since its mode or its name was. `None` if neither
@@ -70,27 +74,36 @@ impl From<BaseError> for StopReason {
     }
 }
 
-/// Resolves the names, the action and the modes of one part.
+/// Limits on the contents of one part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContentLimits {
+    /// Maximum size of a file of the base.
+    pub file_bytes: usize,
+    /// Maximum size of the binary content before and after, together. A small answer can unpack to a large content.
+    pub binary_bytes: usize,
+}
+
+/// Resolves the names, the action, the modes and the content that is stated as a whole.
 pub(crate) fn resolve_part(
     edit: &FileEdit<'_>,
     base: &dyn Base,
-    file_bytes: usize,
+    limits: ContentLimits,
 ) -> Result<ResolvedPart, StopReason> {
+    let mut resolved = resolve_path(edit, base, limits.file_bytes)?;
+    resolved.content = content::stated_content(edit, &mut resolved, limits.binary_bytes)?;
+    Ok(resolved)
+}
+
+/// Resolves the names, the action and the modes of one part.
+fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Result<ResolvedPart, StopReason> {
     let named = names::resolve_names(edit, base)?;
     let mode = stated_mode(edit, named.path.as_str())?;
-    // After the names: a refusal should state the path if it can be read.
-    if edit.extended.binary {
-        return Err(refuse_path(
-            RefusalCode::Binary,
-            &named.path,
-            "is a binary patch, which nobody can review",
-        ));
-    }
     let mut resolved = ResolvedPart {
         action: PathAction::Modify,
         mode,
         base: None,
         id: None,
+        content: None,
         repairs: named.repairs,
         path: named.path,
         unless_applied: None,
@@ -105,7 +118,7 @@ pub(crate) fn resolve_part(
     if let (Some(entry), PathAction::Modify | PathAction::Delete) = (entry, &resolved.action) {
         let path = resolved.path.clone();
         let id = entry.id.clone();
-        resolved.base = Some(if deletes_link(edit, &resolved.action) {
+        resolved.base = Some(if content::states_link(edit) {
             link_state(&path, &entry, base)?
         } else {
             file_state(&path, &entry, base, file_bytes)?
@@ -138,7 +151,12 @@ fn resolve_move(
             "already exists",
         ));
     }
-    resolved.base = Some(file_state(&from, &entry, base, file_bytes)?);
+    // A link that is only renamed keeps its target. The header of such a part states no mode.
+    resolved.base = Some(if entry.kind == EntryKind::Symlink && edit.hunks().is_empty() {
+        link_state(&from, &entry, base)?
+    } else {
+        file_state(&from, &entry, base, file_bytes)?
+    });
     resolved.id = Some(entry.id);
     resolved.action = PathAction::Move {
         from,
@@ -293,13 +311,17 @@ fn path_action(
 
 /// Returns true if the file has the content and the mode that the part would give it.
 fn has_same_content(edit: &FileEdit<'_>, entry: &BaseEntry, base: &dyn Base) -> Result<bool, BaseError> {
+    let stated = edit.extended.new_file.as_deref().map(parse_mode);
     let regular = match entry.kind {
-        EntryKind::File(mode) => match &edit.extended.new_file {
-            Some(stated) => parse_mode(stated) == Ok(mode),
-            None => true,
-        },
-        EntryKind::Symlink | EntryKind::Gitlink | EntryKind::Directory => false,
+        EntryKind::File(mode) => stated.is_none_or(|stated| stated == Ok(mode)),
+        EntryKind::Symlink => stated == Some(Ok(FileMode::Symlink)),
+        EntryKind::Gitlink | EntryKind::Directory => false,
     };
+    if edit.extended.binary.is_some() {
+        // Binary data is not unpacked for the comparison: its id names it.
+        let new = edit.extended.index.as_ref().map(|(_, new)| new);
+        return Ok(regular && new == Some(&entry.id));
+    }
     let lines = edit.hunks().iter().flat_map(|hunk| &hunk.lines);
     Ok(regular && *base.read(&entry.id)? == *content_of(lines))
 }
@@ -373,14 +395,8 @@ fn describes_new_file(edit: &FileEdit<'_>) -> bool {
 /// Mode of a symbolic link, as git prints it.
 const LINK: &str = "120000";
 
-/// Returns true if the part states that a symbolic link is deleted. A part that only names the path may mean the
-/// target of the link.
-fn deletes_link(edit: &FileEdit<'_>, action: &PathAction) -> bool {
-    matches!(action, PathAction::Delete) && edit.extended.deleted.as_deref() == Some(LINK)
-}
-
-/// Reads the stated modes. Only two can land, and that of a symbolic link only for its deletion. Returns `None` if no
-/// new mode is stated.
+/// Reads the stated modes. A file does not become a symbolic link by a change of its mode. Returns `None` if no new mode
+/// is stated.
 fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, StopReason> {
     let extended = &edit.extended;
     let mut stated = None;
@@ -394,11 +410,12 @@ fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop
     .into_iter()
     .flatten()
     {
-        let deleted = Some(text) == extended.deleted.as_ref();
-        if deleted && text == LINK {
-            continue;
-        }
-        let mode = parse_mode(text).map_err(|code| {
+        let changes = extended.new_mode.as_ref() == Some(text) || extended.old_mode.as_ref() == Some(text);
+        let mode = parse_mode(text).and_then(|mode| match mode {
+            FileMode::Symlink if changes => Err(RefusalCode::ModeChange),
+            FileMode::Symlink | FileMode::Regular | FileMode::Executable => Ok(mode),
+        });
+        let mode = mode.map_err(|code| {
             Refusal::new(
                 code,
                 format!("`{path}` has mode `{text}`, which cannot be landed"),
@@ -418,6 +435,7 @@ fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     match text {
         "100644" => Ok(FileMode::Regular),
         "100755" => Ok(FileMode::Executable),
+        LINK => Ok(FileMode::Symlink),
         "160000" => Err(RefusalCode::Submodule),
         _ => Err(RefusalCode::ModeChange),
     }

@@ -122,19 +122,37 @@ fn what_a_diff_cannot_say_is_said_so_that_landing_refuses_it() {
     let trees = Trees::new();
     trees
         .write("lower/text", "text\n")
-        .write("upper/text", "\0binary")
+        .write("lower/turns", "text\n")
         .write("upper/sub/.git/config", "[core]\n");
-    make_link(&trees.0.path().join("upper/link"), "/etc/passwd");
+    write_file(&trees.0.path().join("upper/text"), b"latin \xe9\n");
+    make_link(&trees.0.path().join("upper/turns"), "text");
     let text = trees.compare().text;
     assert!(text.contains("Binary files a/text and b/text differ\n"), "{text}");
     assert!(
-        text.contains("new file mode 120000\n--- /dev/null\n+++ b/link\n"),
+        text.contains("new file mode 120000\n--- a/turns\n+++ b/turns\n"),
         "{text}"
     );
     assert!(
         text.contains("diff --git a/sub/.git/config b/sub/.git/config\n"),
         "{text}"
     );
+}
+
+#[test]
+fn binary_files_and_links_are_in_the_answer_as_git_writes_them() {
+    let trees = Trees::new();
+    trees.write("lower/logo", "\0old").write("upper/logo", "\0new");
+    make_link(&trees.0.path().join("upper/link"), "logo");
+    make_link(&trees.0.path().join("upper/out"), "/etc/passwd");
+    let text = trees.compare().text;
+    for part in [
+        "GIT binary patch\nliteral 4\n",
+        "+++ b/link\n@@ -0,0 +1 @@\n+logo\n\\ No newline at end of file\n",
+        // Landing refuses it by its target.
+        "+++ b/out\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
 }
 
 #[test]
@@ -182,10 +200,10 @@ fn in_a_whole_copy_what_is_missing_is_gone_and_what_is_the_same_is_no_change() {
             "changed",
             "file",
             "file/becomes",
+            "folder",
             "folder/gone",
             "gone",
-            "led",
-            "folder"
+            "led"
         ]
     );
     assert!(

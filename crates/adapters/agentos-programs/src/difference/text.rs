@@ -1,6 +1,6 @@
 //! One file's change as text.
 //!
-//! Owns: which changes a text diff can express, and how the others are written so that landing refuses them by name.
+//! Owns: which changes a diff can express as text, and how the others are written so that landing refuses them by name.
 //! Never: reads a file.
 
 use std::sync::Arc;
@@ -12,22 +12,32 @@ use super::PathContent;
 /// A path with its state before and after; `None` if there is no file.
 pub(super) type PathStates = (RepoPath, Option<FileState>, Option<FileState>);
 
-/// Returns the states of a path before and after. `None` if either is not text, or the path may not be changed.
-pub(super) fn text_states(
+/// Returns the states of a path before and after. `None` if a diff cannot express them as text, if a file becomes a link or a
+/// link a file, or if the path may not be changed.
+pub(super) fn expressed_states(
     path: &str,
     old: Option<&PathContent>,
     new: Option<&PathContent>,
 ) -> Option<PathStates> {
-    let file = |side: Option<&PathContent>| match side {
+    let is_link = |side: Option<&PathContent>| matches!(side, Some(PathContent::Link(_)));
+    if old.is_some() && new.is_some() && is_link(old) != is_link(new) {
+        return None;
+    }
+    let state = |side: Option<&PathContent>| match side {
         None => Some(None),
-        Some(PathContent::File(state)) if is_text(&state.content) => Some(Some(state.clone())),
-        Some(PathContent::File(_) | PathContent::Link(_)) => None,
+        Some(PathContent::File(state)) => is_expressed(state).then(|| Some(state.clone())),
+        Some(PathContent::Link(to)) => Some(Some(FileState {
+            mode: FileMode::Symlink,
+            content: Arc::from(to.as_bytes()),
+        })),
     };
-    Some((RepoPath::new(path).ok()?, file(old)?, file(new)?))
+    Some((RepoPath::new(path).ok()?, state(old)?, state(new)?))
 }
 
-fn is_text(content: &[u8]) -> bool {
-    !content.contains(&0) && std::str::from_utf8(content).is_ok()
+/// Returns true for UTF-8 and for content that a diff holds as binary data. Other encodings are lines of a diff, and an answer is
+/// UTF-8.
+fn is_expressed(state: &FileState) -> bool {
+    state.is_binary() || std::str::from_utf8(&state.content).is_ok()
 }
 
 /// Formats a change that a text diff cannot express as git would print it, so that landing refuses it with a reason.

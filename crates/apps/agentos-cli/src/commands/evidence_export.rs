@@ -3,6 +3,7 @@
 //! Owns: the messages and the content of the page. Never: copies files itself.
 
 use agentos_host::{CopyCheck, ExportFacts, ExportLayout, ExportedRun, ExportedText, VerifyReport};
+use agentos_landing::describe_binary;
 use serde_json::Value;
 
 use crate::app::{App, Done};
@@ -67,7 +68,7 @@ fn run_page(run: &ExportedRun) -> RunPage {
             ExportedText::Diff => "Change",
             ExportedText::Answer => "Answer, as it came: it has no place in the repository",
         },
-        text: change.text.clone(),
+        text: String::from_utf8_lossy(&describe_binary(change.text.as_bytes())).into_owned(),
         is_cut: change.is_cut,
     });
     RunPage {

@@ -8,7 +8,7 @@ mod rows;
 mod rungs;
 mod sides;
 
-use agentos_landing::LandingReport;
+use agentos_landing::{LandingReport, describe_binary};
 
 use self::rows::{DiffRow, Line, LineKind, parse_rows};
 use self::rungs::RungMargin;
@@ -20,8 +20,10 @@ pub const WIDE: usize = 160;
 /// Minimum width for line numbers.
 const NARROW: usize = 60;
 
-/// Formats a diff for a screen of this width. With a report, the margin shows how each hunk was placed.
-pub fn format_diff(text: &str, width: usize, report: Option<&LandingReport>) -> String {
+/// Formats a diff for a screen of this width. With a report, the margin shows how each hunk was placed. Binary data is shown
+/// by its size and SHA-256.
+pub fn format_diff(diff: &[u8], width: usize, report: Option<&LandingReport>) -> String {
+    let text = String::from_utf8_lossy(&describe_binary(diff)).into_owned();
     // A CRLF line end is common and harmless, so it is shown as one symbol and not as an escape.
     let text = escape::block(&text.replace("\r\n", "␍\n"));
     let rows = parse_rows(&text);

@@ -91,8 +91,7 @@ impl ConsentScreen<'_> {
     }
 
     fn format_change(&self) -> String {
-        let diff = String::from_utf8_lossy(self.change.canonical_diff());
-        render::diff::format_diff(&diff, self.size.width, None)
+        render::diff::format_diff(self.change.canonical_diff(), self.size.width, None)
     }
 
     fn format_explanation(&self) -> String {

@@ -237,15 +237,21 @@ fn a_decision_is_explained_as_a_tree() {
     │  │    ordinary files may be edited
     │  ├─ nearly deny floor.git-directory (floor built-in/floor.toml:4)
     │  │    its `paths` do not include this path
+    │  ├─ nearly deny floor.link-outside (floor built-in/floor.toml:138)
+    │  │    the file has none of its `kinds`
+    │  ├─ nearly ask floor.binary (floor built-in/floor.toml:112)
+    │  │    the file has none of its `kinds`
+    │  ├─ nearly ask floor.link (floor built-in/floor.toml:127)
+    │  │    the file has none of its `kinds`
     │  ├─ nearly ask default.new-executable (default built-in/default.toml:[LINE])
     │  │    the file has none of its `kinds`
     ├─ allow land the change
     │  facts: +1 -0; 1 path, 0 deleted; kinds text; touches dependencies
     │  ├─ allow default.land (default built-in/default.toml:[LINE])
     │  │    a change whose paths are allowed may land
-    │  ├─ nearly deny floor.too-many-files (floor built-in/floor.toml:112)
+    │  ├─ nearly deny floor.too-many-files (floor built-in/floor.toml:150)
     │  │    `over_files` is 10000, and this is 1
-    │  ├─ nearly deny floor.too-many-lines (floor built-in/floor.toml:124)
+    │  ├─ nearly deny floor.too-many-lines (floor built-in/floor.toml:162)
     │  │    `over_lines` is [ID], and this is 1
     │  ├─ nearly ask default.many-files (default built-in/default.toml:[LINE])
     │  │    `over_files` is 400, and this is 1

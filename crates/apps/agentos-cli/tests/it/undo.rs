@@ -105,7 +105,7 @@ fn any_run_can_be_named_and_an_undo_is_a_run() {
 }
 
 #[test]
-fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
+fn a_deleted_link_comes_back_with_consent() {
     let repo = small_repo();
     make_link(&repo.path().join("latest"), "src/lib.rs");
     repo.commit_all("a link");
@@ -119,14 +119,29 @@ fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
     assert!(!repo.has("latest"));
     assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
     assert_eq!(repo.status(), "");
-    let undone = run_in(&repo, &["undo", "--json"]);
-    assert_eq!(undone.code, Some(6), "{undone}");
-    let json = undone.json().unwrap();
-    assert_eq!(json["code"], "no-way-back");
+    let asked = run_in(&repo, &["undo", "--json"]);
+    assert_eq!(asked.code, Some(4), "{asked}");
+    let undone = run_in(&repo, &["undo", "--yes"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!(
-        json["message"],
-        "`latest` is a symbolic link, which can only be deleted"
+        std::fs::read_link(repo.path().join("latest")).unwrap().to_str(),
+        Some("src/lib.rs")
     );
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_deleted_link_that_led_out_of_the_repository_does_not_come_back() {
+    let repo = small_repo();
+    make_link(&repo.path().join("latest"), "/etc/passwd");
+    repo.commit_all("a link");
+    let patch = "diff --git a/latest b/latest\ndeleted file mode 120000\n--- a/latest\n+++ /dev/null\n@@ -1 +0,0 @@\n\
+                 -/etc/passwd\n\\ No newline at end of file\n";
+    let output = pipe_in(&repo, &["apply", "-"], patch);
+    assert_eq!(output.code, Some(0), "{output}");
+    let undone = run_in(&repo, &["undo", "--yes", "--json"]);
+    assert_eq!(undone.json().unwrap()["code"], "symlink-traversal", "{undone}");
+    assert!(!repo.has("latest"));
 }
 
 #[test]
@@ -220,8 +235,7 @@ fn a_file_that_became_a_folder_becomes_a_file_again_and_a_folder_again() {
 }
 
 #[test]
-fn a_deleted_binary_file_comes_back_by_git_alone() {
-    // What nobody can review lands for nobody, an undo included; the way that is named instead leads there.
+fn a_deleted_binary_file_comes_back_with_consent() {
     for target in [&[][..], &["--no-commit"]] {
         let repo = small_repo();
         repo.write("image.bin", b"\x89PNG\0\xff\n\0");
@@ -229,26 +243,14 @@ fn a_deleted_binary_file_comes_back_by_git_alone() {
         let delete = "*** Begin Patch\n*** Delete File: image.bin\n*** End Patch\n";
         let output = pipe_in(&repo, &[&["apply", "-"], target].concat(), delete);
         assert_eq!(output.code, Some(0), "{output}");
-        let head = repo.git(&["rev-parse", "HEAD"]);
-        let output = run_in(&repo, &["undo", "--yes", "--json"]);
-        assert_eq!(output.code, Some(3), "{output}");
-        let json = output.json().unwrap();
-        assert_eq!(json["code"], "binary");
-        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+        let asked = run_in(&repo, &["undo", "--json"]);
+        assert_eq!(asked.code, Some(4), "{asked}");
+        assert_eq!(asked.json().unwrap()["code"], "binary");
         assert!(!repo.has("image.bin"));
-        let hint = json["hint"].as_str().unwrap();
-        let way = hint.split('`').nth(1).unwrap();
-        let way = way
-            .replace("FILE", "image.bin")
-            .replace("revert", "revert --no-edit");
-        let args: Vec<&str> = way.split(' ').skip(1).collect();
-        repo.git(&args);
-        assert_eq!(repo.git(&["diff", &base]), "", "{way}");
-        assert_eq!(
-            (repo.has("image.bin"), repo.status()),
-            (true, String::new()),
-            "{way}"
-        );
+        let undone = run_in(&repo, &["undo", "--yes"]);
+        assert_eq!(undone.code, Some(0), "{undone}");
+        assert_eq!(repo.git(&["diff", &base]), "");
+        assert_eq!((repo.has("image.bin"), repo.status()), (true, String::new()));
     }
 }
 

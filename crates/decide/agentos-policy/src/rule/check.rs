@@ -122,6 +122,8 @@ fn check_combinations(text: &RuleText) -> Result<(), RuleFault> {
         (text.over_removed.is_some(), "over_removed"),
         (text.max_lines.is_some(), "max_lines"),
         (text.over_lines.is_some(), "over_lines"),
+        (text.max_bytes.is_some(), "max_bytes"),
+        (text.over_bytes.is_some(), "over_bytes"),
     ];
     // Reading changes nothing, so every number of a change is 0 and such a condition would always or never hold.
     if asks_only(Action::Read)

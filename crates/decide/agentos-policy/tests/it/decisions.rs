@@ -221,6 +221,10 @@ fn every_condition_of_a_rule_must_hold() {
         ("over_removed = 0\nmax_removed = 1", "deny"),
         ("over_lines = 1", "deny"),
         ("over_lines = 2", "allow"),
+        ("over_bytes = 1", "deny"),
+        ("over_bytes = 2", "allow"),
+        ("max_bytes = 2", "deny"),
+        ("max_bytes = 1", "allow"),
         ("max_files = 0", "allow"),
         ("over_deleted = 0", "allow"),
         ("over_attempt = 1", "allow"),
@@ -325,7 +329,10 @@ fn every_built_in_answer_explains_itself() {
     deny floor.read-secrets: it holds a credential, which does not leave this machine
     deny floor.secrets: it adds a credential
     deny floor.bidi: it adds characters that a reader cannot see or that change the reading direction
-    deny floor.nul: it adds NUL bytes, which no reviewer can read
+    deny floor.nul: it adds NUL bytes to a text file, which would hide the rest of the text from every reader
+    ask floor.binary: it changes a binary file, whose content the diff cannot show
+    ask floor.link: it makes a symbolic link, or moves one to another target
+    deny floor.link-outside: it is a symbolic link that leads out of the repository, to git's own files, or nowhere on some system
     deny floor.too-many-files: nobody can review a change of more than 10000 files
     deny floor.too-many-lines: nobody can review a change of more than 1000000 lines
     ask default.mode: it changes whether a file can be started as a program

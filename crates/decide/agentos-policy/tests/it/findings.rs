@@ -1,5 +1,9 @@
 //! What is found in added text is denied, whatever else allows the change.
 
+use std::sync::Arc;
+
+use agentos_landing::{Change, FileMode, FileState, RepoPath};
+
 use crate::support::*;
 
 #[test]
@@ -41,8 +45,62 @@ fn a_file_that_becomes_a_diff_needs_a_person() {
 }
 
 #[test]
-fn nul_bytes_are_denied() {
+fn nul_bytes_in_text_are_denied_and_binary_files_need_a_person() {
     let set = PolicySet::builtin().unwrap();
-    let edit = change(&[("data.bin", None, Some("a\0b\n"))]);
-    assert_eq!(word(&set.judge(&edit, &local())), "deny binary");
+    let cases = [
+        ("a new file", None, Some("a\0b\n"), "ask binary"),
+        (
+            "a binary file that changes",
+            Some("\0a\n"),
+            Some("\0b\n"),
+            "ask binary",
+        ),
+        (
+            "a binary file that becomes text",
+            Some("\0a\n"),
+            Some("b\n"),
+            "ask binary",
+        ),
+        ("a deleted one", Some("\0a\n"), None, "allow"),
+        (
+            "a text that becomes binary",
+            Some("a\n"),
+            Some("a\nb\0\n"),
+            "deny binary",
+        ),
+        (
+            "an empty file that becomes binary",
+            Some(""),
+            Some("\0"),
+            "ask binary",
+        ),
+    ];
+    for (what, old, new, expected) in cases {
+        let edit = change(&[("data.bin", old, new)]);
+        assert_eq!(word(&set.judge(&edit, &local())), expected, "{what}");
+    }
+}
+
+#[test]
+fn links_need_a_person_and_none_leads_out() {
+    let set = PolicySet::builtin().unwrap();
+    let link = |target: Option<&str>| {
+        target.map(|target| FileState {
+            mode: FileMode::Symlink,
+            content: Arc::from(target.as_bytes()),
+        })
+    };
+    let cases = [
+        (None, Some("guide.md"), "ask mode-change"),
+        (Some("a.md"), Some("guide.md"), "ask mode-change"),
+        (Some("/etc/passwd"), None, "allow"),
+        (None, Some("/etc/passwd"), "deny symlink-traversal"),
+        (None, Some("../../x"), "deny symlink-traversal"),
+        (Some("a.md"), Some("../.git/config"), "deny symlink-traversal"),
+    ];
+    for (old, new, expected) in cases {
+        let path = RepoPath::new("docs/latest").unwrap();
+        let edit = Change::new(vec![(path, link(old), link(new))]).unwrap();
+        assert_eq!(word(&set.judge(&edit, &local())), expected, "{old:?} -> {new:?}");
+    }
 }

@@ -242,12 +242,12 @@ fn each_layer_that_stands_is_named() {
     let denied = set.judge(&modify(".vscode/tasks.json"), &local());
     insta::assert_snapshot!(denied.explanation(), @r"
     deny
-      deny .vscode/tasks.json: editors run tasks and load settings from this file (strict.editor, built-in/strict.toml:121)
+      deny .vscode/tasks.json: editors run tasks and load settings from this file (strict.editor, built-in/strict.toml:132)
       ask .vscode/tasks.json: editors run tasks and load settings from this file (team.editor, built-in/team.toml:111)
       allow .vscode/tasks.json: ordinary files may be edited (team.edit, built-in/team.toml:7)
       allow the change: a change whose paths are allowed may land (team.land, built-in/team.toml:16)
       allow .vscode/tasks.json: ordinary files may be edited, up to 400 lines each (strict.edit, built-in/strict.toml:7)
-      allow the change: a change whose paths are allowed may land, up to 20 files (strict.land, built-in/strict.toml:37)
+      allow the change: a change whose paths are allowed may land, up to 20 files (strict.land, built-in/strict.toml:48)
     ");
     let nothing = PolicySet::load(&[source(
         Layer::Repository,

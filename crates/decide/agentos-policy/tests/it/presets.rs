@@ -273,7 +273,7 @@ fn what_the_presets_answer_to_changes_of_real_work() {
     adds a random value            allow                allow                ask secret
     direction mark                 deny bidi            deny bidi            deny bidi
     zero-width space               ask bidi             ask bidi             deny bidi
-    binary file                    deny binary          deny binary          deny binary
+    binary file                    ask binary           ask binary           deny binary
     executable bit                 allow                ask mode-change      ask mode-change
     new program                    allow                ask mode-change      ask mode-change
     vendored code                  allow                ask protected-path   ask protected-path

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::file_change::PathStates;
-use crate::{FileMode, FileState, RepoPath};
+use crate::{FileMode, FileState, RepoPath, binary};
 
 /// Maximum number of pairs that are compared line by line.
 const PAIRS: usize = 2_500;
@@ -28,6 +28,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
         .iter()
         .enumerate()
         .filter_map(|(at, (_, old, new))| Some((at, new.as_ref().filter(|_| old.is_none())?)))
+        .filter(|(_, new)| new.mode != FileMode::Symlink)
         .collect();
     // Equal files are paired first, so that a similar file cannot take the source of an equal one.
     let mut left = Vec::new();
@@ -67,7 +68,8 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
 
 /// Returns the share of common lines in percent of the longer side.
 fn similarity_percent(old: &[u8], new: &[u8]) -> usize {
-    if old.len().max(new.len()) > BYTES {
+    // Lines of binary content are no lines; such files are only compared as a whole.
+    if old.len().max(new.len()) > BYTES || [old, new].into_iter().any(binary::is_binary) {
         return 0;
     }
     let mut counts: HashMap<&[u8], usize> = HashMap::new();

@@ -13,7 +13,7 @@ pub(super) fn says_something(extended: &GitHeaders) -> bool {
         || extended.deleted.is_some()
         || extended.new_mode.is_some()
         || extended.to.is_some()
-        || extended.binary
+        || extended.binary.is_some()
 }
 
 /// Reads a header line. Returns false if it is none of these.

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use crate::binary::BinaryData;
 use crate::{Dialect, Repair};
 
 /// Mark of a hunk line.
@@ -161,8 +162,17 @@ pub(crate) struct GitHeaders {
     pub to: Option<Vec<u8>>,
     /// True for a copy: the source stays.
     pub copy: bool,
-    /// True for `GIT binary patch` or `Binary files differ`.
-    pub binary: bool,
+    /// Binary content. `None` for a text diff.
+    pub binary: Option<BinaryPart>,
+}
+
+/// Binary content in a diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BinaryPart {
+    /// `Binary files … differ`, without the content.
+    LeftOut,
+    /// `GIT binary patch` with the way from the old content to the new one.
+    Data(BinaryData),
 }
 
 /// Part of an answer about one file, as written.

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::binary;
 use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
 use super::extended::{extended_line, says_something};
 use super::hunk;
@@ -83,6 +84,10 @@ impl<'a> DiffReader<'_, 'a> {
         }
         if begins_with_mode(line) {
             self.mode_without_git_line(line)?;
+        }
+        let is_data = line.starts_with(crate::binary::HEADER);
+        if self.open.is_some() && (is_data || self.in_header && binary::begins(line)) {
+            return self.read_binary();
         }
         if self.open.is_some() && self.read_extended(line)? {
             self.cursor.at += 1;
@@ -372,14 +377,26 @@ impl<'a> DiffReader<'_, 'a> {
         let Some(open) = self.open.as_mut() else {
             return Ok(false);
         };
-        if line.starts_with(b"GIT binary patch") || (line.starts_with(b"Binary files ") && self.in_header) {
-            open.extended.binary = true;
-            return Ok(true);
-        }
         if !self.in_header {
             return Ok(false);
         }
         extended_line(&mut open.extended, line)
+    }
+
+    /// Reads the binary content of the open file.
+    fn read_binary(&mut self) -> Result<(), Refusal> {
+        let part = binary::read_part(&mut self.cursor)?;
+        if let Some(open) = self.open.as_mut() {
+            // A file has one new content.
+            if open.extended.binary.is_some() {
+                return Err(Refusal::new(
+                    RefusalCode::Malformed,
+                    "a file has two binary patches",
+                ));
+            }
+            open.extended.binary = Some(part);
+        }
+        Ok(())
     }
 
     fn finish_file(&mut self) -> Result<(), Refusal> {

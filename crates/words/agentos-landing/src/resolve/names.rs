@@ -264,27 +264,13 @@ fn existing_path(
     Ok(stripped)
 }
 
-/// Resolves two different names without a rename line: a diff against a backup, as of `f.orig` and `f`. Only one may
-/// exist.
+/// Resolves two different names without a rename line: they may begin with two folders of one diff. Neither may exist.
 fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
     let (old_path, new_path) = (check_name(&bare(old), base)?, check_name(&bare(new), base)?);
-    let there = (
-        is_file(base, old_path.as_str())?,
-        is_file(base, new_path.as_str())?,
-    );
-    // Only if the old name does not exist: with both files there, the diff could be meant for either.
-    if there == (false, true) {
-        return Ok(ResolvedNames {
-            path: new_path,
-            from: None,
-            repairs: vec![new_repair(
-                "other-old-name",
-                "the old name is not in the repository; the new one is",
-            )],
-        });
-    }
-    if there == (false, false)
+    // With a file there, the diff could be meant for it.
+    if !is_file(base, old_path.as_str())?
+        && !is_file(base, new_path.as_str())?
         && let Some(path) = below_differing_folders(old, new, base)?
     {
         return Ok(ResolvedNames {

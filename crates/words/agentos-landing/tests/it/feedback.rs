@@ -153,10 +153,10 @@ fn feedback_says_for_every_code_what_to_change() {
     This is not allowed. Send the change without it.
 
     == binary
-    Nothing was changed. `f` is a binary patch, which nobody can review.
+    Nothing was changed. `f` is binary, and the diff leaves out its content.
 
     File `f`:
-    - `f` is a binary patch, which nobody can review.
+    - `f` is binary, and the diff leaves out its content.
 
     Send the whole change again in one well-formed answer.
     ");

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{LandError, LandOptions, land, scan_change};
+use agentos_landing::{Change, FileState, LandError, LandOptions, RepoPath, land, scan_change};
 use serde_json::Value;
 
 use crate::memory::{Memory, Tree};
@@ -65,6 +65,15 @@ fn base64(text: &str) -> Vec<u8> {
         .collect()
 }
 
+/// A binary patch that gives this content, as the canonical diff has it.
+fn binary_patch(content: &[u8]) -> Vec<u8> {
+    let path = RepoPath::new("f").expect("a path");
+    let change = Change::new(vec![(path, None, Some(FileState::regular(content)))]).expect("a change");
+    let diff = String::from_utf8(change.canonical_diff().to_vec()).expect("ASCII");
+    let at = diff.find("GIT binary patch").expect("binary data");
+    diff.into_bytes().split_off(at)
+}
+
 /// The model's output, from the parts a case gives.
 fn build(parts: &[Value], round: u64) -> Vec<u8> {
     let mut out = Vec::new();
@@ -92,9 +101,8 @@ fn build(parts: &[Value], round: u64) -> Vec<u8> {
                 out.extend_from_slice(b"\r\n");
             }
         } else {
-            out.extend_from_slice(
-                b"GIT binary patch\nliteral 1\nIcmZPo000310RR91\n\nliteral 0\nHcmV?d00001\n\n",
-            );
+            let literal = part["git_binary"]["literal"].as_str().expect("some content");
+            out.extend(binary_patch(&base64(literal)));
         }
     }
     out
@@ -139,13 +147,12 @@ fn expected(case: &Value, base: &Memory) -> Option<Tree> {
     Some(tree)
 }
 
-/// A change holds regular files alone, so that the deletion of a link is refused like every other touch of one.
-const NOT_EXPRESSIBLE: [&str; 1] = ["ok-delete-link.json"];
-
-/// What is not landing's to judge: policy does (`protected-path`, new executables, findings), or the executor.
+/// What is not landing's to judge: policy does (`protected-path`, new executables, binary files, links, findings), or the
+/// executor.
 fn left_to_others(case: &Value) -> bool {
     matches!(case["class"].as_str(), Some("protected-path"))
-        || case["id"] == "mode-exec-default"
+        || ["mode-exec-default", "mode-symlink-new", "binary-literal"]
+            .contains(&case["id"].as_str().expect("an id"))
         || case["worktree_only"] == true
 }
 
@@ -162,10 +169,7 @@ fn hostile_answers_are_refused_and_harmless_ones_land() {
     names.sort();
     assert!(names.len() > 50, "the corpus is there");
     let mut failures = Vec::new();
-    for name in names
-        .iter()
-        .filter(|name| !NOT_EXPRESSIBLE.contains(&name.as_str()))
-    {
+    for name in &names {
         let case = read(&format!("cases/{name}"));
         let base = base(&case);
         let answer = build(case["patch"].as_array().expect("parts"), 0);

@@ -28,6 +28,20 @@ struct Corpus {
 }
 
 impl Corpus {
+    fn read() -> Self {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        Self {
+            blobs: rows("blobs.jsonl")
+                .iter()
+                .map(|row| (text(&row["sha"]), text(&row["text"])))
+                .collect(),
+            bases: rows("bases.jsonl")
+                .into_iter()
+                .map(|row| (text(&row["id"]), row))
+                .collect(),
+        }
+    }
+
     fn base(&self, id: &str) -> Memory {
         let row = &self.bases[id];
         let mut memory = Memory::default();
@@ -66,19 +80,20 @@ struct Score {
     wrong: u32,
 }
 
+/// Shows every answer of the corpus with its base.
+pub fn each_answer(show: &mut dyn FnMut(&[u8], &Memory)) {
+    let corpus = Corpus::read();
+    for row in rows("inputs.jsonl") {
+        let base = corpus.base(row["base_id"].as_str().expect("an id"));
+        let input = row["input"].as_str().expect("a text");
+        show(input.replace("{{OUTER}}", "/outer").as_bytes(), &base);
+    }
+}
+
 #[test]
 fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let corpus = Corpus {
-        blobs: rows("blobs.jsonl")
-            .iter()
-            .map(|row| (text(&row["sha"]), text(&row["text"])))
-            .collect(),
-        bases: rows("bases.jsonl")
-            .into_iter()
-            .map(|row| (text(&row["id"]), row))
-            .collect(),
-    };
+    let corpus = Corpus::read();
     let mut table: BTreeMap<(String, String), Score> = BTreeMap::new();
     let mut failures = Vec::new();
     for row in rows("inputs.jsonl") {

@@ -9,6 +9,8 @@ mod authors;
 #[cfg(test)]
 mod bytes;
 #[cfg(test)]
+mod content;
+#[cfg(test)]
 mod contradicted;
 #[cfg(test)]
 mod damage;
@@ -45,6 +47,8 @@ mod short_names;
 mod styles;
 #[cfg(test)]
 mod there;
+#[cfg(test)]
+mod used;
 #[cfg(test)]
 mod views;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Owns: the forms. Each is written for several edits. Never: repeats the damage of `wide`.
 
+mod odd;
 mod refused;
 
 use agentos_landing::{LandOptions, land};
@@ -439,6 +440,22 @@ const WHOLE: &[Form] = &[
         format!("Update `{}`:\n\n```text\n{}```\n", edit.path, edit.full())
     }),
 ];
+
+/// Shows every answer of the table with its base.
+pub fn each_answer(show: &mut dyn FnMut(&[u8], &Memory)) {
+    let files: Vec<(&str, &[u8])> = EDITS
+        .iter()
+        .map(|edit| (edit.path, edit.base.as_bytes()))
+        .collect();
+    for (_, write) in [DIFFS, MORE, BLOCKS, CALLS, WHOLE].into_iter().flatten() {
+        for edit in EDITS {
+            show(write(edit).as_bytes(), &Memory::of(&files));
+        }
+    }
+    for odd in odd::all() {
+        show(odd.answer.as_bytes(), &odd.base());
+    }
+}
 
 #[test]
 fn every_form_of_real_answers_has_its_one_right_result() {

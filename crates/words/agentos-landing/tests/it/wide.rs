@@ -128,6 +128,24 @@ fn damage_of_any_kind_makes_the_right_result_or_none() {
     assert_eq!((wrong, blanks, claims), (0, 0, 0));
 }
 
+/// Shows damaged answers of some rounds with their bases.
+pub fn each_answer(rounds: usize, show: &mut dyn FnMut(&[u8], &Memory)) {
+    let projects = corpus();
+    for round in 0..rounds {
+        let mut random = Random::for_round(seed(), round, "");
+        let project = &projects[random.below(projects.len())];
+        let Some(case) = case(&mut random, project).filter(|case| !case.files.is_empty()) else {
+            continue;
+        };
+        for (name, _, damage) in classes() {
+            let mut random = Random::for_round(seed(), round, name);
+            if let Some(text) = damage(&mut random, &case) {
+                show(text.as_bytes(), &case.base);
+            }
+        }
+    }
+}
+
 /// Lands a damaged answer and compares with the right result.
 fn judged(case: &Case, text: &str, (name, expect, round): (&str, Expect, usize), shown: &mut u32) -> Outcome {
     let print = |kind: &str, detail: &str| println!("{kind} {name} round {round}\n{text}\nGOT\n{detail}");

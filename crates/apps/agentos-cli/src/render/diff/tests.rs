@@ -27,7 +27,7 @@ index 0000000000000000000000000000000000000000..33333333333333333333333333333333
 ";
 
 fn plain(diff: &str, width: usize, report: Option<&LandingReport>) -> String {
-    anstream::adapter::strip_str(&super::format_diff(diff, width, report)).to_string()
+    anstream::adapter::strip_str(&super::format_diff(diff.as_bytes(), width, report)).to_string()
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_line_is_painted_by_what_becomes_of_it_and_its_code_is_not() {
         (160, "\u{1b}[2m 12 \u{1b}[0m }\n"),
     ];
     for (width, piece) in cases {
-        let painted = super::format_diff(DIFF, width, None);
+        let painted = super::format_diff(DIFF.as_bytes(), width, None);
         assert!(painted.contains(piece), "{piece:?} in {painted:?}");
     }
 }

@@ -1,0 +1,254 @@
+//! Git's binary patches: the content of a file that is no text, as a complete git diff states it.
+//!
+//! Owns: reading `literal` and `delta` data with limits, and writing `literal` data for the canonical diff. Never: reads
+//! more bytes than the data states, or believes a size or an id that the bytes do not have.
+//!
+//! The canonical diff must depend on base and result alone. A compressor may change its output with its version, so the
+//! data is written in stored blocks (RFC 1951, 3.2.4), which leave it nothing to choose. Git reads them as any other.
+
+mod base85;
+mod delta;
+mod summary;
+
+use std::sync::Arc;
+
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+
+use crate::FileState;
+
+pub use summary::describe_binary;
+
+/// Longest part of a stored block: its length has 16 bits.
+const STORED: usize = 0xffff;
+/// Bytes that one line of data holds, as git writes it.
+const LINE: usize = 52;
+
+/// Line that begins a binary patch.
+pub(crate) const HEADER: &[u8] = b"GIT binary patch";
+
+/// One direction of a binary patch, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BinaryData {
+    /// True if the data changes the old content; false if it is the new content itself.
+    pub is_delta: bool,
+    /// Stated size of the data once it is unpacked.
+    pub size: u64,
+    /// Packed data.
+    pub packed: Vec<u8>,
+}
+
+/// Reason why binary data cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BinaryFault {
+    /// The data is damaged or has another size than it states.
+    Damaged,
+    /// The data is for other old content.
+    OtherBase,
+    /// The result would be larger than the limit.
+    TooLarge,
+}
+
+/// Returns true if the content is shown as binary data: it has a NUL byte.
+///
+/// Git looks at the first 8000 bytes only (`buffer_is_binary` in xdiff-interface.c). A NUL behind them is as unreadable.
+pub(crate) fn is_binary(content: &[u8]) -> bool {
+    content.contains(&0)
+}
+
+/// Returns true if either side of a change is binary.
+pub(crate) fn is_binary_change(old: Option<&FileState>, new: Option<&FileState>) -> bool {
+    [old, new].into_iter().flatten().any(FileState::is_binary)
+}
+
+/// Reads a line `literal SIZE` or `delta SIZE`. Returns `None` for any other line.
+pub(crate) fn read_method(line: &[u8]) -> Option<BinaryData> {
+    let text = std::str::from_utf8(line).ok()?.trim_end();
+    let (method, size) = text.split_once(' ')?;
+    let is_delta = match method {
+        "literal" => false,
+        "delta" => true,
+        _ => return None,
+    };
+    let is_number = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
+    Some(BinaryData {
+        is_delta,
+        size: size.parse().ok().filter(|_| is_number)?,
+        packed: Vec::new(),
+    })
+}
+
+/// Adds the bytes of a line of data. Returns `None` if the line is none.
+pub(crate) fn read_line(line: &[u8], packed: &mut Vec<u8>) -> Option<()> {
+    let (mark, digits) = line.split_first()?;
+    let count = match mark {
+        b'A'..=b'Z' => mark - b'A' + 1,
+        b'a'..=b'z' => mark - b'a' + 27,
+        _ => return None,
+    };
+    base85::decode(digits, usize::from(count), packed)
+}
+
+/// Returns the new content that the data states, of `most` bytes or fewer.
+///
+/// # Errors
+/// If the data is damaged, too large, or was made for other old content.
+pub(crate) fn unpack(data: &BinaryData, old: &[u8], most: usize) -> Result<Arc<[u8]>, BinaryFault> {
+    let size = usize::try_from(data.size).map_err(|_| BinaryFault::TooLarge)?;
+    if size > most {
+        return Err(BinaryFault::TooLarge);
+    }
+    // The stated size limits what is unpacked, so a small text cannot become a large one that states less.
+    let unpacked = decompress_to_vec_zlib_with_limit(&data.packed, size).map_err(|_| BinaryFault::Damaged)?;
+    if unpacked.len() != size {
+        return Err(BinaryFault::Damaged);
+    }
+    if data.is_delta {
+        return delta::apply(old, &unpacked, most).map(Arc::from);
+    }
+    Ok(Arc::from(unpacked))
+}
+
+/// Writes the binary patch from one content to the other, in both directions.
+pub(crate) fn render(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
+    out.extend_from_slice(HEADER);
+    out.push(b'\n');
+    for content in [new, old] {
+        out.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
+        for line in store(content).chunks(LINE) {
+            out.push(length_mark(line.len()));
+            base85::encode(line, out);
+            out.push(b'\n');
+        }
+        out.push(b'\n');
+    }
+}
+
+/// Returns the letter with which git states the number of bytes in a line of data.
+fn length_mark(bytes: usize) -> u8 {
+    let bytes = u8::try_from(bytes).unwrap_or_default();
+    match bytes {
+        0..=26 => b'A' + bytes.saturating_sub(1),
+        _ => b'a' + (bytes - 27),
+    }
+}
+
+/// Returns the content as a zlib stream (RFC 1950) of stored blocks.
+fn store(content: &[u8]) -> Vec<u8> {
+    // Deflate with a window of 32 KB at the lowest level.
+    let mut out = vec![0x78, 0x01];
+    let blocks = content.len().div_ceil(STORED).max(1);
+    for number in 0..blocks {
+        let start = number * STORED;
+        let block = content
+            .get(start..content.len().min(start + STORED))
+            .unwrap_or_default();
+        let length = u16::try_from(block.len()).unwrap_or_default();
+        out.push(u8::from(number + 1 == blocks));
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(&(!length).to_le_bytes());
+        out.extend_from_slice(block);
+    }
+    out.extend_from_slice(&adler32(content).to_be_bytes());
+    out
+}
+
+/// Returns the checksum of RFC 1950, section 8.2.
+fn adler32(content: &[u8]) -> u32 {
+    /// Largest prime below 2^16.
+    const PRIME: u32 = 65521;
+    /// Most bytes after which the sums still fit into 32 bits.
+    const ROUND: usize = 5552;
+    let (mut a, mut b) = (1_u32, 0_u32);
+    for round in content.chunks(ROUND) {
+        for byte in round {
+            a += u32::from(*byte);
+            b += a;
+        }
+        a %= PRIME;
+        b %= PRIME;
+    }
+    b << 16 | a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the first direction of a binary patch.
+    fn read_first(patch: &[u8]) -> BinaryData {
+        let text = patch.strip_prefix(b"GIT binary patch\n").unwrap();
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let mut data = read_method(lines.next().unwrap()).unwrap();
+        for line in lines.take_while(|line| !line.is_empty()) {
+            read_line(line, &mut data.packed).unwrap();
+        }
+        data
+    }
+
+    #[test]
+    fn content_is_written_as_git_writes_it_but_not_compressed() {
+        let mut out = Vec::new();
+        render(&mut out, b"", b"a\0b");
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
+        GIT binary patch
+        literal 3
+        NcmV+e0Q~=90Ac}%0K@<Q
+
+        literal 0
+        KcmV+b0RR6000031
+
+        ");
+    }
+
+    #[test]
+    fn every_size_reads_back() {
+        for size in [0, 1, 3, 4, 5, 40, 41, 42, 52, 65534, 65535, 65536, 200_000] {
+            let content: Vec<u8> = (0..size).map(|at| (at * 7 % 251) as u8).collect();
+            let mut out = Vec::new();
+            render(&mut out, b"", &content);
+            let data = read_first(&out);
+            assert_eq!(
+                unpack(&data, b"", size).as_deref(),
+                Ok(content.as_slice()),
+                "{size}"
+            );
+            if size > 0 {
+                assert_eq!(unpack(&data, b"", size - 1), Err(BinaryFault::TooLarge));
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_not_true_is_not_believed() {
+        let mut out = Vec::new();
+        render(&mut out, b"", &[0; 100_000]);
+        for size in [0, 1, 99_999, 100_001, 1 << 30] {
+            let data = BinaryData {
+                size,
+                ..read_first(&out)
+            };
+            assert_eq!(unpack(&data, b"", 2 << 30), Err(BinaryFault::Damaged), "{size}");
+        }
+        let cut = BinaryData {
+            packed: read_first(&out).packed.split_last().unwrap().1.to_vec(),
+            ..read_first(&out)
+        };
+        assert_eq!(unpack(&cut, b"", 1 << 20), Err(BinaryFault::Damaged));
+    }
+
+    #[test]
+    fn only_the_two_methods_of_git_are_read() {
+        for line in [
+            "literal",
+            "literal ",
+            "literal -1",
+            "literal +1",
+            "zstd 4",
+            "literal 1 2",
+        ] {
+            assert_eq!(read_method(line.as_bytes()), None, "{line}");
+        }
+        let large = format!("literal {}0", u64::MAX);
+        assert_eq!(read_method(large.as_bytes()), None);
+    }
+}
