@@ -9,7 +9,7 @@
 //! | the facts of a request | `facts` |
 //! | whether it may be answered, decided from the facts alone | `judge` |
 //! | who is signed in | `access` |
-//! | the answer: a page, or JSON | `page`, `rest`, `events` |
+//! | the answer: a page, JSON, or a message for an agent | `page`, `rest`, `events`, `mcp_route` |
 
 mod access;
 mod args;
@@ -19,6 +19,7 @@ mod facts;
 mod fault;
 mod judge;
 mod marked_text;
+mod mcp_route;
 mod page;
 mod rest;
 mod routes;

@@ -14,6 +14,7 @@ use crate::desk::SharedDesk;
 use crate::facts::{find_cookie, read_facts};
 use crate::fault::RequestFault;
 use crate::judge::{CallerKind, RequestKind, RequestRefusal, judge_request};
+use crate::mcp_route::add_agent_path;
 use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
 
@@ -72,7 +73,7 @@ pub fn make_routes(desk: SharedDesk) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script));
-    api.merge(pages)
+    add_agent_path(api.merge(pages), &desk)
         .fallback(rest::find_nothing)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(desk.clone(), admit))

@@ -12,4 +12,5 @@
 
 mod attacks;
 mod flow;
+mod mcp;
 mod support;

@@ -1,0 +1,8 @@
+//! The two programs that the conformance suite of the Model Context Protocol (`@modelcontextprotocol/conformance`) talks to.
+//!
+//! Owns: the fixtures that its scenarios name. Never: a line of the protocol; `agentos-mcp` and `agentos-mcp-client` speak it, as in
+//! the product. Never in a product.
+
+mod server;
+
+pub use server::SuiteServer;
