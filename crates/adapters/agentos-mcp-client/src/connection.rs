@@ -78,7 +78,8 @@ pub struct McpConnection<H: ClientPart = RefusingClient> {
 pub fn begin_newest() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: None,
+        // The newest one that has this handshake: the library would offer the one that replaced it.
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
 }
 

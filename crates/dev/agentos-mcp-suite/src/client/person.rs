@@ -5,7 +5,7 @@
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
-    FormElicitationCapability, Implementation,
+    FormElicitationCapability, Implementation, ProtocolVersion,
 };
 use rmcp::service::{RequestContext, RoleClient};
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ impl ClientHandler for SuiteClient {
         let form = FormElicitationCapability::new().with_schema_validation(true);
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
         ClientConfig::new(capabilities, Implementation::new("suite", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn create_elicitation(

@@ -29,6 +29,7 @@ impl SignIn {
         order: &SuiteOrder,
         wire: NetWire,
         challenge: Option<String>,
+        scopes: &[String],
     ) -> Result<AuthClient<NetWire>, ScenarioError> {
         let challenge = match challenge {
             Some(challenge) => Some(challenge),
@@ -36,6 +37,10 @@ impl SignIn {
         };
         let mut state = OAuthState::new(&order.url, None).await?;
         let request = AuthorizationRequest::new(RETURN_ADDRESS);
+        let request = match scopes {
+            [] => request,
+            _ => request.with_scopes(scopes.iter().cloned()),
+        };
         let request = match (order.text("client_id"), order.text("client_secret")) {
             (Some(id), Some(secret)) => request.with_preregistered_client(id).with_client_secret(secret),
             (_, _) => request
@@ -77,14 +82,14 @@ async fn ask_challenge(order: &SuiteOrder, wire: NetWire) -> Result<Option<Strin
 }
 
 /// Finds the challenge in the causes of an error. `None` if it has another reason.
-pub(super) fn find_challenge(error: &McpError) -> Option<String> {
-    if let McpError::Handshake(error) = error {
+pub(super) fn find_challenge(error: &(dyn Error + 'static)) -> Option<String> {
+    if let Some(McpError::Handshake(error)) = error.downcast_ref() {
         let error: &ClientInitializeError = error;
         if let Some(challenge) = error.auth_challenge() {
             return Some(challenge.to_owned());
         }
     }
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    let mut cause = Some(error);
     while let Some(error) = cause {
         // Errors of a transport are boxed, so their words are all that is left: "insufficient scope: Bearer ...".
         let words = error.to_string();
@@ -97,6 +102,13 @@ pub(super) fn find_challenge(error: &McpError) -> Option<String> {
         cause = error.source();
     }
     None
+}
+
+/// Lists the scopes that a challenge names.
+pub(super) fn list_scopes(challenge: &str) -> Vec<String> {
+    let quoted = challenge.split_once("scope=\"").map_or("", |(_, rest)| rest);
+    let scopes = quoted.split('"').next().unwrap_or_default();
+    scopes.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Opens an address as a browser, and returns what the server sends back with its redirect.
