@@ -1,6 +1,9 @@
 """Packages of npm in folders of their own below `.venv-mcp`, with the Node of this environment.
 
 Owns: the versions. Never: changes anything outside `.venv-mcp`.
+
+    python3 -m venv .venv-mcp && .venv-mcp/bin/pip install -r scripts/mcp/requirements.txt
+    .venv-mcp/bin/python scripts/mcp/packages.py
 """
 
 import json
@@ -68,3 +71,11 @@ def skip(reason):
     """Print the reason for skipping, and end with a status that is neither success nor failure."""
     print(f"skipped: {reason}")
     sys.exit(77)
+
+
+if __name__ == "__main__":
+    try:
+        for each in VERSIONS:
+            print(install(each))
+    except Missing as missing:
+        skip(missing)

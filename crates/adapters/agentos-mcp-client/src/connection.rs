@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentos_programs::{AgentError, Toolbox, ToolboxResult};
+use agentos_programs::{AgentError, LineHandle, Toolbox, ToolboxResult};
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject, PaginatedRequestParams,
     ProtocolVersion, Tool,
@@ -19,7 +19,7 @@ use rmcp::ClientHandler;
 
 use crate::content::describe_result;
 use crate::http::{HttpServer, NetWire};
-use crate::lines::{LineLink, LineTransport};
+use crate::lines::LineTransport;
 
 /// Most pages of a list. A list that is longer has more tools than models can be offered.
 const MOST_PAGES: usize = 16;
@@ -39,7 +39,7 @@ pub enum McpError {
     /// The list of tools does not end.
     #[error("its list of tools has more than {MOST_PAGES} pages")]
     EndlessList,
-    /// Its tools are not those of the first list.
+    /// The tools are not those of the first list.
     #[error("its tools are not those that it listed before")]
     OtherTools,
 }
@@ -69,7 +69,7 @@ impl<T: ClientHandler + Send + 'static> ClientPart for T {}
 /// Open connection. Dropping it ends it.
 pub struct McpConnection<H: ClientPart = RefusingClient> {
     running: RunningService<RoleClient, H>,
-    link: Option<LineLink>,
+    link: Option<LineHandle>,
     is_stale: Arc<AtomicBool>,
 }
 
@@ -186,14 +186,14 @@ impl<H: ClientPart> McpConnection<H> {
         Ok(describe_result(&result.map_err(|error| self.explain(error))?))
     }
 
-    /// Ends the connection, and tells the server.
+    /// Ends the connection, and reports that to the server.
     pub async fn close(self) {
         // A server that does not answer any more is gone already.
         let _ = self.running.cancel().await;
     }
 
     fn explain(&self, error: ServiceError) -> McpError {
-        let ended = self.link.as_ref().and_then(LineLink::take_end);
+        let ended = self.link.as_ref().and_then(LineHandle::take_end);
         ended.map_or_else(|| McpError::Request(Box::new(error)), McpError::Program)
     }
 }

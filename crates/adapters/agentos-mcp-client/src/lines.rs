@@ -4,9 +4,8 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
 
-use agentos_programs::{AgentError, LineProcess, LineStop, Toolbox};
+use agentos_programs::{AgentError, LineHandle, LineProcess, Toolbox};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
@@ -18,26 +17,8 @@ const MOST_STRAYS: usize = 64;
 
 /// Transport over a program's lines. The program is killed when this value is dropped.
 pub(crate) struct LineTransport {
-    process: Arc<LineProcess>,
+    process: LineProcess,
     lines: mpsc::Receiver<Vec<u8>>,
-}
-
-/// Part of a connection that stays with its owner.
-pub(crate) struct LineLink {
-    process: std::sync::Weak<LineProcess>,
-    stop: LineStop,
-}
-
-impl LineLink {
-    /// Kills the program.
-    pub(crate) fn stop(&self) {
-        self.stop.stop();
-    }
-
-    /// Takes the reason of the program's end. `None` if it runs, or is gone altogether.
-    pub(crate) fn take_end(&self) -> Option<AgentError> {
-        self.process.upgrade()?.take_end()
-    }
 }
 
 impl LineTransport {
@@ -45,16 +26,12 @@ impl LineTransport {
     ///
     /// # Errors
     /// If it cannot be confined.
-    pub(crate) fn start(toolbox: &Toolbox) -> Result<(Self, LineLink), AgentError> {
+    pub(crate) fn start(toolbox: &Toolbox) -> Result<(Self, LineHandle), AgentError> {
         let (sender, lines) = mpsc::channel(MOST_LINES);
         // Called on the thread of the process, which may block: that is how a program that writes too fast is made to wait.
         let process = toolbox.open_lines(Box::new(move |line| sender.blocking_send(line).is_ok()))?;
-        let process = Arc::new(process);
-        let link = LineLink {
-            process: Arc::downgrade(&process),
-            stop: process.stop_handle(),
-        };
-        Ok((Self { process, lines }, link))
+        let handle = process.handle();
+        Ok((Self { process, lines }, handle))
     }
 }
 
@@ -94,7 +71,7 @@ impl Transport<RoleClient> for LineTransport {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.process.stop_handle().stop();
+        self.process.handle().stop();
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ pub use error::AgentError;
 pub use hosted::{Greeting, Host, Hosted};
 pub use hosted_chat::HostedModel;
 pub use hosted_lines::{AdapterWork, ChildLine, HostedLine, ParentLine, SEND_WINDOW};
-pub use line_process::{LineProcess, LineSink, LineStop};
+pub use line_process::{LineHandle, LineProcess, LineSink};
 pub use model_process::{ModelProcess, NameLookup, ProcessLimits};
 pub use places::Places;
 pub use program::{FILES, Program, TASK, TaskInput};

@@ -29,14 +29,23 @@ pub struct LineProcess {
     worker: Option<JoinHandle<()>>,
 }
 
-/// Handle by which a process is killed at once, from any thread.
+/// Handle of a process, which may outlive it: kills it at once from any thread, and knows why it ended.
 #[derive(Clone)]
-pub struct LineStop(StopHandle);
+pub struct LineHandle {
+    stop: StopHandle,
+    end: Arc<Mutex<Option<AgentError>>>,
+}
 
-impl LineStop {
+impl LineHandle {
     /// Kills the process.
     pub fn stop(&self) {
-        self.0.stop();
+        self.stop.stop();
+    }
+
+    /// Takes the reason of the end. `None` while the process runs, or if it was taken before.
+    #[must_use]
+    pub fn take_end(&self) -> Option<AgentError> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -78,16 +87,13 @@ impl LineProcess {
         self.input.as_ref().is_some_and(|input| input.send(line).is_ok())
     }
 
-    /// Returns the handle by which the process is killed.
+    /// Returns a handle of the process.
     #[must_use]
-    pub fn stop_handle(&self) -> LineStop {
-        LineStop(self.stop.clone())
-    }
-
-    /// Takes the reason of the end. `None` while the process runs, or if it was taken before.
-    #[must_use]
-    pub fn take_end(&self) -> Option<AgentError> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub fn handle(&self) -> LineHandle {
+        LineHandle {
+            stop: self.stop.clone(),
+            end: Arc::clone(&self.end),
+        }
     }
 }
 

@@ -59,6 +59,7 @@ impl SuiteOrder {
 /// # Errors
 /// If the server refuses something. Some scenarios expect it.
 pub async fn run_scenario(order: &SuiteOrder) -> Result<(), ScenarioError> {
+    // The wire of the product: what passes here passes there.
     let wire = NetWire::new(HttpClient::new(NetConfig::default())?, Auth::None);
     match order.scenario.as_str() {
         // Its server knows no other handshake, in every version.

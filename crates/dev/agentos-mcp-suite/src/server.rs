@@ -5,8 +5,10 @@
 //! The scenarios expect tools, resources and prompts of these names (`SDK_INTEGRATION.md` of the suite), so the product's own
 //! tools cannot be what is judged here.
 
-// Logging and sampling are deprecated since 2026-07-28 (SEP-2577), and the suite still tests them in the earlier versions.
-#![expect(deprecated)]
+#![expect(
+    deprecated,
+    reason = "logging and sampling are deprecated since 2026-07-28 (SEP-2577), and the suite tests them in earlier versions"
+)]
 
 mod content;
 mod inputs;
@@ -80,6 +82,7 @@ impl SuiteServer {
                 }
                 "Progress test completed".to_owned()
             }
+            // The client's model and its user answer over the stream of this call (SEP-2260).
             "test_sampling" => ask_model(context, &words("prompt").unwrap_or_default()).await?,
             "test_elicitation" | "test_elicitation_sep1034_defaults" | "test_elicitation_sep1330_enums" => {
                 ask_user(context, tool, &words("message").unwrap_or_else(|| "Please answer".to_owned())).await?
@@ -89,6 +92,7 @@ impl SuiteServer {
                 let value = words("value");
                 value.ok_or_else(|| ErrorData::invalid_params("value must be a string", None))?
             }
+            // The stream was closed before: the client reads this after it came back with the id of the last event.
             "test_reconnection" => "Reconnection test completed".to_owned(),
             "test_trigger_tool_change" | "test_trigger_prompt_change" => {
                 let listeners: Vec<_> = self.listeners.lock().await.values().cloned().collect();
@@ -245,6 +249,7 @@ impl ServerHandler for SuiteServer {
             .into())
     }
 
+    // Nothing changes here, so nobody is ever notified.
     async fn subscribe(
         &self,
         _request: SubscribeRequestParams,
@@ -261,6 +266,7 @@ impl ServerHandler for SuiteServer {
         Ok(())
     }
 
+    // The scenarios only look whether the request is accepted.
     async fn set_level(
         &self,
         _request: SetLevelRequestParams,

@@ -37,6 +37,7 @@ impl ClientHandler for SuiteClient {
 /// Fills a form: with the usual answers that it names, and with something of the right type where an answer is required.
 fn fill_form(request: &Value) -> Map<String, Value> {
     let schema = request.get("requestedSchema").cloned().unwrap_or_default();
+    // Optional fields without a usual answer are left out, as a person in a hurry does.
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let fields = schema.get("properties").and_then(Value::as_object);

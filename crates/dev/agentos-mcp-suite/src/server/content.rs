@@ -116,6 +116,7 @@ pub fn find_messages(prompt: &str, argument: impl Fn(&str) -> String) -> Option<
             json!([user(text(&format!("Prompt with arguments: arg1='{one}', arg2='{two}'")))])
         }
         "test_prompt_with_embedded_resource" => {
+            // The older suite names the resource, and the newer one does not.
             let uri = argument("resourceUri");
             let uri = if uri.is_empty() { "test://static-text" } else { &uri };
             let resource = json!({ "uri": uri, "mimeType": "text/plain", "text": "Resource content for prompt" });

@@ -97,6 +97,7 @@ pub fn call_asking_tool(
         },
         "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => {
             match state {
+                // It was opened above, so nobody changed it on the way.
                 Some(_) => done("Confirmed: state-ok".to_owned()),
                 None => need(
                     json!({ "confirm": ask_form("Please confirm", "ok", "boolean") }),
@@ -105,6 +106,7 @@ pub fn call_asking_tool(
             }
         }
         "test_input_required_result_multiple_inputs" => {
+            // A client may answer a part of the questions, and is asked for all of them again.
             let is_complete = ["user_name", "greeting", "client_roots"]
                 .iter()
                 .all(|name| answer(name, "").is_some());
