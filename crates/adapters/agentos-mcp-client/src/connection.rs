@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentos_programs::{AgentError, LineHandle, Toolbox, ToolboxResult};
+use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject, PaginatedRequestParams,
-    ProtocolVersion, Tool,
+    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject,
+    PaginatedRequestParams, ProtocolVersion, Tool,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, RoleClient,
     RunningService, ServiceError,
 };
-use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
-use rmcp::ClientHandler;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
 
 use crate::content::describe_result;
 use crate::http::{HttpServer, NetWire};
@@ -114,7 +116,10 @@ impl McpConnection {
         let is_stale = Arc::clone(&client.is_stale);
         let wire = NetWire::new(server.client.clone(), server.auth.clone());
         let connection = Self::open_wire(client, wire, &server.url.to_string(), begin_newest()).await?;
-        Ok(Self { is_stale, ..connection })
+        Ok(Self {
+            is_stale,
+            ..connection
+        })
     }
 }
 

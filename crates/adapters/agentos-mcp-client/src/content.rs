@@ -57,7 +57,10 @@ mod tests {
         let resource = |contents: serde_json::Value| json!({ "type": "resource", "resource": contents });
         let cases = [
             (json!({ "content": [] }), ""),
-            (json!({ "content": [], "structuredContent": { "a": 1 } }), r#"{"a":1}"#),
+            (
+                json!({ "content": [], "structuredContent": { "a": 1 } }),
+                r#"{"a":1}"#,
+            ),
             (
                 json!({ "content": [{ "type": "text", "text": "one" }, { "type": "text", "text": "two" }] }),
                 "one\ntwo",

@@ -70,9 +70,9 @@ impl NetWire {
         let auth = token.map_or_else(|| self.auth.clone(), |token| Auth::Bearer(Secret::new(&token)));
         let mut derived: Vec<(String, String)> = Vec::new();
         for (name, value) in &headers {
-            let value = value.to_str().map_err(|_| {
-                StreamableHttpError::UnexpectedServerResponse("a header is no text".into())
-            })?;
+            let value = value
+                .to_str()
+                .map_err(|_| StreamableHttpError::UnexpectedServerResponse("a header is no text".into()))?;
             derived.push((name.as_str().to_owned(), value.to_owned()));
         }
         if let Some(session) = session {
@@ -153,8 +153,9 @@ fn describe_older(
     if !matches!(request.request, ClientRequest::DiscoverRequest(_)) || !(400..500).contains(&status) {
         return None;
     }
-    let refusal = refusal
-        .unwrap_or_else(|| ErrorData::invalid_request(format!("the server answered with HTTP {status}"), None));
+    let refusal = refusal.unwrap_or_else(|| {
+        ErrorData::invalid_request(format!("the server answered with HTTP {status}"), None)
+    });
     // With the id of the question: a proxy that refuses does not know it.
     let message = ServerJsonRpcMessage::error(refusal, Some(request.id.clone()));
     Some(StreamableHttpPostResponse::Json(message, None))
@@ -174,7 +175,14 @@ impl StreamableHttpClient for NetWire {
         let body = serde_json::to_value(&message)?;
         let session = session_id.as_deref();
         let answer = self
-            .open(Method::Post, &uri, session, auth_header, custom_headers, Some(body))
+            .open(
+                Method::Post,
+                &uri,
+                session,
+                auth_header,
+                custom_headers,
+                Some(body),
+            )
             .await?;
         let status = answer.status();
         if status == 202 || status == 204 {
@@ -199,12 +207,16 @@ impl StreamableHttpClient for NetWire {
             if session.is_none()
                 && status != 401
                 && status != 403
-                && let Some(older) = describe_older(&message, status, error.as_ref().map(|error| error.error.clone()))
+                && let Some(older) =
+                    describe_older(&message, status, error.as_ref().map(|error| error.error.clone()))
             {
                 return Ok(older);
             }
             if let Some(error) = error.filter(|_| status != 401 && status != 403) {
-                return Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), named));
+                return Ok(StreamableHttpPostResponse::Json(
+                    ServerJsonRpcMessage::Error(error),
+                    named,
+                ));
             }
             let shown = String::from_utf8_lossy(body.get(..LONGEST_QUOTE).unwrap_or(&body)).into_owned();
             return Err(StreamableHttpError::UnexpectedServerResponse(
@@ -217,7 +229,10 @@ impl StreamableHttpClient for NetWire {
         if !is_json {
             return Err(StreamableHttpError::UnexpectedContentType(kind));
         }
-        Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, named))
+        Ok(StreamableHttpPostResponse::Json(
+            serde_json::from_slice(&body)?,
+            named,
+        ))
     }
 
     async fn delete_session(
@@ -252,7 +267,14 @@ impl StreamableHttpClient for NetWire {
             custom_headers.insert(HeaderName::from_static("last-event-id"), value);
         }
         let answer = self
-            .open(Method::Get, &uri, session_id.as_deref(), auth_header, custom_headers, None)
+            .open(
+                Method::Get,
+                &uri,
+                session_id.as_deref(),
+                auth_header,
+                custom_headers,
+                None,
+            )
             .await?;
         match answer.status() {
             405 => Err(StreamableHttpError::ServerDoesNotSupportSse),

@@ -64,7 +64,9 @@ impl McpToolbox {
         let Ok(mut connection) = self.connection.try_lock() else {
             return;
         };
-        if connection.as_ref().is_some_and(|open| Arc::strong_count(open) == 1)
+        if connection
+            .as_ref()
+            .is_some_and(|open| Arc::strong_count(open) == 1)
             && let Some(open) = connection.take()
         {
             open.stop_program();

@@ -109,11 +109,7 @@ impl Drop for LineProcess {
 }
 
 /// Runs a process to its end, and returns the reason of the end.
-fn run_process(
-    core: &ToolboxCore,
-    lines: mpsc::Receiver<Vec<u8>>,
-    reader: &mut SinkReader,
-) -> AgentError {
+fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, reader: &mut SinkReader) -> AgentError {
     // On this thread, because a program may be large, and before it starts: other bytes may do anything with the time they are given.
     if let Some(Err(why)) = core.check.get().map(|check| check()) {
         return core.said(&why);
@@ -183,7 +179,13 @@ struct SinkReader {
 }
 
 impl SinkReader {
-    fn read_output(&mut self, core: &ToolboxCore, stream: OutputStream, bytes: &[u8], secrets: &SecretValues) {
+    fn read_output(
+        &mut self,
+        core: &ToolboxCore,
+        stream: OutputStream,
+        bytes: &[u8],
+        secrets: &SecretValues,
+    ) {
         match stream {
             OutputStream::Out if self.fault.is_some() => {}
             OutputStream::Out => {
@@ -200,7 +202,12 @@ impl SinkReader {
         }
     }
 
-    fn read_lines(&mut self, core: &ToolboxCore, bytes: &[u8], secrets: &SecretValues) -> Result<(), AgentError> {
+    fn read_lines(
+        &mut self,
+        core: &ToolboxCore,
+        bytes: &[u8],
+        secrets: &SecretValues,
+    ) -> Result<(), AgentError> {
         if !self.is_checked {
             let report = self.stop.report();
             let report = report.ok_or_else(|| SandboxError::NotConfined("without a report".to_owned()))?;

@@ -53,7 +53,11 @@ pub fn serve_handlers<S: ServerHandler + Send + 'static>(
         // Without this, no name would mean every origin.
         .enforce_origin_validation()
         .with_max_request_body_bytes(LARGEST_MESSAGE);
-    StreamableHttpService::new(move || Ok(make_server()), Arc::new(HttpSessions::default()), config)
+    StreamableHttpService::new(
+        move || Ok(make_server()),
+        Arc::new(HttpSessions::default()),
+        config,
+    )
 }
 
 /// Sessions of clients, of which there are never too many.
@@ -72,7 +76,8 @@ impl SessionManager for HttpSessions {
         let _door = self.door.lock().await;
         if self.inner.sessions.read().await.len() >= MOST_SESSIONS {
             // The library has no error of its own for this; its text is what the client is shown.
-            let full = std::io::Error::other("too many sessions are open; end one, or try again in five minutes");
+            let full =
+                std::io::Error::other("too many sessions are open; end one, or try again in five minutes");
             return Err(SessionError::Io(full).into());
         }
         self.inner.create_session().await

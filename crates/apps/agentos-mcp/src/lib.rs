@@ -15,8 +15,10 @@
 
 mod clients;
 mod http;
+mod merge;
 mod server;
 
 pub use clients::{ClientKind, ClientSettings, describe_client};
 pub use http::{HttpEndpoint, HttpSessions, make_endpoint, serve_handlers};
+pub use merge::{MergeFault, MergedSettings, merge_settings};
 pub use server::{McpError, McpServer, serve_stdio};

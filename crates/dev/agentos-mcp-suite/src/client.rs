@@ -134,7 +134,9 @@ fn make_arguments(tool: &Tool, tools: &[Tool]) -> Map<String, Value> {
         Some("boolean") => json!(true),
         Some("string") => json!("test"),
         // One scenario wants back the schema of its other tool, to see what a client makes of it.
-        Some("object") => tools.first().map_or(Value::Null, |first| Value::Object((*first.input_schema).clone())),
+        Some("object") => tools
+            .first()
+            .map_or(Value::Null, |first| Value::Object((*first.input_schema).clone())),
         Some(_) | None => Value::Null,
     };
     names.map(|name| (name.to_owned(), value(name))).collect()
@@ -169,7 +171,11 @@ async fn follow_migration(order: &SuiteOrder) -> Result<(), ScenarioError> {
         let request = Request {
             method: Method::Post,
             derived_headers: vec![("mcp-protocol-version".to_owned(), order.version.clone())],
-            ..Request::post(HttpUrl::parse(&order.url)?, Auth::Bearer(Secret::new(&token)), message)
+            ..Request::post(
+                HttpUrl::parse(&order.url)?,
+                Auth::Bearer(Secret::new(&token)),
+                message,
+            )
         };
         let deadline = agentos_net::Deadline::after(std::time::Duration::from_secs(20));
         if client.send(&request, &deadline).await?.status == 401 {

@@ -18,18 +18,20 @@ use std::sync::Arc;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
-    CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
+    CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext, SubscriptionSink};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use content::{find_content, find_messages, find_resource, read_document, read_form, read_list, read_result, text};
+use content::{
+    find_content, find_messages, find_resource, read_document, read_form, read_list, read_result, text,
+};
 
 /// Time for which a client may keep a list.
 const LIST_TIME_MS: u64 = 60_000;
@@ -61,14 +63,26 @@ impl SuiteServer {
                 return read_result(json!({ "content": content, "isError": true }));
             }
             "test_tool_with_logging" => {
-                for said in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
-                    log(context, json!({ "level": "info", "logger": "suite", "data": said })).await?;
+                for said in [
+                    "Tool execution started",
+                    "Tool processing data",
+                    "Tool execution completed",
+                ] {
+                    log(
+                        context,
+                        json!({ "level": "info", "logger": "suite", "data": said }),
+                    )
+                    .await?;
                 }
                 "Logging test completed".to_owned()
             }
             "test_logging_tool" => {
                 if let Some(level) = context.meta.log_level() {
-                    log(context, json!({ "level": level, "logger": "suite", "data": "as requested" })).await?;
+                    log(
+                        context,
+                        json!({ "level": level, "logger": "suite", "data": "as requested" }),
+                    )
+                    .await?;
                 }
                 "Logging tool completed".to_owned()
             }
@@ -85,7 +99,12 @@ impl SuiteServer {
             // The client's model and its user answer over the stream of this call (SEP-2260).
             "test_sampling" => ask_model(context, &words("prompt").unwrap_or_default()).await?,
             "test_elicitation" | "test_elicitation_sep1034_defaults" | "test_elicitation_sep1330_enums" => {
-                ask_user(context, tool, &words("message").unwrap_or_else(|| "Please answer".to_owned())).await?
+                ask_user(
+                    context,
+                    tool,
+                    &words("message").unwrap_or_else(|| "Please answer".to_owned()),
+                )
+                .await?
             }
             "json_schema_2020_12_tool" => format!("Hello, {}!", words("name").unwrap_or_default()),
             "test_custom_header" => {
@@ -112,7 +131,12 @@ impl SuiteServer {
                 }
                 "The client can sample".to_owned()
             }
-            other => return Err(ErrorData::invalid_params(format!("there is no tool `{other}`"), None)),
+            other => {
+                return Err(ErrorData::invalid_params(
+                    format!("there is no tool `{other}`"),
+                    None,
+                ));
+            }
         };
         succeed(json!([text(&said)]))
     }
@@ -139,7 +163,11 @@ async fn ask_model(context: &RequestContext<RoleServer>, prompt: &str) -> Result
     Ok(format!("LLM response: {}", said.unwrap_or("no text")))
 }
 
-async fn ask_user(context: &RequestContext<RoleServer>, tool: &str, message: &str) -> Result<String, ErrorData> {
+async fn ask_user(
+    context: &RequestContext<RoleServer>,
+    tool: &str,
+    message: &str,
+) -> Result<String, ErrorData> {
     let form: Value = read_form(tool)?;
     let request = read_document(json!({ "mode": "form", "message": message, "requestedSchema": form }))?;
     let answer = context.peer.create_elicitation(request).await;
@@ -166,11 +194,15 @@ impl ServerHandler for SuiteServer {
             .enable_logging()
             .enable_completions()
             .build();
-        ServerConfig::new(capabilities).with_server_info(Implementation::new("suite", env!("CARGO_PKG_VERSION")))
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("suite", env!("CARGO_PKG_VERSION")))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        read_list::<Tool>("tools").ok()?.into_iter().find(|tool| tool.name == name)
+        read_list::<Tool>("tools")
+            .ok()?
+            .into_iter()
+            .find(|tool| tool.name == name)
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -193,7 +225,9 @@ impl ServerHandler for SuiteServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(read_list("tools")?);
-        Ok(list.with_ttl_ms(LIST_TIME_MS).with_cache_scope(CacheScope::Public))
+        Ok(list
+            .with_ttl_ms(LIST_TIME_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn call_tool(
@@ -220,7 +254,9 @@ impl ServerHandler for SuiteServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let list = ListResourcesResult::with_all_items(read_list("resources")?);
-        Ok(list.with_ttl_ms(LIST_TIME_MS).with_cache_scope(CacheScope::Public))
+        Ok(list
+            .with_ttl_ms(LIST_TIME_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn list_resource_templates(
@@ -229,7 +265,9 @@ impl ServerHandler for SuiteServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let list = ListResourceTemplatesResult::with_all_items(read_list("templates")?);
-        Ok(list.with_ttl_ms(LIST_TIME_MS).with_cache_scope(CacheScope::Public))
+        Ok(list
+            .with_ttl_ms(LIST_TIME_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn read_resource(
@@ -281,7 +319,9 @@ impl ServerHandler for SuiteServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let list = ListPromptsResult::with_all_items(read_list("prompts")?);
-        Ok(list.with_ttl_ms(LIST_TIME_MS).with_cache_scope(CacheScope::Public))
+        Ok(list
+            .with_ttl_ms(LIST_TIME_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn get_prompt(
@@ -290,7 +330,11 @@ impl ServerHandler for SuiteServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name == "test_input_required_result_prompt" {
-            let answer = inputs::find_answer(request.input_responses.as_ref(), "user_context", "/content/context");
+            let answer = inputs::find_answer(
+                request.input_responses.as_ref(),
+                "user_context",
+                "/content/context",
+            );
             let Some(answer) = answer else {
                 let form = inputs::ask_form("What context should the prompt use?", "context", "string");
                 return Ok(inputs::require_inputs(json!({ "user_context": form }), None)?.into());
@@ -317,6 +361,8 @@ impl ServerHandler for SuiteServer {
         _request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        read_result(json!({ "completion": { "values": ["paris", "park", "party"], "total": 3, "hasMore": false } }))
+        read_result(
+            json!({ "completion": { "values": ["paris", "park", "party"], "total": 3, "hasMore": false } }),
+        )
     }
 }

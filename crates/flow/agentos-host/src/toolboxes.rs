@@ -306,7 +306,8 @@ fn describe_program(
 ) -> Result<ToolboxProfile, EffectError> {
     let profile = &resolved.profile;
     let file = profile.program.as_ref();
-    let file = file.ok_or_else(|| usage_error("the profile names no program, and no address in `base_url`"))?;
+    let file =
+        file.ok_or_else(|| usage_error("the profile names no program, and no address in `base_url`"))?;
     let places = programs::program_places(host);
     let found = places.find(&file.command).filter(|found| found.is_file());
     let found = found.ok_or_else(|| {

@@ -66,7 +66,10 @@ fn message(id: u64, method: &str, params: &Value) -> String {
 /// Reads the result of an answer, which is one document or the last event of a stream.
 fn read_result(answer: &RawAnswer) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let lines = answer.body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let lines = answer
+        .body
+        .lines()
+        .map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let found = messages.find(|message| message.get("result").is_some());
     found.unwrap_or_else(|| panic!("{}", answer.body))["result"].clone()
@@ -76,16 +79,29 @@ fn read_result(answer: &RawAnswer) -> Value {
 fn a_session_proposes_and_a_person_approves_later() {
     let service = Service::start();
     let session = service.begin_session();
-    let named = [("Mcp-Session-Id", session.as_str()), ("Mcp-Protocol-Version", "2025-11-25")];
+    let named = [
+        ("Mcp-Session-Id", session.as_str()),
+        ("Mcp-Protocol-Version", "2025-11-25"),
+    ];
     let listed = service.send_agent("POST", &named, &message(1, "tools/list", &json!({})));
     assert_eq!(read_result(&listed)["tools"].as_array().unwrap().len(), 13);
-    let params = json!({ "name": "propose_change", "arguments": { "answer": FIX, "message": "Make add add" } });
+    let params =
+        json!({ "name": "propose_change", "arguments": { "answer": FIX, "message": "Make add add" } });
     let proposed = read_result(&service.send_agent("POST", &named, &message(2, "tools/call", &params)));
     assert_eq!(proposed["structuredContent"]["state"], "waiting", "{proposed}");
     assert_eq!(service.read("src/lib.rs"), LIB);
     let ended = service.send_agent("DELETE", &named, "");
-    assert!(ended.status == 200 || ended.status == 202 || ended.status == 204, "{}", ended.status);
-    assert_eq!(service.send_agent("POST", &named, &message(3, "ping", &json!({}))).status, 404);
+    assert!(
+        ended.status == 200 || ended.status == 202 || ended.status == 204,
+        "{}",
+        ended.status
+    );
+    assert_eq!(
+        service
+            .send_agent("POST", &named, &message(3, "ping", &json!({})))
+            .status,
+        404
+    );
 
     let run = proposed["structuredContent"]["proposal"].as_str().unwrap();
     let review = service.call("GET", &format!("/api/requests/{run}"), "");
@@ -102,8 +118,14 @@ fn a_session_proposes_and_a_person_approves_later() {
 fn a_message_alone_needs_no_session() {
     let service = Service::start();
     let read = service.call_alone("read_file", &json!({ "path": "src/lib.rs" }));
-    assert!(read["content"][0]["text"].as_str().unwrap().contains("a - b"), "{read}");
-    let proposed = service.call_alone("propose_change", &json!({ "answer": FIX, "message": "Make add add" }));
+    assert!(
+        read["content"][0]["text"].as_str().unwrap().contains("a - b"),
+        "{read}"
+    );
+    let proposed = service.call_alone(
+        "propose_change",
+        &json!({ "answer": FIX, "message": "Make add add" }),
+    );
     assert_eq!(proposed["structuredContent"]["state"], "waiting", "{proposed}");
     assert_eq!(service.read("src/lib.rs"), LIB);
 }
@@ -148,10 +170,25 @@ fn a_page_of_another_site_cannot_speak_for_an_agent() {
     let cases = [
         ("no token", None, vec![json.clone()], 401),
         ("a cookie", None, vec![json.clone(), cookie], 401),
-        ("another token", None, vec![json.clone(), ("Authorization", "Bearer x".to_owned())], 401),
-        ("rebinding", Some(rebound.as_str()), vec![json.clone(), bearer.clone()], 421),
+        (
+            "another token",
+            None,
+            vec![json.clone(), ("Authorization", "Bearer x".to_owned())],
+            401,
+        ),
+        (
+            "rebinding",
+            Some(rebound.as_str()),
+            vec![json.clone(), bearer.clone()],
+            421,
+        ),
         ("another origin", None, vec![json, bearer.clone(), foreign], 403),
-        ("a form", None, vec![bearer, ("Content-Type", "text/plain".to_owned())], 415),
+        (
+            "a form",
+            None,
+            vec![bearer, ("Content-Type", "text/plain".to_owned())],
+            415,
+        ),
     ];
     for (name, host, headers, status) in cases {
         let answer = service.send(&Sent {

@@ -19,8 +19,11 @@ impl ClientHandler for SuiteClient {
         let mut capabilities = ClientCapabilities::default();
         let form = FormElicitationCapability::new().with_schema_validation(true);
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
-        ClientConfig::new(capabilities, Implementation::new("suite", env!("CARGO_PKG_VERSION")))
-            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+        ClientConfig::new(
+            capabilities,
+            Implementation::new("suite", env!("CARGO_PKG_VERSION")),
+        )
+        .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn create_elicitation(

@@ -8,7 +8,8 @@ use agentos_mcp_client::{McpConnection, McpError, NetWire, RefusingClient};
 use agentos_net::{Auth, HttpClient};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode};
 use rmcp::transport::auth::{
-    AuthClient, AuthorizationCallback, AuthorizationManager, AuthorizationRequest, InMemoryCredentialStore, OAuthState,
+    AuthClient, AuthorizationCallback, AuthorizationManager, AuthorizationRequest, InMemoryCredentialStore,
+    OAuthState,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -114,7 +115,9 @@ pub(super) fn list_scopes(challenge: &str) -> Vec<String> {
 /// Opens an address as a browser, and returns what the server sends back with its redirect.
 async fn agree_in_browser(address: &str) -> Result<AuthorizationCallback, ScenarioError> {
     // By hand, because the address has a query, and the product's client refuses those in addresses that it did not make.
-    let rest = address.strip_prefix("http://").ok_or("the suite's servers use plain HTTP")?;
+    let rest = address
+        .strip_prefix("http://")
+        .ok_or("the suite's servers use plain HTTP")?;
     let (server, path) = rest.split_once('/').ok_or("the address has no path")?;
     let mut stream = TcpStream::connect(server).await?;
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");

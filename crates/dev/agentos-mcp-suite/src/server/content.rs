@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// An image of one red pixel, PNG in base64.
-const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg==";
+const IMAGE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg==";
 /// A sound without samples, WAV in base64.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 /// Lists of tools, resources, templates and prompts.
@@ -43,7 +44,12 @@ pub fn read_list<T: DeserializeOwned>(name: &str) -> Result<Vec<T>, ErrorData> {
         serde_json::from_str(LISTS).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let mut list = lists.get(name).cloned().unwrap_or_default();
     // Most of the tools take no arguments.
-    for item in list.as_array_mut().into_iter().flatten().filter(|_| name == "tools") {
+    for item in list
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter(|_| name == "tools")
+    {
         if let Some(tool) = item.as_object_mut() {
             tool.entry("inputSchema")
                 .or_insert_with(|| json!({ "type": "object", "properties": {} }));
@@ -65,9 +71,7 @@ pub fn read_form<T: DeserializeOwned>(tool: &str) -> Result<T, ErrorData> {
 /// Returns the content of a tool that only returns something. `None` if the tool does more.
 pub fn find_content(tool: &str) -> Option<Value> {
     let image = json!({ "type": "image", "data": IMAGE, "mimeType": "image/png" });
-    let resource = |name: &str, kind: &str, text: &str| {
-        json!({ "type": "resource", "resource": { "uri": format!("test://{name}"), "mimeType": kind, "text": text } })
-    };
+    let resource = |name: &str, kind: &str, text: &str| json!({ "type": "resource", "resource": { "uri": format!("test://{name}"), "mimeType": kind, "text": text } });
     Some(match tool {
         "test_simple_text" => json!([text("This is a simple text response for testing.")]),
         "test_image_content" => json!([image]),
@@ -113,13 +117,20 @@ pub fn find_messages(prompt: &str, argument: impl Fn(&str) -> String) -> Option<
         "test_simple_prompt" => json!([user(text("This is a simple test prompt."))]),
         "test_prompt_with_arguments" => {
             let (one, two) = (argument("arg1"), argument("arg2"));
-            json!([user(text(&format!("Prompt with arguments: arg1='{one}', arg2='{two}'")))])
+            json!([user(text(&format!(
+                "Prompt with arguments: arg1='{one}', arg2='{two}'"
+            )))])
         }
         "test_prompt_with_embedded_resource" => {
             // The older suite names the resource, and the newer one does not.
             let uri = argument("resourceUri");
-            let uri = if uri.is_empty() { "test://static-text" } else { &uri };
-            let resource = json!({ "uri": uri, "mimeType": "text/plain", "text": "Resource content for prompt" });
+            let uri = if uri.is_empty() {
+                "test://static-text"
+            } else {
+                &uri
+            };
+            let resource =
+                json!({ "uri": uri, "mimeType": "text/plain", "text": "Resource content for prompt" });
             json!([
                 user(json!({ "type": "resource", "resource": resource })),
                 user(text("Here is a resource:")),

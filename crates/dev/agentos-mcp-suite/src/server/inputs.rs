@@ -51,14 +51,19 @@ fn ask_folders() -> Value {
 pub fn require_inputs(requests: Value, state: Option<&Value>) -> Result<InputRequiredResult, ErrorData> {
     let requests: InputRequests = read_document(requests)?;
     let requests = Some(requests).filter(|requests| !requests.is_empty());
-    Ok(InputRequiredResult::new(requests, state.map(seal_state).transpose()?))
+    Ok(InputRequiredResult::new(
+        requests,
+        state.map(seal_state).transpose()?,
+    ))
 }
 
 /// Finds a member of an answer. `None` if the answer is missing, or is no object: then it is requested again.
 pub fn find_answer(responses: Option<&InputResponses>, name: &str, member: &str) -> Option<Value> {
     let answer = responses?.get(name)?;
     let answer = serde_json::to_value(answer).ok()?;
-    answer.is_object().then(|| answer.pointer(member).cloned().unwrap_or_default())
+    answer
+        .is_object()
+        .then(|| answer.pointer(member).cloned().unwrap_or_default())
 }
 
 /// Answers a call of such a tool.
@@ -151,6 +156,9 @@ pub fn call_asking_tool(
                 false => need(Value::Object(requests), None),
             }
         }
-        other => Err(ErrorData::invalid_params(format!("there is no tool `{other}`"), None)),
+        other => Err(ErrorData::invalid_params(
+            format!("there is no tool `{other}`"),
+            None,
+        )),
     }
 }

@@ -151,7 +151,10 @@ pub(crate) fn list_changes(known: &ToolboxPin, now: &ToolboxPin) -> Vec<ToolboxC
             });
         }
     }
-    let names = now.tools.iter().filter(|tool| find(&known.tools, &tool.name).is_some());
+    let names = now
+        .tools
+        .iter()
+        .filter(|tool| find(&known.tools, &tool.name).is_some());
     changes.extend(names.filter_map(|tool| {
         let (before, after) = (known.notes.get(&tool.name), now.notes.get(&tool.name));
         let show = |notes: Option<&Value>| notes.map(Value::to_string).unwrap_or_default();
@@ -284,7 +287,11 @@ mod tests {
                     input_schema: json!({ "type": "object" }),
                 })
                 .into(),
-            notes: [("one".to_owned(), json!({ "annotations": { "readOnlyHint": true } }))].into(),
+            notes: [(
+                "one".to_owned(),
+                json!({ "annotations": { "readOnlyHint": true } }),
+            )]
+            .into(),
         }
     }
 
