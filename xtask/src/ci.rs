@@ -11,7 +11,7 @@ use xshell::Shell;
 
 use crate::live_run::{LineKind, LiveRun, kind_of_build_line, kind_of_test_line, run_live};
 use crate::metadata::Metadata;
-use crate::python::{EVIDENCE, LLAMA};
+use crate::python::{EVIDENCE, LLAMA, MCP};
 use crate::tests_run::{TestRunner, TestTally};
 use crate::{browser, gates, say, schemas};
 
@@ -58,6 +58,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         well &= passed && tally.passed > 0;
         // The example is a workspace of its own, so the tests above do not build it.
         well &= run_step(&EMBEDDING, || test_embedding(sh));
+        well &= run_step(&PROTOCOL, || judge_protocol(sh));
         well &= run_step(&GENERATED, || schemas::compare_or_write(sh, true));
         let options = gates::GateOptions {
             built: true,
@@ -108,6 +109,10 @@ const TESTS: Step = Step {
 };
 const EMBEDDING: Step = Step {
     name: "embedding",
+    usual: "2 minutes",
+};
+const PROTOCOL: Step = Step {
+    name: "protocol",
     usual: "2 minutes",
 };
 const GENERATED: Step = Step {
@@ -187,6 +192,35 @@ fn test_embedding(sh: &Shell) -> Result<bool> {
         .filter(|line| !well || line.contains("... skipped: "));
     shown.for_each(say);
     Ok(well && parted.is_empty())
+}
+
+/// Exit status of a script that this machine cannot run. Its output is the reason.
+const SKIPPED: i32 = 77;
+
+/// Runs the conformance suite of the Model Context Protocol against the built programs. A machine without Python, Node or the network
+/// skips it and says so.
+///
+/// # Errors
+/// When the script cannot be started.
+fn judge_protocol(sh: &Shell) -> Result<bool> {
+    let python = match MCP.prepare_python(sh) {
+        Ok(python) => python,
+        Err(reason) => {
+            say(format_args!("skipped: the conformance suite of MCP: {reason:#}"));
+            return Ok(true);
+        }
+    };
+    let script = sh.cmd(python).arg("scripts/mcp/conformance.py");
+    let output = script.quiet().ignore_status().output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let is_skipped = output.status.code() == Some(SKIPPED);
+    text.lines()
+        .filter(|line| is_skipped || !line.starts_with("ok "))
+        .for_each(say);
+    if !output.status.success() && !is_skipped {
+        say(String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(output.status.success() || is_skipped)
 }
 
 /// Runs the tests, with nextest if it is installed. Without a real server, the tests that need it are skipped and named.

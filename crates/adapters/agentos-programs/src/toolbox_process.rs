@@ -19,11 +19,11 @@ use crate::quote::last_line;
 use crate::toolbox::ToolboxCore;
 
 /// Longest line of a program, in bytes: a list of tools, or a result of which a model is shown a part.
-const LONGEST_LINE: usize = 1 << 20;
+pub(crate) const LONGEST_LINE: usize = 1 << 20;
 /// Bytes of standard error that are kept: an error quotes its last line.
-const MOST_ERRORS: usize = 4 << 10;
+pub(crate) const MOST_ERRORS: usize = 4 << 10;
 /// Time limit of a process, which never applies: whoever waits for an answer has a limit, and the session ends the process.
-const LONGEST_RUN: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Running process. It is ended when this value is dropped, and nothing of it is left then.
 pub(crate) struct ToolboxProcess {

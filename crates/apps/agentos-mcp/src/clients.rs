@@ -1,6 +1,6 @@
 //! Settings of agents that start the service: the file of each, its format, and how to take the agent's own write tools away.
 //!
-//! Owns: these facts, with their sources. Never: writes a file: most of them have comments and entries of their user.
+//! Owns: these facts, with their sources. Never: writes a file.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The tools of a repository over the Model Context Protocol (MCP), for agents that may read it and propose changes, and never write.
 //!
-//! Owns: the protocol on standard input and output, and the settings that other programs need to start it. Never: has a tool of its own;
+//! Owns: the protocol on standard input and output and over HTTP, and the settings that other programs need to start it. Never: has a tool of its own;
 //! `agentos-host` does what a call says. Never waits for a person: a proposal is answered at once with its state.
 //!
 //! `rmcp` speaks both eras of the protocol: sessions that begin with `initialize` (2024-11-05 to 2025-11-25), and requests that stand
@@ -14,7 +14,11 @@
 //! | end of input | the service ends; what was recorded stays |
 
 mod clients;
+mod http;
+mod merge;
 mod server;
 
 pub use clients::{ClientKind, ClientSettings, describe_client};
-pub use server::{McpError, serve_stdio};
+pub use http::{HttpEndpoint, HttpSessions, make_endpoint, serve_handlers};
+pub use merge::{MergeFault, MergedSettings, merge_settings};
+pub use server::{McpError, McpServer, serve_stdio};

@@ -2,16 +2,19 @@
 //!
 //! Owns: the translation between the protocol's shapes and those of the host. Never: prints anything but messages of the protocol.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agentos_host::{
     AgentAnswer, AgentTool, AgentToolEffect, AgentTools, AgentToolsSpec, Host, SessionOptions,
 };
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
 use rmcp::transport::io::stdio_pipes;
@@ -23,6 +26,13 @@ const INSTRUCTIONS: &str = "This server reads a git repository's last commit and
                             file: call `propose_change` with a diff, and the user decides. Its answer comes at once and says whether the \
                             proposal waits for the user (`waiting`); do not propose it again, and go on with other work. Ask with \
                             `proposal_status` later.";
+
+/// Longest name of a client that is read, in characters.
+const LONGEST_NAME: usize = 64;
+/// Most names of clients whose tools are kept.
+const MOST_NAMES: usize = 64;
+/// Time between two messages of progress. Clients end a call after 60 s without any (TypeScript SDK, `DEFAULT_REQUEST_TIMEOUT_MSEC`).
+const PROGRESS_TIME: Duration = Duration::from_secs(5);
 
 /// Failure of the service.
 #[derive(Debug, thiserror::Error)]
@@ -59,30 +69,48 @@ pub fn serve_stdio(host: Host, session: SessionOptions) -> Result<(), McpError> 
     served
 }
 
-/// The server of one client.
-struct McpServer {
+/// Tools by the name of the client that called one first. Made with a client's first call, because its name is not known before.
+pub(crate) type OpenedTools = Arc<Mutex<HashMap<String, Arc<AgentTools>>>>;
+
+/// Server of a client.
+pub struct McpServer {
     host: Host,
     session: SessionOptions,
     tools: Vec<Tool>,
-    /// Made with the first call, because the client's name is not known before.
-    opened: OnceLock<Arc<AgentTools>>,
+    opened: OpenedTools,
 }
 
 impl McpServer {
-    fn new(host: Host, session: SessionOptions) -> Self {
+    /// Makes the server of one client.
+    #[must_use]
+    pub fn new(host: Host, session: SessionOptions) -> Self {
+        Self::with_opened(host, session, OpenedTools::default())
+    }
+
+    /// Makes a server that shares the tools, and with them the limits on calls, with others.
+    pub(crate) fn with_opened(host: Host, session: SessionOptions, opened: OpenedTools) -> Self {
         Self {
             host,
             session,
             tools: AgentTools::list().into_iter().map(describe_tool).collect(),
-            opened: OnceLock::new(),
+            opened,
         }
     }
 
     fn open_tools(&self, client: Option<Implementation>) -> Arc<AgentTools> {
-        let made = self.opened.get_or_init(|| {
+        let name: String = client
+            .map(|client| client.name.chars().take(LONGEST_NAME).collect())
+            .unwrap_or_default();
+        // A value is complete before it is inserted, so a panic elsewhere leaves no half of one.
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        // A client that calls itself something else each time must not fill the memory.
+        if opened.len() >= MOST_NAMES && !opened.contains_key(&name) {
+            opened.clear();
+        }
+        let made = opened.entry(name).or_insert_with_key(|name| {
             let spec = AgentToolsSpec {
                 session: self.session.clone(),
-                client: client.map(|client| client.name).unwrap_or_default(),
+                client: name.clone(),
             };
             Arc::new(AgentTools::new(self.host.clone(), spec))
         });
@@ -128,10 +156,29 @@ impl ServerHandler for McpServer {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let answer = tokio::select! {
             answer = tools.call_tool(&request.name, arguments) => answer,
+            never = report_progress(&context, &request.name) => match never {},
             // The client no longer waits for an answer, so any one will do.
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
         };
         Ok(describe_answer(answer).into())
+    }
+}
+
+/// Reports to a client that asks for it that its call goes on. Never ends.
+async fn report_progress(context: &RequestContext<RoleServer>, tool: &str) -> Infallible {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    let mut ticks = tokio::time::interval(PROGRESS_TIME);
+    let mut progress = 0.0;
+    loop {
+        // The first tick is immediate.
+        ticks.tick().await;
+        let message = format!("`{tool}` is working");
+        let param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
+        // Fails if the client is gone, and then the call is cancelled.
+        let _ = context.peer.notify_progress(param).await;
+        progress += 1.0;
     }
 }
 

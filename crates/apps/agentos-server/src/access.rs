@@ -5,6 +5,7 @@
 //! | secret | made | ends |
 //! |---|---|---|
 //! | token | once for each user, in a file that only its owner can read | when a person replaces it |
+//! | token of agents, which opens `/mcp` alone | in the same way | in the same way |
 //! | code | with each start, and for each `agentos-server` that a program asks | with its first use, after ten minutes |
 //! | session | with a code | when the person signs out or ends it on another page, or the service ends |
 
@@ -36,6 +37,7 @@ type SecretHash = [u8; 32];
 #[derive(Debug)]
 pub struct ServiceAccess {
     token: SecretHash,
+    agent_token: SecretHash,
     state: Mutex<AccessState>,
 }
 
@@ -83,10 +85,11 @@ pub struct OpenPairing {
 }
 
 impl ServiceAccess {
-    /// Makes the access of a service with this token.
-    pub fn new(token: &Secret) -> Self {
+    /// Makes the access of a service with these tokens of programs and of agents.
+    pub fn new(token: &Secret, agent_token: &Secret) -> Self {
         Self {
             token: hash_secret(token.expose()),
+            agent_token: hash_secret(agent_token.expose()),
             state: Mutex::default(),
         }
     }
@@ -94,6 +97,11 @@ impl ServiceAccess {
     /// Returns whether a text is the token.
     pub fn is_token(&self, text: &str) -> bool {
         hash_secret(text) == self.token
+    }
+
+    /// Returns whether a text is the token of agents.
+    pub fn is_agent_token(&self, text: &str) -> bool {
+        hash_secret(text) == self.agent_token
     }
 
     /// Makes a code that signs one browser in.
@@ -255,7 +263,7 @@ mod tests {
     use super::*;
 
     fn access() -> ServiceAccess {
-        ServiceAccess::new(&Secret::new("token"))
+        ServiceAccess::new(&Secret::new("token"), &Secret::new("agents"))
     }
 
     #[test]
@@ -322,6 +330,7 @@ mod tests {
         let access = access();
         for (text, is_right) in [("token", true), ("toke", false), ("token2", false), ("", false)] {
             assert_eq!(access.is_token(text), is_right, "{text}");
+            assert!(!access.is_agent_token(text), "{text}");
         }
     }
 }

@@ -37,6 +37,12 @@ pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
     );
     hosts.dedup();
     let cookie = find_cookie(&parts.headers);
+    let token = find_token(&parts.headers);
+    let compare = |is_right: fn(&ServiceAccess, &str) -> bool| match token.as_deref() {
+        None => SecretState::Missing,
+        Some(token) if is_right(access, token) => SecretState::Right,
+        Some(_) => SecretState::Wrong,
+    };
     RequestFacts {
         kind: find_kind(&parts.method, parts.uri.path()),
         is_read: is_read(&parts.method),
@@ -48,11 +54,8 @@ pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
         media_type: find_media_type(&parts.headers),
         has_query_secret: has_query_secret(&parts.uri),
         is_upgrade: parts.headers.contains_key(UPGRADE),
-        token: match find_token(&parts.headers) {
-            None => SecretState::Missing,
-            Some(token) if access.is_token(&token) => SecretState::Right,
-            Some(_) => SecretState::Wrong,
-        },
+        token: compare(ServiceAccess::is_token),
+        agent_token: compare(ServiceAccess::is_agent_token),
         cookie: match cookie {
             None => SecretState::Missing,
             Some(cookie) if access.find_session(&cookie).is_some() => SecretState::Right,
@@ -85,6 +88,13 @@ fn is_read(method: &Method) -> bool {
 fn find_kind(method: &Method, path: &str) -> RequestKind {
     let is_program =
         path == "/api" || path.starts_with("/api/") || path.starts_with("/v1/") || path == "/metrics";
+    // Its methods are those of the protocol: a message, a stream of messages, and the end of a session.
+    if path == "/mcp" {
+        return match is_read(method) || *method == Method::POST || *method == Method::DELETE {
+            true => RequestKind::Agent,
+            false => RequestKind::Unknown,
+        };
+    }
     let is_public = path == "/signin" || path == "/healthz" || path.starts_with("/static/");
     match (is_read(method), *method == Method::POST) {
         (true, _) if is_public => RequestKind::Public,
@@ -154,6 +164,11 @@ mod tests {
             (Method::POST, "/requests/x/approve", RequestKind::Form),
             (Method::POST, "/static/style.css", RequestKind::Form),
             (Method::POST, "/api/requests/x/approve", RequestKind::Effect),
+            (Method::GET, "/mcp", RequestKind::Agent),
+            (Method::POST, "/mcp", RequestKind::Agent),
+            (Method::DELETE, "/mcp", RequestKind::Agent),
+            (Method::PUT, "/mcp", RequestKind::Unknown),
+            (Method::POST, "/mcp/x", RequestKind::Form),
             (Method::OPTIONS, "/api/runs", RequestKind::Unknown),
             (Method::DELETE, "/", RequestKind::Unknown),
         ] {

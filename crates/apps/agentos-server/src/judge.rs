@@ -13,6 +13,7 @@
 //! | no secret in a query | secrets in histories, logs and `Referer` |
 //! | an effect of a person has a cookie, an own Origin, the type of a form, and the secret of the form | cross-site forms |
 //! | an effect of a program has the token and JSON; a cookie is no permission | scripts that ride on a person's session |
+//! | an agent has the agents' token, with which it can propose and not approve | an agent that reads its own settings and approves what it proposed |
 
 /// Kind of a request, by its method and path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum RequestKind {
     Data,
     /// Effect for a program.
     Effect,
+    /// Message of an agent, in the Model Context Protocol.
+    Agent,
     /// Method that no path here has.
     Unknown,
 }
@@ -70,6 +73,8 @@ pub struct RequestFacts {
     pub is_upgrade: bool,
     /// Token of a program.
     pub token: SecretState,
+    /// Token of agents, from the same header. It opens the path of agents alone.
+    pub agent_token: SecretState,
     /// Cookie of a person's session.
     pub cookie: SecretState,
 }
@@ -83,6 +88,8 @@ pub enum CallerKind {
     Person,
     /// Program with the token.
     Program,
+    /// Agent with a token that lets it read and propose.
+    Agent,
 }
 
 /// Reason why a request is not answered.
@@ -198,6 +205,19 @@ pub fn judge_request(facts: &RequestFacts, names: &[String]) -> Result<CallerKin
             }
             require_type(facts, Some("application/json"))?;
             Ok(CallerKind::Program)
+        }
+        RequestKind::Agent => {
+            match (facts.agent_token, facts.token) {
+                (SecretState::Right, _) | (_, SecretState::Right) => {}
+                (SecretState::Missing, SecretState::Missing) => return Err(RequestRefusal::SignedOut),
+                (SecretState::Missing | SecretState::Wrong, SecretState::Missing | SecretState::Wrong) => {
+                    return Err(RequestRefusal::WrongToken);
+                }
+            }
+            if !facts.is_read && facts.media_type.is_some() {
+                require_type(facts, Some("application/json"))?;
+            }
+            Ok(CallerKind::Agent)
         }
     }
 }

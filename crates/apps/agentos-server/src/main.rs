@@ -9,7 +9,7 @@
 //! | the facts of a request | `facts` |
 //! | whether it may be answered, decided from the facts alone | `judge` |
 //! | who is signed in | `access` |
-//! | the answer: a page, or JSON | `page`, `rest`, `events` |
+//! | the answer: a page, JSON, or a message for an agent | `page`, `rest`, `events`, `mcp_route` |
 //! | counts, and the description of the API | `metrics`, `openapi` |
 //! | the answer of a model, for clients of OpenAI and Anthropic | `v1` |
 
@@ -22,15 +22,16 @@ mod facts;
 mod fault;
 mod judge;
 mod marked_text;
+mod mcp_route;
 mod metrics;
 mod openapi;
 mod page;
 mod rest;
 mod routes;
 mod serve;
+mod talks;
 mod v1;
 mod v1_fault;
-mod talks;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

@@ -16,6 +16,7 @@ use crate::desk::SharedDesk;
 use crate::facts::{find_cookie, read_facts};
 use crate::fault::RequestFault;
 use crate::judge::{CallerKind, RequestKind, RequestRefusal, judge_request};
+use crate::mcp_route::add_agent_path;
 use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
 use crate::v1;
@@ -108,12 +109,12 @@ pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script))
         .route("/static/device.js", get(page::serve_device_script));
+    let routes = add_agent_path(api.merge(clients).merge(pages), &desk, &names);
     let door = DoorState {
         desk: Arc::clone(&desk),
         names: names.into(),
     };
-    api.merge(clients)
-        .merge(pages)
+    routes
         .fallback(rest::find_nothing)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(door, admit))

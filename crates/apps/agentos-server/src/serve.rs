@@ -100,6 +100,7 @@ pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
     // Before anything listens: a folder that is no repository is a slip of the caller.
     host.open_requests()?;
     let token = host.service_token(args.new_token)?;
+    let agent_token = host.agent_token(args.new_token)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Handlers only wait; the host's work is on the threads that may block.
         .worker_threads(2)
@@ -107,7 +108,7 @@ pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Runtime)?;
-    let served = runtime.block_on(serve(host, args, ServiceAccess::new(&token)));
+    let served = runtime.block_on(serve(host, args, ServiceAccess::new(&token, &agent_token)));
     host.retract_service();
     // Streams of events never end by themselves.
     runtime.shutdown_timeout(END_TIME);
@@ -137,12 +138,15 @@ async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<
         process: std::process::id(),
         repository: folder,
     })?;
-    let token_file = host.service_folder()?.join("token");
+    let folder = host.service_folder()?;
+    let shorten = |name: &str| host.environment().shorten_below_home(&folder.join(name));
     let greeting = format!(
-        "page  {}{}\nAPI   http://{address}/api, with the token of {}\nThe link signs one browser in, once. Ctrl-C ends the service.",
+        "page  {}{}\nAPI   http://{address}/api, with the token of {}\nMCP   http://{address}/mcp, with the token of {}; it can propose and not approve\n\
+         The link signs one browser in, once. Ctrl-C ends the service.",
         desk.sign_in_link,
         code.expose(),
-        host.environment().shorten_below_home(&token_file)
+        shorten("token"),
+        shorten("agent-token"),
     );
     // A closed standard output must not stop a service that others use.
     let _ = writeln!(io::stdout(), "{greeting}");

@@ -61,7 +61,7 @@ pub struct ProfileFile {
     /// Wire format, for the adapter `generic-http`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpFile>,
-    /// Program to start, for the adapters `agent`, `acp`, `tool` and `toolbox`.
+    /// Program to start, for the adapters `agent`, `acp`, `tool`, `toolbox` and `mcp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFile>,
     /// Prices of tokens. Without any, they are 0 for a server of llama.cpp, LM Studio or Ollama on this machine, and unknown for
@@ -236,6 +236,9 @@ pub enum AdapterKind {
     Tool,
     /// A program of the profile's `program` that offers tools to the models of conversations. It answers no task.
     Toolbox,
+    /// A server of the Model Context Protocol that offers tools to the models of conversations: the profile's `program`, or the address
+    /// in `base_url`. It answers no task.
+    Mcp,
     /// Models of the profile's `pool`, one of which is chosen for each turn.
     Pool,
 }
@@ -256,6 +259,7 @@ impl AdapterKind {
             Self::Acp => "acp",
             Self::Tool => "tool",
             Self::Toolbox => "toolbox",
+            Self::Mcp => "mcp",
             Self::Pool => "pool",
         }
     }
@@ -264,7 +268,7 @@ impl AdapterKind {
     #[must_use]
     pub fn is_program(self) -> bool {
         match self {
-            Self::Agent | Self::Acp | Self::Tool | Self::Toolbox => true,
+            Self::Agent | Self::Acp | Self::Tool | Self::Toolbox | Self::Mcp => true,
             Self::Openai
             | Self::Lmstudio
             | Self::Llamacpp
@@ -274,6 +278,12 @@ impl AdapterKind {
             | Self::GenericHttp
             | Self::Pool => false,
         }
+    }
+
+    /// Returns true if the provider offers tools to models, and answers no task.
+    #[must_use]
+    pub fn offers_tools(self) -> bool {
+        matches!(self, Self::Toolbox | Self::Mcp)
     }
 
     /// Returns the adapter of a provider whose profile names none.

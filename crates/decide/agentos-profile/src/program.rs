@@ -133,7 +133,7 @@ impl ProgramFile {
 /// Returns the first wrong field of an adapter's program, with the requirement that it does not meet. `None` if all are right.
 pub(crate) fn find_fault(program: &ProgramFile, adapter: AdapterKind) -> Option<(&'static str, String)> {
     find_wrong_value(program).or_else(|| match adapter {
-        AdapterKind::Toolbox => find_toolbox_fault(program),
+        AdapterKind::Toolbox | AdapterKind::Mcp => find_toolbox_fault(program),
         AdapterKind::Agent
         | AdapterKind::Acp
         | AdapterKind::Tool

@@ -150,6 +150,7 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
         | AdapterKind::Acp
         | AdapterKind::Tool
         | AdapterKind::Toolbox
+        | AdapterKind::Mcp
         | AdapterKind::Pool => Mode::OpenaiCompatible,
     }
 }
@@ -242,6 +243,7 @@ fn pick_http(
             | AdapterKind::Acp
             | AdapterKind::Tool
             | AdapterKind::Toolbox
+            | AdapterKind::Mcp
             | AdapterKind::Pool,
             // Other adapters ignore the field, so a layer below that has it does no harm.
         ) => return Ok(None),
@@ -277,6 +279,8 @@ fn pick_program(
                 "must be in your own profile: a repository cannot name a program to start".to_owned();
             wrong("program", stated.origin, message)
         }
+        // Its server can also be at an address.
+        (None, None) if adapter == AdapterKind::Mcp => Ok(None),
         (None, None) => {
             let message = format!("is required for the adapter `{}`", adapter.as_str());
             wrong("program", Origin::Derived, message)
@@ -297,6 +301,7 @@ fn runs_own_models(adapter: AdapterKind) -> bool {
         | AdapterKind::Acp
         | AdapterKind::Tool
         | AdapterKind::Toolbox
+        | AdapterKind::Mcp
         | AdapterKind::Pool => false,
     }
 }

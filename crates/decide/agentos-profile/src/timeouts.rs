@@ -83,7 +83,7 @@ pub(crate) fn pick_timeouts(
                         .or(file.timeout_seconds)
                 },
                 match adapter {
-                    AdapterKind::Toolbox => class.unwrap_or_default().limit_seconds(),
+                    AdapterKind::Toolbox | AdapterKind::Mcp => class.unwrap_or_default().limit_seconds(),
                     AdapterKind::Agent
                     | AdapterKind::Acp
                     | AdapterKind::Tool

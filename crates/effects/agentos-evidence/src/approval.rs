@@ -118,7 +118,9 @@ pub(crate) fn find_wrong_proof(body: &Value) -> Option<String> {
     body.pointer("/consent/proof")?;
     // Serde reads a list as a structure as well, and no record was ever written so.
     let places = ["", "/hashes", "/consent", "/consent/hashes", "/consent/proof"];
-    let is_sound = places.iter().all(|place| body.pointer(place).is_some_and(Value::is_object));
+    let is_sound = places
+        .iter()
+        .all(|place| body.pointer(place).is_some_and(Value::is_object));
     let Some(body) = SignedBody::deserialize(body).ok().filter(|_| is_sound) else {
         return Some("the signed approval cannot be read".to_owned());
     };

@@ -71,6 +71,8 @@ pub enum Method {
     Get,
     /// Asks the server to do something.
     Post,
+    /// Asks the server to end something.
+    Delete,
 }
 
 /// Way in which a key is sent.
@@ -102,6 +104,8 @@ pub struct Request {
     pub url: HttpUrl,
     /// More headers; never a key.
     pub headers: Vec<(&'static str, String)>,
+    /// Headers whose names a protocol derives from its messages; never a key. A name that is none refuses the request.
+    pub derived_headers: Vec<(String, String)>,
     /// Body, sent as JSON. `None` for a request without one.
     pub body: Option<Value>,
     /// Key, and how it is sent.
@@ -116,6 +120,7 @@ impl Request {
             method: Method::Get,
             url,
             headers: Vec::new(),
+            derived_headers: Vec::new(),
             body: None,
             auth,
         }
@@ -128,6 +133,7 @@ impl Request {
             method: Method::Post,
             url,
             headers: Vec::new(),
+            derived_headers: Vec::new(),
             body: Some(body),
             auth,
         }
@@ -247,6 +253,7 @@ impl HttpClient {
         let method = match request.method {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
+            Method::Delete => reqwest::Method::DELETE,
         };
         let headers =
             headers_of(request).ok_or_else(|| NetError::from_kind(NetErrorKind::BadHeader, &endpoint))?;
@@ -297,6 +304,10 @@ fn headers_of(request: &Request) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).ok()?);
+    }
+    for (name, value) in &request.derived_headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        headers.insert(name, HeaderValue::from_str(value).ok()?);
     }
     let (name, value) = match &request.auth {
         Auth::None => return Some(headers),
@@ -352,6 +363,14 @@ impl Answer {
         })
     }
 
+    /// Reads the next bytes of the body. `None` at its end.
+    ///
+    /// # Errors
+    /// If they do not arrive within the deadline, or the body is longer than the limit.
+    pub async fn next_bytes(&mut self) -> Result<Option<Vec<u8>>, NetError> {
+        Ok(self.chunk().await?.map(|bytes| bytes.as_ref().to_vec()))
+    }
+
     /// Reads the body event by event.
     #[must_use]
     pub fn events(self) -> Events {
@@ -372,7 +391,9 @@ impl Answer {
         self.header("content-type").map(str::to_ascii_lowercase)
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    /// Returns a header of the answer. `None` if the server sent none, or one that is no text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.inner
             .headers()
             .get(name)

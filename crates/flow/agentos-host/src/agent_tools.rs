@@ -96,7 +96,7 @@ impl AgentTools {
                     execution_mode: ExecutionMode::Cloud,
                 },
                 receivers: Vec::new(),
-                consent: ConsentMode::Later,
+                consent: ConsentMode::Queue,
                 conversation: describe_agent(&spec.client),
             },
         );

@@ -31,6 +31,8 @@ pub enum ConsentSource {
     Nobody,
     /// Nobody now, and a person later, also for a change that policy allows.
     Later,
+    /// As `Later`, with the time of a run's request.
+    Queue,
 }
 
 impl Approver {
@@ -54,7 +56,7 @@ impl Approver {
 impl ConsentPort for Approver {
     fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
         let answer = match &mut self.source {
-            ConsentSource::Nobody | ConsentSource::Later => Answer::Nobody,
+            ConsentSource::Nobody | ConsentSource::Later | ConsentSource::Queue => Answer::Nobody,
             ConsentSource::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
             ConsentSource::Person(person) => return person.ask(question),
         };
@@ -62,7 +64,7 @@ impl ConsentPort for Approver {
     }
 
     fn asks_always(&self) -> bool {
-        matches!(self.source, ConsentSource::Later)
+        matches!(self.source, ConsentSource::Later | ConsentSource::Queue)
     }
 
     fn open_seconds(&self) -> Option<u64> {
@@ -72,9 +74,11 @@ impl ConsentPort for Approver {
         let key = match self.source {
             // In a conversation a person sits there. A change that was proposed an hour ago is not the one they think of.
             ConsentSource::Later => "proposal_time",
-            ConsentSource::Consenting { .. } | ConsentSource::Person(_) | ConsentSource::Nobody => {
-                "request_time"
-            }
+            // The agent of another program works on while its user does something else.
+            ConsentSource::Queue
+            | ConsentSource::Consenting { .. }
+            | ConsentSource::Person(_)
+            | ConsentSource::Nobody => "request_time",
         };
         match settings.number_or_usual(key) {
             0 => None,

@@ -18,6 +18,7 @@ mod chat_tools;
 mod check;
 mod check_needs;
 mod check_presets;
+mod client_files;
 mod clock;
 mod commit_signing;
 mod conform;

@@ -73,7 +73,7 @@ pub fn make_profiled(
     flags: &ProgramOptions,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    if resolved.profile.adapter == AdapterKind::Toolbox {
+    if resolved.profile.adapter.offers_tools() {
         return Err(toolboxes::not_answering(&resolved.profile.provider));
     }
     let (mut program, tool) = program_from_profile(host, resolved)?;

@@ -68,6 +68,7 @@ impl Hosting {
             | AdapterKind::Acp
             | AdapterKind::Tool
             | AdapterKind::Toolbox
+            | AdapterKind::Mcp
             | AdapterKind::Pool => {
                 return Err(EffectError::new(
                     Cause::Internal,

@@ -8,6 +8,7 @@
 //! | `token` | the secret | until it is replaced |
 //! | `socket` | the service's Unix socket | while a service runs; the next one replaces it |
 //! | `open.html` | a page that leads a browser to the service, with a code that is used once | until it is written again |
+//! | `agent-token` | a secret for agents, with which they can read and propose alone | until it is replaced |
 //! | `address.json` | [`ServiceAddress`] | while a service runs; one that was killed leaves it, and its reader finds nobody there |
 
 use std::path::PathBuf;
@@ -63,7 +64,20 @@ impl Host {
     /// # Errors
     /// If there is no home folder, others can change the file, or it cannot be written.
     pub fn service_token(&self, replace: bool) -> Result<Secret, EffectError> {
-        let path = self.service_folder()?.join("token");
+        self.read_token("token", replace)
+    }
+
+    /// Reads the secret that the user gives to agents, and makes it if there is none. Whoever knows it can read and propose, and
+    /// cannot approve: the settings of an agent are readable for the agent.
+    ///
+    /// # Errors
+    /// If there is no home folder, others can change the file, or it cannot be written.
+    pub fn agent_token(&self, replace: bool) -> Result<Secret, EffectError> {
+        self.read_token("agent-token", replace)
+    }
+
+    fn read_token(&self, name: &str, replace: bool) -> Result<Secret, EffectError> {
+        let path = self.service_folder()?.join(name);
         // Two services that start at once must know the same secret.
         let _lock = lock_own_text(&path, CODE)?;
         let known = match replace {

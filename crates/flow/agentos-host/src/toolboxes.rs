@@ -5,51 +5,58 @@
 //!
 //! | what | where | who writes it |
 //! |---|---|---|
-//! | the program | a profile with the adapter `toolbox` in the user's own folder | the user |
+//! | the program, or the address of a server | a profile with the adapter `toolbox` or `mcp` in the user's own folder | the user |
 //! | the tools that the user was shown and trusts, with the program's bytes | `toolboxes.json` in the folder of settings ([`pins`]) | `agentos tool trust` |
-//! | the tools that it has now | the program's answer to `describe`, checked by [`check_tools`] | the program |
+//! | the tools that it has now | the answer to `describe` or `tools/list`, checked by [`check_tools`] | the program or server |
 //!
 //! A session offers a toolbox only if the last two are equal. A description is text that a model follows, so one that changes after
 //! the user has read it could make a model do anything with its other tools.
 
 pub(crate) mod offer;
 pub(crate) mod pins;
+pub(crate) mod server;
 pub(crate) mod session;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentos_api::{NextStep, list_causes};
+use agentos_api::NextStep;
 use agentos_chain::hash_bytes;
 use agentos_chat::{check_tools, name_tool};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
+use agentos_mcp_client::{McpServer, McpToolbox};
+use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, ResolvedProfile, split_address};
-use agentos_programs::{Program, Toolbox};
+use agentos_programs::{Program, ProgramCheck, Toolbox};
 use agentos_tool::ToolDescription;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::ProviderOverrides;
 use crate::tools::Tools;
-use crate::{clock, files, programs};
+use crate::{clock, files, keys, programs};
 use pins::{ToolboxChange, ToolboxPin};
+use server::{ListedTools, ToolServer, ToolSource};
 
 /// Largest file of a program whose bytes are pinned.
 const LARGEST_PROGRAM: u64 = 256 << 20;
 /// Folders of the system. Whoever can change a file of root there can change this program too, so its bytes are not pinned: every
 /// update of an interpreter would ask the user again.
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System"];
+/// Largest notes on a tool, in bytes. They are kept whole, to be shown when they change.
+const LARGEST_NOTES: usize = 64 << 10;
 /// Usual number of calls of a tool in a minute.
 const USUAL_RATE: u32 = 60;
 
 /// Everything that a toolbox is started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolboxLaunch {
-    /// Path of the program.
+    /// Path of the program, or address of the server.
     pub command: String,
     /// Arguments.
     pub args: Vec<String>,
@@ -88,6 +95,10 @@ pub struct ToolboxReview {
     pub launch: ToolboxLaunch,
     /// Tools as the toolbox describes them. Untrusted.
     pub tools: Vec<ToolDescription>,
+    /// Everything else that an MCP server says about its tools, by their names: titles, annotations, schemas of results. Models are
+    /// shown nothing of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, Value>,
     /// Differences from what the user trusts. Empty for a new toolbox.
     pub changes: Vec<ToolboxChange>,
 }
@@ -110,7 +121,7 @@ pub struct ListedToolbox {
 /// A toolbox of a profile, before it is started.
 pub(crate) struct ToolboxProfile {
     pub(crate) name: String,
-    pub(crate) program: Program,
+    pub(crate) source: ToolSource,
     pub(crate) launch: ToolboxLaunch,
     /// Time limit of a call.
     pub(crate) limit: Duration,
@@ -126,11 +137,8 @@ impl Host {
     pub async fn review_toolbox(&self, name: &str) -> Result<ToolboxReview, EffectError> {
         let profile = self.read_toolbox(name)?;
         let started = start_toolbox(self, &profile)?;
-        let tools = describe_tools(&started, &profile).await?;
-        let now = ToolboxPin {
-            launch: profile.launch,
-            tools,
-        };
+        let listed = describe_tools(&started, &profile).await?;
+        let now = ToolboxPin::new(profile.launch, listed);
         let known = pins::read_pins(self)?.toolboxes.remove(name);
         let changes = known.as_ref().map(|known| pins::list_changes(known, &now));
         Ok(ToolboxReview {
@@ -144,6 +152,7 @@ impl Host {
             sha256: now.hash()?,
             launch: now.launch,
             tools: now.tools,
+            notes: now.notes,
             changes: changes.unwrap_or_default(),
         })
     }
@@ -156,6 +165,7 @@ impl Host {
         let pin = ToolboxPin {
             launch: review.launch.clone(),
             tools: review.tools.clone(),
+            notes: review.notes.clone(),
         };
         pins::change_pins(self, |pins| {
             pins.toolboxes.insert(review.toolbox.clone(), pin);
@@ -183,7 +193,8 @@ impl Host {
         for name in tools.profiled_names() {
             // A broken profile has no adapter, so it is a toolbox if the user's file says so.
             let file = tools.user_file(name).ok().flatten();
-            if file.is_none_or(|file| file.adapter != Some(AdapterKind::Toolbox)) {
+            let adapter = file.and_then(|file| file.adapter);
+            if !adapter.is_some_and(AdapterKind::offers_tools) {
                 continue;
             }
             let pin = trusted.remove(name);
@@ -235,12 +246,15 @@ impl Host {
         // Without the repository's layer, which could otherwise change how the program is started or how long it may take.
         let tools = Tools::read(self, None)?;
         let resolved = tools.resolve_profile(self, name, &ProviderOverrides::default())?;
-        if resolved.profile.adapter != AdapterKind::Toolbox {
+        if !resolved.profile.adapter.offers_tools() {
             let message =
                 format!("`{name}` is not a toolbox: it answers tasks, and offers no tools to models");
-            return Err(usage_error(message).hint("its profile needs the adapter `toolbox`"));
+            return Err(usage_error(message).hint("its profile needs the adapter `toolbox` or `mcp`"));
         }
-        describe_program(self, name, &resolved)
+        match (&resolved.profile.program, &resolved.profile.base_url) {
+            (None, Some(url)) => describe_address(self, name, &resolved, &url.to_string()),
+            (Some(_), _) | (None, None) => describe_program(self, name, &resolved),
+        }
     }
 }
 
@@ -261,6 +275,29 @@ pub(crate) fn ask_trust(error: EffectError, name: &str) -> EffectError {
     }])
 }
 
+/// Makes the way to a server at an address. Its host is the one that it may reach, because it is what the model's words are sent to.
+fn describe_address(
+    host: &Host,
+    name: &str,
+    resolved: &ResolvedProfile,
+    address: &str,
+) -> Result<ToolboxProfile, EffectError> {
+    let url = HttpUrl::parse(address).map_err(|error| usage_error(error.to_string()))?;
+    Ok(ToolboxProfile {
+        name: name.to_owned(),
+        launch: ToolboxLaunch {
+            command: url.to_string(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            hosts: vec![url.endpoint().to_string()],
+            files: BTreeMap::new(),
+        },
+        source: ToolSource::McpAddress(url, keys::find_usable_key(host, resolved).key),
+        limit: Duration::from_secs(resolved.profile.timeouts.total_seconds),
+        calls_per_minute: USUAL_RATE,
+    })
+}
+
 /// Makes the program of a toolbox, with what it is started with.
 fn describe_program(
     host: &Host,
@@ -269,7 +306,8 @@ fn describe_program(
 ) -> Result<ToolboxProfile, EffectError> {
     let profile = &resolved.profile;
     let file = profile.program.as_ref();
-    let file = file.ok_or_else(|| usage_error("the profile names no program"))?;
+    let file =
+        file.ok_or_else(|| usage_error("the profile names no program, and no address in `base_url`"))?;
     let places = programs::program_places(host);
     let found = places.find(&file.command).filter(|found| found.is_file());
     let found = found.ok_or_else(|| {
@@ -306,7 +344,10 @@ fn describe_program(
             hosts: file.hosts.clone(),
             files: hashes,
         },
-        program,
+        source: match profile.adapter {
+            AdapterKind::Mcp => ToolSource::McpProgram(program),
+            _ => ToolSource::Toolbox(program),
+        },
         limit: Duration::from_secs(profile.timeouts.total_seconds),
         calls_per_minute: file.calls_per_minute.unwrap_or(USUAL_RATE),
     })
@@ -338,41 +379,64 @@ fn is_of_root(_: &Path) -> bool {
     false
 }
 
-/// Makes the processes of a toolbox. None is started yet.
-pub(crate) fn start_toolbox(host: &Host, profile: &ToolboxProfile) -> Result<Toolbox, EffectError> {
-    let cache = host.environment().cache_dir();
-    let cache =
-        cache.ok_or_else(|| usage_error("there is no home folder to run the tool in").hint("set `HOME`"))?;
-    let (sandbox, held) = programs::probe_sandbox(host)?;
-    let name = format!("{}.{}", profile.name, clock::new_run());
-    let place = (cache.join("tools"), name);
-    let places = programs::program_places(host);
-    Ok(Toolbox::new(
-        profile.program.clone(),
-        places,
-        sandbox,
-        held,
-        place,
-    ))
+/// Makes the processes or the connection of a toolbox. Nothing is started yet.
+pub(crate) fn start_toolbox(host: &Host, profile: &ToolboxProfile) -> Result<ToolServer, EffectError> {
+    open_source(host, profile, None)
+}
+
+/// Makes the processes or the connection of a toolbox, with a check before each process.
+pub(crate) fn open_source(
+    host: &Host,
+    profile: &ToolboxProfile,
+    check: Option<ProgramCheck>,
+) -> Result<ToolServer, EffectError> {
+    let make = |program: &Program| -> Result<Toolbox, EffectError> {
+        let cache = host.environment().cache_dir();
+        let cache = cache
+            .ok_or_else(|| usage_error("there is no home folder to run the tool in").hint("set `HOME`"))?;
+        let (sandbox, held) = programs::probe_sandbox(host)?;
+        let name = format!("{}.{}", profile.name, clock::new_run());
+        let place = (cache.join("tools"), name);
+        let places = programs::program_places(host);
+        let toolbox = Toolbox::new(program.clone(), places, sandbox, held, place);
+        Ok(match check {
+            Some(check) => toolbox.with_check(check),
+            None => toolbox,
+        })
+    };
+    Ok(match &profile.source {
+        ToolSource::Toolbox(program) => ToolServer::Toolbox(make(program)?),
+        ToolSource::McpProgram(program) => {
+            ToolServer::Mcp(McpToolbox::new(McpServer::Program(make(program)?)))
+        }
+        ToolSource::McpAddress(url, key) => ToolServer::at_address(url.clone(), key.as_ref())?,
+    })
 }
 
 /// Asks a toolbox for its tools, and checks that models can be offered them.
 pub(crate) async fn describe_tools(
-    toolbox: &Toolbox,
+    server: &ToolServer,
     profile: &ToolboxProfile,
-) -> Result<Vec<ToolDescription>, EffectError> {
+) -> Result<ListedTools, EffectError> {
     let name = &profile.name;
     let failed = |message: String| EffectError::new(Cause::Tool, "toolbox-failed", message);
-    let described = tokio::time::timeout(profile.limit, toolbox.describe()).await;
+    let described = tokio::time::timeout(profile.limit, server.describe()).await;
     let described = described.map_err(|_| {
         let seconds = profile.limit.as_secs();
         failed(format!(
             "`{name}` did not list its tools within its limit of {seconds} s"
         ))
     })?;
-    let tools = described.map_err(|error| {
-        failed(format!("`{name}` did not list its tools: {error}")).caused_by(list_causes(&error))
+    let listed = described.map_err(|(why, causes)| {
+        failed(format!("`{name}` did not list its tools: {why}")).caused_by(causes)
     })?;
-    check_tools(name, &tools).map_err(|fault| failed(format!("`{name}` cannot be offered: {fault}")))?;
-    Ok(tools)
+    check_tools(name, &listed.tools)
+        .map_err(|fault| failed(format!("`{name}` cannot be offered: {fault}")))?;
+    let largest = listed.notes.values().map(|notes| notes.to_string().len()).max();
+    if largest.is_some_and(|bytes| bytes > LARGEST_NOTES) {
+        return Err(failed(format!(
+            "`{name}` cannot be offered: it says more than {LARGEST_NOTES} bytes about a tool besides its description"
+        )));
+    }
+    Ok(listed)
 }

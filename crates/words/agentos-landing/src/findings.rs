@@ -116,7 +116,7 @@ pub fn scan_change(change: &Change) -> Findings {
 fn scan_binary(found: &mut Findings, path: &RepoPath, old: &[u8], new: &[u8]) {
     let there: HashSet<&[u8]> = line_texts(old).into_iter().collect();
     for (at, text) in line_texts(new).into_iter().enumerate() {
-        if prefilter::may_have_secret(text) && !there.contains(text) {
+        if prefilter::is_suspect(text) && !there.contains(text) {
             let kinds = secrets::secret_kinds(text, &[]).into_iter();
             found.secrets.extend(kinds.map(|kind| Finding {
                 path: path.clone(),

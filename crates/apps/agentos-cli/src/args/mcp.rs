@@ -10,7 +10,7 @@ pub const EXAMPLES: &[&str] = &["agentos mcp install --client claude-code", "age
 /// Examples of `mcp install`.
 pub const INSTALL_EXAMPLES: &[&str] = &[
     "agentos mcp install --client claude-code > .mcp.json",
-    "agentos mcp install --client codex >> ~/.codex/config.toml",
+    "agentos mcp install --client codex --write",
 ];
 
 /// Arguments of `mcp`.
@@ -40,12 +40,16 @@ pub enum McpVerb {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Prints the text for the agent's settings file to standard output, and to standard error the file's name and how to take the \
-                  agent's own write tools away. Writes no file, because yours has entries and comments of its own."
+                  agent's own write tools away. `--write` adds the text to that file: what is there stays as it is, a copy of the file is \
+                  kept next to it, and the new lines are shown."
 )]
 pub struct McpInstallArgs {
     /// Agent that starts the tools
     #[arg(long, value_enum)]
     pub client: ClientArg,
+    /// Add the settings to the agent's file, and keep what is there
+    #[arg(long)]
+    pub write: bool,
 }
 
 /// Agent as it is named on the command line.

@@ -40,6 +40,9 @@ pub fn format_review(review: &ToolboxReview) -> String {
         out.push_str(&format!("\n{}\n", paint(style::BOLD, &escape::line(&name))));
         push_text(&mut out, "  ", &tool.description);
         push_text(&mut out, "  arguments ", &tool.input_schema.to_string());
+        if let Some(notes) = review.notes.get(&tool.name) {
+            push_text(&mut out, "  notes ", &notes.to_string());
+        }
     }
     out.push('\n');
     match review.trust {
@@ -67,6 +70,11 @@ fn push_change(out: &mut String, change: &ToolboxChange) {
         }
         ToolboxChange::Schema { tool, before, after } => {
             push_text(out, "  arguments of ", tool);
+            push_text(out, "    - ", before);
+            push_text(out, "    + ", after);
+        }
+        ToolboxChange::Notes { tool, before, after } => {
+            push_text(out, "  notes on ", tool);
             push_text(out, "    - ", before);
             push_text(out, "    + ", after);
         }

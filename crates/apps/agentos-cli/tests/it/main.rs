@@ -67,6 +67,7 @@ mod llama;
 mod machine;
 mod mails;
 mod mcp;
+mod mcp_tools;
 mod model_process;
 mod models;
 mod newcomer;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use agentos_testkit::cli::Cli;
-use agentos_testkit::repo::{TestRepo, write_file};
+use agentos_testkit::repo::{TestRepo, read_file, write_file};
 use serde_json::{Value, json};
 
 use crate::support::{LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, small_repo};
@@ -346,6 +346,70 @@ fn a_flood_of_proposals_is_limited_and_garbage_ends_nothing() {
     assert_eq!(client.end().0, Some(0));
     let verified = cli.run(&["evidence", "verify"]).unwrap();
     assert_eq!(verified.code, Some(0), "{verified}");
+}
+
+/// The file of the agent keeps every line, a copy stays next to it, and a second time changes nothing.
+#[test]
+fn the_settings_are_added_to_the_agents_file() {
+    let (repo, cli) = in_repo();
+    let file = repo.path().join(".mcp.json");
+    let before = "{\n  \"mcpServers\": {\n    \"x\": { \"command\": \"y\" }\n  }\n}\n";
+    write_file(&file, before);
+    let install = ["mcp", "install", "--client", "claude-code", "--write"];
+    let added = cli.run(&install).unwrap();
+    assert_eq!(added.code, Some(0), "{added}");
+    assert!(added.stdout.contains("+    \"agentos\": {"), "{added}");
+    assert!(added.stderr.contains(".mcp.json.before-agentos"), "{added}");
+    let after: Value = serde_json::from_slice(&read_file(&file)).unwrap();
+    assert_eq!(after["mcpServers"]["x"]["command"], "y");
+    assert_eq!(after["mcpServers"]["agentos"]["args"], json!(["mcp"]));
+    let copy = repo.path().join(".mcp.json.before-agentos");
+    assert_eq!(read_file(&copy), before.as_bytes());
+    let again = cli.run(&install).unwrap();
+    assert!(again.stderr.contains("has an entry `agentos` already"), "{again}");
+    // What is not understood stays as it is.
+    write_file(&file, "[]");
+    let refused = cli.run(&install).unwrap();
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert_eq!(read_file(&file), b"[]");
+    // A file of the user's home, which does not exist yet.
+    let made = cli
+        .run(&["mcp", "install", "--client", "codex", "--write"])
+        .unwrap();
+    assert_eq!(made.code, Some(0), "{made}");
+    let text = read_file(&cli.home().join(".codex/config.toml"));
+    assert!(text.starts_with(b"[mcp_servers.agentos]"));
+}
+
+#[test]
+fn a_call_that_wants_progress_gets_it_and_one_that_is_cancelled_is_not_answered() {
+    let (_repo, cli) = in_repo();
+    let mut client = McpClient::begin(&cli, "2025-11-25");
+    let call = |id: u64, token: &str| {
+        let params = json!({ "name": "list_files", "arguments": {}, "_meta": { "progressToken": token } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+    };
+    client.send(&call(71, "mine"));
+    let first = client.receive();
+    assert_eq!(first["method"], "notifications/progress", "{first}");
+    assert_eq!(first["params"]["progressToken"], "mine");
+    assert_eq!(client.receive()["id"], 71);
+    // Both are read before the call has an answer, or the answer comes first: it is never an answer to something else.
+    client.send(&call(72, "other"));
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 72, "reason": "x" } });
+    client.send(&cancel.to_string());
+    client.send(&json!({ "jsonrpc": "2.0", "id": 73, "method": "ping" }).to_string());
+    loop {
+        let next = client.receive();
+        if next["id"] == 73 {
+            break;
+        }
+        assert!(
+            next["id"] == 72 || next["method"] == "notifications/progress",
+            "{next}"
+        );
+    }
+    assert_eq!(client.end().0, Some(0));
 }
 
 #[test]

@@ -36,7 +36,12 @@ fn allowed(kind: RequestKind) -> RequestFacts {
         } else {
             SecretState::Missing
         },
-        cookie: if is_effect {
+        agent_token: if kind == RequestKind::Agent {
+            SecretState::Right
+        } else {
+            SecretState::Missing
+        },
+        cookie: if is_effect || kind == RequestKind::Agent {
             SecretState::Missing
         } else {
             SecretState::Right
@@ -44,13 +49,14 @@ fn allowed(kind: RequestKind) -> RequestFacts {
     }
 }
 
-const KINDS: [(RequestKind, CallerKind); 6] = [
+const KINDS: [(RequestKind, CallerKind); 7] = [
     (RequestKind::Public, CallerKind::Anybody),
     (RequestKind::SignIn, CallerKind::Anybody),
     (RequestKind::Page, CallerKind::Person),
     (RequestKind::Form, CallerKind::Person),
     (RequestKind::Data, CallerKind::Person),
     (RequestKind::Effect, CallerKind::Program),
+    (RequestKind::Agent, CallerKind::Agent),
 ];
 
 #[test]

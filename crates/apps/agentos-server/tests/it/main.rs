@@ -11,9 +11,10 @@
 )]
 
 mod attacks;
-mod clients;
 mod browser;
+mod clients;
 mod events;
 mod flow;
+mod mcp;
 mod support;
 mod talk;

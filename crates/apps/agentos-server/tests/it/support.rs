@@ -18,6 +18,7 @@ pub struct Service {
     pub repo: TestRepo,
     pub address: String,
     pub token: String,
+    pub agent_token: String,
     code: String,
     child: Child,
 }
@@ -95,16 +96,18 @@ impl Service {
             .unwrap()
             .0
             .to_owned();
-        let token = std::fs::read_to_string(token_file(cli.home()))
-            .unwrap()
-            .trim()
-            .to_owned();
+        let read = |name: &str| {
+            let text = std::fs::read_to_string(token_file(cli.home(), name)).unwrap();
+            text.trim().to_owned()
+        };
+        let (token, agent_token) = (read("token"), read("agent-token"));
         // The folder of the home must stay as long as the service.
         std::mem::forget(cli);
         Self {
             repo,
             address,
             token,
+            agent_token,
             code,
             child,
         }
@@ -255,8 +258,8 @@ impl Drop for Service {
     }
 }
 
-fn token_file(home: &Path) -> std::path::PathBuf {
-    home.join(".local/state/agentos/server/token")
+fn token_file(home: &Path, name: &str) -> std::path::PathBuf {
+    home.join(".local/state/agentos/server").join(name)
 }
 
 /// Returns the value of a hidden member of a form.

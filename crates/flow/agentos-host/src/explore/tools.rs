@@ -182,6 +182,7 @@ pub(crate) fn takes_tools(profile: &Profile) -> bool {
         | AdapterKind::Acp
         | AdapterKind::Tool
         | AdapterKind::Toolbox
+        | AdapterKind::Mcp
         | AdapterKind::Pool => false,
     };
     has_wire && profile.capabilities.tools != Ability::No

@@ -142,10 +142,7 @@ fn call_program(
     let toolbox = start_toolbox(host, profile)?;
     let arguments: Value = serde_json::to_value(request).map_err(|error| error.to_string())?;
     let ask = async {
-        let now = ToolboxPin {
-            launch: profile.launch.clone(),
-            tools: describe_tools(&toolbox, profile).await?,
-        };
+        let now = ToolboxPin::new(profile.launch.clone(), describe_tools(&toolbox, profile).await?);
         if !list_changes(pin, &now).is_empty() {
             return Err(ProgramFault::untrusted(
                 "its tools changed since you were asked whether you trust it",

@@ -107,6 +107,7 @@ fn do_work(
         ConsentMode::Person => ConsentSource::Person(PersonAsker::new(events.clone(), answers)),
         ConsentMode::Nobody => ConsentSource::Nobody,
         ConsentMode::Later => ConsentSource::Later,
+        ConsentMode::Queue => ConsentSource::Queue,
     };
     let approver = Approver::new(host, source);
     let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;

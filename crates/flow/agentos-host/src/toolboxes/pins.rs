@@ -11,8 +11,10 @@ use agentos_engine::ports::EffectError;
 use agentos_tool::ToolDescription;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::ToolboxLaunch;
+use super::server::ListedTools;
 use crate::host::Host;
 use crate::own_file::{lock_own_text, read_own_text, write_own_text};
 
@@ -39,9 +41,21 @@ pub(crate) struct ToolboxPin {
     pub(crate) launch: ToolboxLaunch,
     // The whole texts and not their hashes: a change is shown as a difference.
     pub(crate) tools: Vec<ToolDescription>,
+    /// Everything else that an MCP server says about its tools, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) notes: BTreeMap<String, Value>,
 }
 
 impl ToolboxPin {
+    /// Makes the pin of a toolbox as it is now.
+    pub(crate) fn new(launch: ToolboxLaunch, listed: ListedTools) -> Self {
+        Self {
+            launch,
+            tools: listed.tools,
+            notes: listed.notes,
+        }
+    }
+
     /// Returns the hash of everything that the user is asked about.
     pub(crate) fn hash(&self) -> Result<String, EffectError> {
         let internal =
@@ -82,6 +96,15 @@ pub enum ToolboxChange {
         /// Schema that the user was shown, as JSON.
         before: String,
         /// Schema of now, as JSON.
+        after: String,
+    },
+    /// Something else that an MCP server says about a tool changed: its title, its annotations or the schema of its result.
+    Notes {
+        /// Name of the tool.
+        tool: String,
+        /// Notes that the user was shown, as JSON. Empty if there were none.
+        before: String,
+        /// Notes of now, as JSON. Empty if there are none.
         after: String,
     },
     /// The tools are in another order.
@@ -128,6 +151,19 @@ pub(crate) fn list_changes(known: &ToolboxPin, now: &ToolboxPin) -> Vec<ToolboxC
             });
         }
     }
+    let names = now
+        .tools
+        .iter()
+        .filter(|tool| find(&known.tools, &tool.name).is_some());
+    changes.extend(names.filter_map(|tool| {
+        let (before, after) = (known.notes.get(&tool.name), now.notes.get(&tool.name));
+        let show = |notes: Option<&Value>| notes.map(Value::to_string).unwrap_or_default();
+        (before != after).then(|| ToolboxChange::Notes {
+            tool: tool.name.clone(),
+            before: show(before),
+            after: show(after),
+        })
+    }));
     let gone = known
         .tools
         .iter()
@@ -251,13 +287,18 @@ mod tests {
                     input_schema: json!({ "type": "object" }),
                 })
                 .into(),
+            notes: [(
+                "one".to_owned(),
+                json!({ "annotations": { "readOnlyHint": true } }),
+            )]
+            .into(),
         }
     }
 
     #[test]
     fn every_change_has_another_hash_and_is_named() {
         type Change = fn(&mut ToolboxPin);
-        let cases: [(&str, Change); 10] = [
+        let cases: [(&str, Change); 12] = [
             ("tool_added", |pin| {
                 let tool = ToolDescription {
                     name: "three".to_owned(),
@@ -273,6 +314,11 @@ mod tests {
                 pin.tools[0].input_schema = json!({ "type": "object", "required": ["key"] });
             }),
             ("order", |pin| pin.tools.reverse()),
+            ("notes", |pin| drop(pin.notes.remove("one"))),
+            ("notes", |pin| {
+                let notes = json!({ "annotations": { "readOnlyHint": true } });
+                pin.notes.insert("two".to_owned(), notes);
+            }),
             ("file", |pin| {
                 pin.launch
                     .files

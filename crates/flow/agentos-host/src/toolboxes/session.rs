@@ -9,12 +9,13 @@ use agentos_api::{NextStep, Notice};
 use agentos_chat::{ToolAnswer, TurnTool, TurnTools, split_name};
 use agentos_engine::ports::EffectError;
 use agentos_model::ToolCall;
-use agentos_programs::Toolbox;
-use agentos_tool::{BoxFuture, ExecutionMode, ToolDescription};
+use agentos_programs::ProgramCheck;
+use agentos_tool::{BoxFuture, ExecutionMode};
 
 use super::offer::offer_tools;
 use super::pins::{ToolboxPin, list_changes, read_pins};
-use super::{ToolboxLaunch, ToolboxProfile, describe_tools, start_toolbox};
+use super::server::{ListedTools, ToolServer};
+use super::{ToolboxLaunch, ToolboxProfile, describe_tools, open_source};
 use crate::chat_tools::RepositoryTools;
 use crate::health::await_all;
 use crate::host::Host;
@@ -25,7 +26,7 @@ use crate::proposals::ModelFacts;
 pub(crate) struct OpenToolboxes(Arc<BTreeMap<String, OpenToolbox>>);
 
 struct OpenToolbox {
-    toolbox: Toolbox,
+    toolbox: ToolServer,
     offered: Vec<TurnTool>,
     /// Hosts and ports that it may reach.
     hosts: Vec<String>,
@@ -159,7 +160,7 @@ impl OpenToolboxes {
 /// A toolbox that was started, with what the user trusts.
 struct ReadyToolbox {
     profile: ToolboxProfile,
-    toolbox: Toolbox,
+    toolbox: ToolServer,
     pin: ToolboxPin,
 }
 
@@ -174,9 +175,10 @@ fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<R
     if pin.launch != profile.launch {
         return Err(ask_again(name, "its program or its profile changed"));
     }
-    let toolbox = start_toolbox(host, &profile).map_err(|error| leave_out(name, &error.message))?;
     let (asked, launch, toolbox_name) = (host.clone(), profile.launch.clone(), name.to_owned());
-    let toolbox = toolbox.with_check(Box::new(move || check_trusted(&asked, &toolbox_name, &launch)));
+    let check: ProgramCheck = Box::new(move || check_trusted(&asked, &toolbox_name, &launch));
+    let opened = open_source(host, &profile, Some(check));
+    let toolbox = opened.map_err(|error| leave_out(name, &error.message))?;
     Ok(ReadyToolbox {
         profile,
         toolbox,
@@ -187,15 +189,12 @@ fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<R
 impl ReadyToolbox {
     fn judge_tools(
         self,
-        described: Result<Vec<ToolDescription>, EffectError>,
+        described: Result<ListedTools, EffectError>,
     ) -> Result<(String, OpenToolbox), Notice> {
         let name = self.profile.name.clone();
-        let tools = described.map_err(|error| leave_out(&name, &error.message))?;
-        let offered = offer_tools(&self.profile, &tools);
-        let now = ToolboxPin {
-            launch: self.profile.launch,
-            tools,
-        };
+        let listed = described.map_err(|error| leave_out(&name, &error.message))?;
+        let offered = offer_tools(&self.profile, &listed.tools);
+        let now = ToolboxPin::new(self.profile.launch, listed);
         if !list_changes(&self.pin, &now).is_empty() {
             return Err(ask_again(&name, "its tools changed"));
         }

@@ -1,0 +1,290 @@
+//! The protocol over HTTP, through `agentos-net`.
+//!
+//! Owns: which statuses mean what. Never: follows a redirect, or answers a challenge by itself.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_net::{Answer, Auth, Deadline, HttpClient, HttpUrl, Method, NetError, Request, TimeLimits};
+use agentos_tool::Secret;
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
+    StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
+
+/// Limits on one answer. Whoever waits for a call has a shorter one of its own.
+const LIMITS: TimeLimits = TimeLimits {
+    first_byte: Duration::from_secs(300),
+    idle: Duration::from_secs(600),
+    total: Duration::from_secs(24 * 3600),
+};
+/// Longest part of an unexpected answer in an error, in bytes.
+const LONGEST_QUOTE: usize = 200;
+/// Kinds of answers that are read.
+const ACCEPTED: &str = "application/json, text/event-stream";
+
+/// Address of a server, and the key that it is sent.
+#[derive(Debug, Clone)]
+pub struct HttpServer {
+    /// Address to which messages are posted.
+    pub url: HttpUrl,
+    /// Key.
+    pub auth: Auth,
+    /// Client with its limits.
+    pub client: HttpClient,
+}
+
+/// Wire over HTTP.
+#[derive(Debug, Clone)]
+pub struct NetWire {
+    client: HttpClient,
+    auth: Auth,
+}
+
+type WireResult<T> = Result<T, StreamableHttpError<NetError>>;
+
+impl NetWire {
+    /// Makes a wire that sends this key with each request.
+    #[must_use]
+    pub fn new(client: HttpClient, auth: Auth) -> Self {
+        Self { client, auth }
+    }
+
+    async fn open(
+        &self,
+        method: Method,
+        uri: &str,
+        session: Option<&str>,
+        token: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        body: Option<serde_json::Value>,
+    ) -> WireResult<Answer> {
+        let url = HttpUrl::parse(uri).map_err(StreamableHttpError::Client)?;
+        let auth = token.map_or_else(|| self.auth.clone(), |token| Auth::Bearer(Secret::new(&token)));
+        let mut derived: Vec<(String, String)> = Vec::new();
+        for (name, value) in &headers {
+            let value = value
+                .to_str()
+                .map_err(|_| StreamableHttpError::UnexpectedServerResponse("a header is no text".into()))?;
+            derived.push((name.as_str().to_owned(), value.to_owned()));
+        }
+        if let Some(session) = session {
+            derived.push(("mcp-session-id".to_owned(), session.to_owned()));
+        }
+        let request = Request {
+            method,
+            headers: vec![("accept", ACCEPTED.to_owned())],
+            derived_headers: derived,
+            body,
+            ..Request::get(url, auth)
+        };
+        let answer = self.client.open(&request, &Deadline::with_limits(LIMITS)).await;
+        refuse_challenge(answer.map_err(StreamableHttpError::Client)?)
+    }
+}
+
+/// Turns a challenge, an overload and a broken server into errors.
+fn refuse_challenge(answer: Answer) -> WireResult<Answer> {
+    let challenge = answer.header("www-authenticate").map(str::to_owned);
+    match (answer.status(), challenge) {
+        (401, Some(challenge)) => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(
+            challenge,
+        ))),
+        (403, Some(challenge)) => {
+            let scope = find_scope(&challenge);
+            Err(StreamableHttpError::InsufficientScope(
+                InsufficientScopeError::new(challenge, scope),
+            ))
+        }
+        (status, _) if status == 429 || (status >= 500 && !is_json(&answer)) => {
+            let wait = answer.header("retry-after").map(str::to_owned);
+            Err(HttpStatusError::new(status, wait).into())
+        }
+        (_, _) => Ok(answer),
+    }
+}
+
+/// Returns the scopes that a challenge names. `None` if it names none.
+fn find_scope(challenge: &str) -> Option<String> {
+    let (_, rest) = challenge.split_once("scope=")?;
+    let scope = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next(),
+        None => rest.split([',', ' ']).next(),
+    };
+    scope.filter(|scope| !scope.is_empty()).map(str::to_owned)
+}
+
+fn is_json(answer: &Answer) -> bool {
+    has_type(answer, "application/json")
+}
+
+fn has_type(answer: &Answer, wanted: &str) -> bool {
+    let kind = answer.header("content-type").unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case(wanted)
+}
+
+/// Reads a body as events, with their ids: a stream that breaks is resumed after the last one.
+fn read_events(answer: Answer) -> BoxStream<'static, Result<Sse, SseError>> {
+    let pieces = stream::try_unfold(answer, |mut answer| async move {
+        let bytes = answer.next_bytes().await?;
+        Ok::<_, NetError>(bytes.map(|bytes| (Bytes::from(bytes), answer)))
+    });
+    // Boxed, because the parser needs a stream that does not move.
+    SseStream::from_bytes_stream(pieces.map_err(std::io::Error::other).boxed()).boxed()
+}
+
+/// Makes the answer to a question for the newest protocol that an older server refused, so that the older one is spoken.
+fn describe_older(
+    message: &ClientJsonRpcMessage,
+    status: u16,
+    refusal: Option<ErrorData>,
+) -> Option<StreamableHttpPostResponse> {
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return None;
+    };
+    if !matches!(request.request, ClientRequest::DiscoverRequest(_)) || !(400..500).contains(&status) {
+        return None;
+    }
+    let refusal = refusal.unwrap_or_else(|| {
+        ErrorData::invalid_request(format!("the server answered with HTTP {status}"), None)
+    });
+    // With the id of the question: a proxy that refuses does not know it.
+    let message = ServerJsonRpcMessage::error(refusal, Some(request.id.clone()));
+    Some(StreamableHttpPostResponse::Json(message, None))
+}
+
+impl StreamableHttpClient for NetWire {
+    type Error = NetError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> WireResult<StreamableHttpPostResponse> {
+        let body = serde_json::to_value(&message)?;
+        let session = session_id.as_deref();
+        let answer = self
+            .open(
+                Method::Post,
+                &uri,
+                session,
+                auth_header,
+                custom_headers,
+                Some(body),
+            )
+            .await?;
+        let status = answer.status();
+        if status == 202 || status == 204 {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if status == 404 && session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        let named = answer.header("mcp-session-id").map(str::to_owned);
+        if status < 300 && has_type(&answer, "text/event-stream") {
+            return Ok(StreamableHttpPostResponse::Sse(read_events(answer), named));
+        }
+        let (is_json, kind) = (is_json(&answer), answer.header("content-type").map(str::to_owned));
+        let body = answer.read().await.map_err(StreamableHttpError::Client)?.body;
+        let awaits_nothing = !matches!(message, ClientJsonRpcMessage::Request(_));
+        if status >= 300 {
+            let parsed = serde_json::from_slice(&body).ok().filter(|_| is_json);
+            let error = match parsed {
+                Some(ServerJsonRpcMessage::Error(error)) => Some(error),
+                _ => None,
+            };
+            if session.is_none()
+                && status != 401
+                && status != 403
+                && let Some(older) =
+                    describe_older(&message, status, error.as_ref().map(|error| error.error.clone()))
+            {
+                return Ok(older);
+            }
+            if let Some(error) = error.filter(|_| status != 401 && status != 403) {
+                return Ok(StreamableHttpPostResponse::Json(
+                    ServerJsonRpcMessage::Error(error),
+                    named,
+                ));
+            }
+            let shown = String::from_utf8_lossy(body.get(..LONGEST_QUOTE).unwrap_or(&body)).into_owned();
+            return Err(StreamableHttpError::UnexpectedServerResponse(
+                format!("HTTP {status}: {shown}").into(),
+            ));
+        }
+        if awaits_nothing {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if !is_json {
+            return Err(StreamableHttpError::UnexpectedContentType(kind));
+        }
+        Ok(StreamableHttpPostResponse::Json(
+            serde_json::from_slice(&body)?,
+            named,
+        ))
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> WireResult<()> {
+        // A server may keep its sessions (status 405), and one that forgot this one has nothing to end.
+        self.open(
+            Method::Delete,
+            &uri,
+            Some(&session_id),
+            auth_header,
+            custom_headers,
+            None,
+        )
+        .await
+        .map(|_| ())
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        mut custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> WireResult<BoxStream<'static, Result<Sse, SseError>>> {
+        if let Some(value) = last_event_id.and_then(|id| HeaderValue::from_str(&id).ok()) {
+            custom_headers.insert(HeaderName::from_static("last-event-id"), value);
+        }
+        let answer = self
+            .open(
+                Method::Get,
+                &uri,
+                session_id.as_deref(),
+                auth_header,
+                custom_headers,
+                None,
+            )
+            .await?;
+        match answer.status() {
+            405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            200 if has_type(&answer, "text/event-stream") => Ok(read_events(answer)),
+            200 => Err(StreamableHttpError::UnexpectedContentType(
+                answer.header("content-type").map(str::to_owned),
+            )),
+            status => Err(StreamableHttpError::UnexpectedServerResponse(
+                format!("HTTP {status}").into(),
+            )),
+        }
+    }
+}
