@@ -6,7 +6,7 @@
 //! as `}` or `else` continue the block above them. Grammars of eight languages were considered instead. Indentation finds
 //! functions and types in every language that people indent, also in files that do not parse, and adds nothing to the build.
 
-use crate::lines::{MeasuredLine, TextShape};
+use crate::lines::{MeasuredLine, SectionMark, TextShape};
 
 /// Part of a text: whole lines. The parts of a text follow each other without gaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,9 +44,18 @@ pub(crate) fn cut_lines(path: &str, shape: &TextShape) -> Vec<TextPart> {
             start: 0,
             end: cutter.lines.len(),
         };
-        cutter.cut_block(all, &[], 0, 0);
+        match is_component(path) {
+            true => cutter.cut_sections(all),
+            false => cutter.cut_block(all, &[], 0, 0),
+        }
     }
     cutter.parts
+}
+
+/// Returns true for files of sections in several languages, whose lines are usually not deeper than the tags around them.
+fn is_component(path: &str) -> bool {
+    let ending = path.rsplit('.').next().unwrap_or_default();
+    matches!(ending, "vue" | "svelte")
 }
 
 /// Returns true for files of paragraphs instead of blocks.
@@ -94,6 +103,35 @@ impl TextCutter<'_> {
                 self.add_part(Span { start, end: at + 1 }, &[]);
                 (start, size) = (at + 1, 0);
             }
+        }
+    }
+
+    /// Cuts a component into its sections, and these into blocks. The tag of a section encloses all its parts.
+    fn cut_sections(&mut self, all: Span) {
+        let mut start = all.start;
+        while start < all.end {
+            let opens = self.line(start).section == SectionMark::Opens;
+            let is_last = |at: &usize| match self.line(*at).section {
+                SectionMark::Closes => opens,
+                SectionMark::Opens => *at > start,
+                SectionMark::None => false,
+            };
+            let end = match (start..all.end).find(is_last) {
+                Some(at) if self.line(at).section == SectionMark::Closes => at + 1,
+                Some(at) => at,
+                None => all.end,
+            };
+            match opens && start + 1 < end {
+                true => {
+                    let inside = Span {
+                        start: start + 1,
+                        end,
+                    };
+                    self.cut_block(inside, &[start + 1], 1, 1);
+                }
+                false => self.cut_block(Span { start, end }, &[], 0, 0),
+            }
+            start = end;
         }
     }
 
@@ -283,6 +321,28 @@ mod tests {
             "60-60 in []",
         ];
         assert_eq!(cut("read.c", &text), expected);
+    }
+
+    #[test]
+    fn a_component_is_cut_into_its_sections_and_each_part_names_its_tag() {
+        let function = |name: &str| format!("function {name}() {{\n{}}}\n", body(1, 10));
+        let text = format!(
+            "<!-- A shop. -->\n<script setup lang=\"ts\">\nimport a from 'a'\n{}{}</script>\n\n<template>\n{}</template>\n<style src=\"a.css\"></style>\n",
+            function("open"),
+            function("close"),
+            body(1, 4)
+        );
+        let expected = [
+            "1-1 in []",
+            "2-3 in []",
+            "4-15 in [2]",
+            "16-28 in [2]",
+            "29-29 in []",
+            "30-35 in []",
+            "36-36 in []",
+        ];
+        assert_eq!(cut("Shop.vue", &text), expected);
+        assert_eq!(cut("a.svelte", "</script>\n<p>\n"), ["1-2 in []"]);
     }
 
     #[test]

@@ -14,6 +14,37 @@ pub(crate) struct MeasuredLine {
     pub(crate) continues: bool,
     /// True for comments, attributes and decorators, which belong to the line below them.
     pub(crate) leads: bool,
+    /// Tag of a section that the line consists of.
+    pub(crate) section: SectionMark,
+}
+
+/// Tag at the left edge that begins or ends a section of a component: script, template or style.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SectionMark {
+    #[default]
+    None,
+    Opens,
+    Closes,
+}
+
+impl SectionMark {
+    fn of_line(line: &str) -> Self {
+        let Some(tag) = line.strip_prefix('<') else {
+            return Self::None;
+        };
+        let (tag, mark) = match tag.strip_prefix('/') {
+            Some(tag) => (tag, Self::Closes),
+            None => (tag, Self::Opens),
+        };
+        let rest = ["script", "template", "style"]
+            .iter()
+            .find_map(|name| tag.strip_prefix(name));
+        match rest.and_then(|rest| rest.chars().next()) {
+            // A section on one line has no lines of its own.
+            Some('>' | ' ' | '\n' | '\r') if mark == Self::Closes || !tag.contains("</") => mark,
+            Some(_) | None => Self::None,
+        }
+    }
 }
 
 /// Columns of a tab. The value matters little, because files rarely mix tabs and blanks.
@@ -57,6 +88,7 @@ impl TextShape {
                 is_blank: written.is_empty(),
                 continues: continues_block(written),
                 leads: comment || written.starts_with('@'),
+                section: SectionMark::of_line(line),
             });
             loose.push(comment || is_label(written));
         }
