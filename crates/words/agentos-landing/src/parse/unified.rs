@@ -86,7 +86,7 @@ impl<'a> DiffReader<'_, 'a> {
             self.mode_without_git_line(line)?;
         }
         let is_data = line.starts_with(crate::binary::HEADER);
-        if self.open.is_some() && (is_data || self.in_header && binary::begins(line)) {
+        if self.open.is_some() && (is_data || self.in_header && binary::begins_binary(line)) {
             return self.read_binary();
         }
         if self.open.is_some() && self.read_extended(line)? {
