@@ -329,7 +329,8 @@ impl<'a> DiffReader<'_, 'a> {
         let loses_marks =
             last.is_some_and(|hunk| hunk.repairs.iter().any(|repair| repair.kind == "missing-mark"));
         let changed = match line {
-            [b'+' | b'-'] => loses_marks,
+            // An empty line that comes or goes. Nobody would notice that it is left out, and prose has no such line.
+            [b'+' | b'-'] => true,
             [b'+' | b'-', next, ..] => !next.is_ascii_whitespace() || line.len() > 2,
             _ => false,
         };
