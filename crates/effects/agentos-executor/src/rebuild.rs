@@ -45,7 +45,7 @@ fn read_direction<'a>(lines: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<
     (content.len() == size).then_some(content)
 }
 
-/// Adds the bytes of a line: five digits to the base of 85 stand for four bytes.
+/// Adds the bytes of a line: five digits to the base of 85 mean four bytes.
 fn read_digits(digits: &[u8], count: usize, out: &mut Vec<u8>) -> Option<()> {
     const ALPHABET: &[u8] =
         b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";

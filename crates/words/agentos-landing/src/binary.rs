@@ -26,7 +26,7 @@ const LINE: usize = 52;
 /// Line that begins a binary patch.
 pub(crate) const HEADER: &[u8] = b"GIT binary patch";
 
-/// One direction of a binary patch, as it is written.
+/// Direction of a binary patch, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BinaryData {
     /// True if the data changes the old content; false if it is the new content itself.
@@ -85,14 +85,14 @@ pub(crate) fn read_line(line: &[u8], packed: &mut Vec<u8>) -> Option<()> {
         b'a'..=b'z' => mark - b'a' + 27,
         _ => return None,
     };
-    base85::decode(digits, usize::from(count), packed)
+    base85::decode_digits(digits, usize::from(count), packed)
 }
 
 /// Returns the new content that the data states, of `most` bytes or fewer.
 ///
 /// # Errors
 /// If the data is damaged, too large, or was made for other old content.
-pub(crate) fn unpack(data: &BinaryData, old: &[u8], most: usize) -> Result<Arc<[u8]>, BinaryFault> {
+pub(crate) fn unpack_data(data: &BinaryData, old: &[u8], most: usize) -> Result<Arc<[u8]>, BinaryFault> {
     let size = usize::try_from(data.size).map_err(|_| BinaryFault::TooLarge)?;
     if size > most {
         return Err(BinaryFault::TooLarge);
@@ -103,20 +103,20 @@ pub(crate) fn unpack(data: &BinaryData, old: &[u8], most: usize) -> Result<Arc<[
         return Err(BinaryFault::Damaged);
     }
     if data.is_delta {
-        return delta::apply(old, &unpacked, most).map(Arc::from);
+        return delta::apply_delta(old, &unpacked, most).map(Arc::from);
     }
     Ok(Arc::from(unpacked))
 }
 
 /// Writes the binary patch from one content to the other, in both directions.
-pub(crate) fn render(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
+pub(crate) fn render_binary(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     out.extend_from_slice(HEADER);
     out.push(b'\n');
     for content in [new, old] {
         out.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
-        for line in store(content).chunks(LINE) {
+        for line in store_blocks(content).chunks(LINE) {
             out.push(length_mark(line.len()));
-            base85::encode(line, out);
+            base85::encode_digits(line, out);
             out.push(b'\n');
         }
         out.push(b'\n');
@@ -133,7 +133,7 @@ fn length_mark(bytes: usize) -> u8 {
 }
 
 /// Returns the content as a zlib stream (RFC 1950) of stored blocks.
-fn store(content: &[u8]) -> Vec<u8> {
+fn store_blocks(content: &[u8]) -> Vec<u8> {
     // Deflate with a window of 32 KB at the lowest level.
     let mut out = vec![0x78, 0x01];
     let blocks = content.len().div_ceil(STORED).max(1);
@@ -148,12 +148,12 @@ fn store(content: &[u8]) -> Vec<u8> {
         out.extend_from_slice(&(!length).to_le_bytes());
         out.extend_from_slice(block);
     }
-    out.extend_from_slice(&adler32(content).to_be_bytes());
+    out.extend_from_slice(&sum_adler(content).to_be_bytes());
     out
 }
 
 /// Returns the checksum of RFC 1950, section 8.2.
-fn adler32(content: &[u8]) -> u32 {
+fn sum_adler(content: &[u8]) -> u32 {
     /// Largest prime below 2^16.
     const PRIME: u32 = 65521;
     /// Most bytes after which the sums still fit into 32 bits.
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn content_is_written_as_git_writes_it_but_not_compressed() {
         let mut out = Vec::new();
-        render(&mut out, b"", b"a\0b");
+        render_binary(&mut out, b"", b"a\0b");
         insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
         GIT binary patch
         literal 3
@@ -205,15 +205,15 @@ mod tests {
         for size in [0, 1, 3, 4, 5, 40, 41, 42, 52, 65534, 65535, 65536, 200_000] {
             let content: Vec<u8> = (0..size).map(|at| (at * 7 % 251) as u8).collect();
             let mut out = Vec::new();
-            render(&mut out, b"", &content);
+            render_binary(&mut out, b"", &content);
             let data = read_first(&out);
             assert_eq!(
-                unpack(&data, b"", size).as_deref(),
+                unpack_data(&data, b"", size).as_deref(),
                 Ok(content.as_slice()),
                 "{size}"
             );
             if size > 0 {
-                assert_eq!(unpack(&data, b"", size - 1), Err(BinaryFault::TooLarge));
+                assert_eq!(unpack_data(&data, b"", size - 1), Err(BinaryFault::TooLarge));
             }
         }
     }
@@ -221,19 +221,23 @@ mod tests {
     #[test]
     fn a_size_that_is_not_true_is_not_believed() {
         let mut out = Vec::new();
-        render(&mut out, b"", &[0; 100_000]);
+        render_binary(&mut out, b"", &[0; 100_000]);
         for size in [0, 1, 99_999, 100_001, 1 << 30] {
             let data = BinaryData {
                 size,
                 ..read_first(&out)
             };
-            assert_eq!(unpack(&data, b"", 2 << 30), Err(BinaryFault::Damaged), "{size}");
+            assert_eq!(
+                unpack_data(&data, b"", 2 << 30),
+                Err(BinaryFault::Damaged),
+                "{size}"
+            );
         }
         let cut = BinaryData {
             packed: read_first(&out).packed.split_last().unwrap().1.to_vec(),
             ..read_first(&out)
         };
-        assert_eq!(unpack(&cut, b"", 1 << 20), Err(BinaryFault::Damaged));
+        assert_eq!(unpack_data(&cut, b"", 1 << 20), Err(BinaryFault::Damaged));
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn render_file(
     if binary::is_binary_change(old, new) {
         let content = |state: Option<&FileState>| state.map(|state| Arc::clone(&state.content));
         let [before, after] = [old, new].map(|state| content(state).unwrap_or_default());
-        binary::render(out, &before, &after);
+        binary::render_binary(out, &before, &after);
         return LineStats::default();
     }
     push_line(

@@ -15,7 +15,7 @@ const LONGEST: usize = 4095;
 /// Reason why a link is not made with a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LinkFault {
-    /// Not every system can make a link with this target.
+    /// The target is one that not every system can express.
     #[error("not every system can make")]
     Inexpressible,
     /// The link leads out of the repository.

@@ -51,7 +51,7 @@ pub(crate) fn plan_parts(
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
-    // A byte of an answer can stand for a thousand of binary data, so all of it together is limited.
+    // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
     let mut limits = ContentLimits {
         file_bytes: options.limits.file_bytes,
         binary_bytes: options.limits.binary_bytes,

@@ -23,7 +23,7 @@ fn value_of(digit: u8) -> Option<u32> {
 }
 
 /// Writes bytes as digits. The last group is filled up with zeros.
-pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn encode_digits(bytes: &[u8], out: &mut Vec<u8>) {
     for group in bytes.chunks(4) {
         let mut filled = [0; 4];
         for (to, from) in filled.iter_mut().zip(group) {
@@ -39,8 +39,8 @@ pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Adds the `count` bytes that these digits stand for. Returns `None` if they do not stand for so many.
-pub(super) fn decode(digits: &[u8], count: usize, out: &mut Vec<u8>) -> Option<()> {
+/// Adds the `count` bytes that these digits mean. Returns `None` if they mean another number of bytes.
+pub(super) fn decode_digits(digits: &[u8], count: usize, out: &mut Vec<u8>) -> Option<()> {
     if digits.len() != count.div_ceil(4) * 5 {
         return None;
     }
@@ -74,10 +74,10 @@ mod tests {
         ];
         for (bytes, digits) in cases {
             let mut out = Vec::new();
-            encode(bytes, &mut out);
+            encode_digits(bytes, &mut out);
             assert_eq!(String::from_utf8_lossy(&out), digits);
             let mut back = Vec::new();
-            assert_eq!(decode(&out, bytes.len(), &mut back), Some(()));
+            assert_eq!(decode_digits(&out, bytes.len(), &mut back), Some(()));
             assert_eq!(back, bytes);
         }
     }
@@ -94,7 +94,7 @@ mod tests {
             ("0000 ", 4),
         ] {
             assert_eq!(
-                decode(digits.as_bytes(), count, &mut Vec::new()),
+                decode_digits(digits.as_bytes(), count, &mut Vec::new()),
                 None,
                 "{digits}"
             );

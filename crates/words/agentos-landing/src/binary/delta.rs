@@ -8,7 +8,7 @@ use super::BinaryFault;
 ///
 /// # Errors
 /// If the delta is damaged, too large, or was made for old content of another size.
-pub(super) fn apply(old: &[u8], delta: &[u8], most: usize) -> Result<Vec<u8>, BinaryFault> {
+pub(super) fn apply_delta(old: &[u8], delta: &[u8], most: usize) -> Result<Vec<u8>, BinaryFault> {
     let mut rest = delta.iter().copied();
     if read_size(&mut rest) != Some(old.len()) {
         return Err(BinaryFault::OtherBase);
@@ -83,11 +83,11 @@ mod tests {
     fn copies_and_new_bytes_make_the_result() {
         // Sizes 6 and 7; copy 4 bytes from 2; three new bytes.
         let delta = b"\x06\x07\x91\x02\x04\x03xyz";
-        assert_eq!(apply(b"abcdef", delta, 7).as_deref(), Ok(&b"cdefxyz"[..]));
+        assert_eq!(apply_delta(b"abcdef", delta, 7).as_deref(), Ok(&b"cdefxyz"[..]));
         let most = vec![b'a'; 0x1_0000];
         // A length of zero means 65536.
         let whole = b"\x80\x80\x04\x80\x80\x04\x80";
-        assert_eq!(apply(&most, whole, 1 << 20).as_ref(), Ok(&most));
+        assert_eq!(apply_delta(&most, whole, 1 << 20).as_ref(), Ok(&most));
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
             (b"\x06\x07\x00", Damaged),
         ];
         for (delta, fault) in cases {
-            assert_eq!(apply(b"abcdef", delta, 16), Err(fault), "{delta:?}");
+            assert_eq!(apply_delta(b"abcdef", delta, 16), Err(fault), "{delta:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use super::{BinaryData, HEADER, read_line, read_method, unpack};
+use super::{BinaryData, HEADER, read_line, read_method, unpack_data};
 use crate::canonical::to_hex;
 
 /// Returns the diff with each block of binary data replaced by two lines that state size and SHA-256 of the content before
@@ -58,7 +58,7 @@ fn read_direction(text: &[u8]) -> Option<(std::sync::Arc<[u8]>, &[u8])> {
         }
     }
     // Stored blocks are no larger than the text, so this limit refuses everything that is packed.
-    let content = unpack(&data, b"", data.packed.len()).ok()?;
+    let content = unpack_data(&data, b"", data.packed.len()).ok()?;
     Some((content, rest))
 }
 

@@ -9,7 +9,7 @@ use crate::text::{is_blank, trim_end};
 use crate::{Refusal, RefusalCode};
 
 /// Returns true for a line that states a binary change.
-pub(super) fn begins(line: &[u8]) -> bool {
+pub(super) fn begins_binary(line: &[u8]) -> bool {
     line.starts_with(HEADER) || line.starts_with(b"Binary files ")
 }
 

@@ -86,7 +86,7 @@ impl<'a> DiffReader<'_, 'a> {
             self.mode_without_git_line(line)?;
         }
         let is_data = line.starts_with(crate::binary::HEADER);
-        if self.open.is_some() && (is_data || self.in_header && binary::begins(line)) {
+        if self.open.is_some() && (is_data || self.in_header && binary::begins_binary(line)) {
             return self.read_binary();
         }
         if self.open.is_some() && self.read_extended(line)? {
@@ -329,7 +329,8 @@ impl<'a> DiffReader<'_, 'a> {
         let loses_marks =
             last.is_some_and(|hunk| hunk.repairs.iter().any(|repair| repair.kind == "missing-mark"));
         let changed = match line {
-            [b'+' | b'-'] => loses_marks,
+            // An empty line that comes or goes. Nobody would notice that it is left out, and prose has no such line.
+            [b'+' | b'-'] => true,
             [b'+' | b'-', next, ..] => !next.is_ascii_whitespace() || line.len() > 2,
             _ => false,
         };

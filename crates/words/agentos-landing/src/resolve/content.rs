@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{LINK, PathAction, ResolvedPart, StopReason, refuse_path};
-use crate::binary::{BinaryFault, unpack};
+use crate::binary::{BinaryFault, unpack_data};
 use crate::canonical::blob_id;
 use crate::link::check_link;
 use crate::parse::{BinaryPart, FileEdit, Hunk, LineMark};
@@ -150,7 +150,7 @@ fn binary_content(
     let before = resolved.base.as_ref().map(|base| base.content.as_ref());
     let before: &[u8] = before.unwrap_or_default();
     let room = most.checked_sub(before.len()).ok_or(BinaryFault::TooLarge);
-    let content = room.and_then(|room| unpack(data, before, room));
+    let content = room.and_then(|room| unpack_data(data, before, room));
     let content = content.map_err(|fault| match fault {
         BinaryFault::TooLarge => refuse_path(
             RefusalCode::TooLarge,

@@ -131,6 +131,9 @@ pub const CASES: &[(&str, &str)] = &[
         "malformed",
         "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n\nThen\n\n-b\n+B\n",
     ),
+    // An empty line that comes, below what reads as prose.
+    ("malformed", "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n\nb\n+\n\nc\n"),
+    ("malformed", "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n\nb\n-\n\nc\n"),
     // A diff that takes every line away may mean that the file goes.
     ("ambiguous", "--- a/g/h\n+++ b/g/h\n@@ -1 +0,0 @@\n-a\n"),
     // Escaped for a page, or meant so: both would land.

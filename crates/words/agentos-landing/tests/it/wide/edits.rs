@@ -268,6 +268,29 @@ fn hunks(part: &str, old: &str) -> Vec<Hunk> {
     hunks
 }
 
+/// The same hunks at other stated lines. `None` if one of them fits exactly where it then states: that text is the right diff of
+/// another edit, and nothing in it shows the first.
+pub fn moved(mut files: Vec<File>, mut by: impl FnMut() -> usize) -> Option<Vec<File>> {
+    for file in &mut files {
+        let lines: Vec<&str> = file.old.as_deref().unwrap_or_default().lines().collect();
+        for hunk in &mut file.hunks {
+            let off = by();
+            hunk.old.0 += off;
+            hunk.new.0 += off;
+            let mut there = lines.iter().skip(hunk.old.0.saturating_sub(1));
+            let mut old = hunk
+                .lines
+                .iter()
+                .filter(|(mark, _)| matches!(mark, ' ' | '-'))
+                .peekable();
+            if off > 0 && old.peek().is_some() && old.all(|(_, text)| there.next() == Some(&text.as_str())) {
+                return None;
+            }
+        }
+    }
+    Some(files)
+}
+
 /// The nearest line above that begins with a letter.
 fn section(old: &str, start: usize) -> String {
     let lines: Vec<&str> = old.lines().take(start.saturating_sub(1)).collect();

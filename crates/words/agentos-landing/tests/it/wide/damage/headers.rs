@@ -2,10 +2,10 @@
 //!
 //! Owns: these classes. Never: asks landing.
 
-use super::super::edits::Hunk;
+use super::super::edits::moved;
 use super::super::write::{
-    GIT, Style, bare, each_line, fenced, file, full_header, lines, no_fence_inside, of_patches, only_edits,
-    only_lf, plain, rendered, trailing_blanks,
+    GIT, Style, bare, each_line, fenced, file, lines, no_fence_inside, of_patches, only_edits, only_lf,
+    plain, rendered, trailing_blanks,
 };
 use super::{Damage, Expect};
 
@@ -16,24 +16,8 @@ pub const CLASSES: &[Damage] = &[
         no_fence_inside(case).then(|| fenced(&plain(random, case)))
     }),
     ("ln_off", Expect::Land, |random, case| {
-        Some(rendered(
-            random,
-            &case.files,
-            &Style {
-                header: |hunk, random| {
-                    let by = 1 + random.below(9);
-                    full_header(
-                        &Hunk {
-                            old: (hunk.old.0 + by, hunk.old.1),
-                            new: (hunk.new.0 + by, hunk.new.1),
-                            ..hunk.clone()
-                        },
-                        random,
-                    )
-                },
-                ..GIT
-            },
-        ))
+        let files = moved(case.files.clone(), || 1 + random.below(9))?;
+        Some(rendered(random, &files, &GIT))
     }),
     ("ln_all_one", Expect::Land, |random, case| {
         Some(rendered(

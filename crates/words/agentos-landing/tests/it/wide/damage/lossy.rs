@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::edits::{Case, File, Hunk, Random};
+use super::super::edits::{Case, File, Hunk, Random, moved};
 use super::super::write::{
     GIT, Style, bare, bare_new_file, blocks, json, lines, only_edits, only_lf, rendered, trailing_blanks,
     whole,
@@ -67,12 +67,7 @@ pub const CLASSES: &[Damage] = &[
         Some(rendered(random, &files, &style))
     }),
     ("ln_far_off", Expect::Either, |random, case| {
-        let mut files = narrow(case, 1);
-        for hunk in files.iter_mut().flat_map(|file| &mut file.hunks) {
-            let off = random.below(60);
-            hunk.old.0 += off;
-            hunk.new.0 += off;
-        }
+        let files = moved(narrow(case, 1), || random.below(60))?;
         Some(rendered(random, &files, &GIT))
     }),
     ("txt_plain_quotes", Expect::Either, |random, case| {
