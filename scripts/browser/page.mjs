@@ -131,10 +131,10 @@ check("a change of 200 files is read whole", async () => {
   return `answered after ${middle(0)} ms, received and laid out in ${middle(1)} ms (median of 5)`;
 });
 
-let run;
+let landed;
 
 check("keys move, explain themselves, and approve", async () => {
-  run = await propose(FIX, "Add up the prices of an order");
+  await propose(FIX, "Add up the prices of an order");
   await page.goto(input.url);
   await page.keyboard.press("?");
   await page.getByRole("dialog").waitFor();
@@ -150,6 +150,7 @@ check("keys move, explain themselves, and approve", async () => {
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/runs\//);
   await page.getByText("landed", { exact: true }).first().waitFor();
+  landed = new URL(page.url()).pathname;
   assert.ok(readSource("src/total.rs").includes("sum += price"));
 });
 
@@ -203,7 +204,7 @@ check("every page is right for everybody: axe, in light, dark and narrow", async
   const open = await propose(RICH, "Add up the prices of an order, and test it");
   await propose(makeLargeDiff(), "Widen the values of all parts");
   const pages = {
-    inbox: "/", request: `/requests/${open}`, runs: "/runs", run: `/runs/${run}`, sessions: "/sessions",
+    inbox: "/", request: `/requests/${open}`, runs: "/runs", run: landed, sessions: "/sessions",
     session: "/sessions/conversation:totals", models: "/models", cost: "/cost", evidence: "/evidence", propose: "/propose", signin: "/signin", missing: "/runs/ffff",
   };
   for (const [view, options] of Object.entries(VIEWS)) {

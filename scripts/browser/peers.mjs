@@ -20,6 +20,9 @@ const CHAT = JSON.stringify({ model: "peer-coder", messages: [{ role: "user", co
 
 const CONTROL = "the same call by its own page or program (no attack)";
 
+// It does not start without one. No browser adds it by itself.
+const LITELLM_KEY = "sk-local-master-0123456789";
+
 function findPort() {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
@@ -48,7 +51,7 @@ function ask(port, { method = "GET", path = "/", headers = {}, body = "" }) {
 }
 
 async function awaitStart(port, path) {
-  for (let round = 0; round < 600; round += 1) {
+  for (let round = 0; round < 1_500; round += 1) {
     if ((await ask(port, { path })).status > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -102,9 +105,9 @@ const SERVICES = {
   async litellm(program) {
     const port = await findPort();
     const config = join(import.meta.dirname ?? ".", "../servers/litellm_config.yaml");
-    start(program, ["--config", config, "--port", String(port), "--host", "127.0.0.1"], { env: { ...process.env, LLAMA_BASE_URL: "http://127.0.0.1:9/v1" } });
+    start(program, ["--config", config, "--port", String(port), "--host", "127.0.0.1"], { env: { ...process.env, LLAMA_BASE_URL: "http://127.0.0.1:9/v1", LITELLM_MASTER_KEY: LITELLM_KEY } });
     await awaitStart(port, "/health/liveliness");
-    return { port, effect: { path: "/v1/chat/completions", body: CHAT }, data: "/v1/models", page: "/", riding: {} };
+    return { port, effect: { path: "/v1/chat/completions", body: CHAT }, data: "/v1/models", page: "/", riding: {}, own: { authorization: `Bearer ${LITELLM_KEY}` }, token: LITELLM_KEY };
   },
 };
 
@@ -150,6 +153,8 @@ function list({ port, effect, data, page, riding, token, own = {}, ownType }) {
   };
 }
 
+process.on("exit", () => started.forEach((child) => child.kill()));
+
 const columns = {};
 for (const [name, begin] of Object.entries(SERVICES)) {
   if (!options[name]) continue;
@@ -165,5 +170,4 @@ for (const question of Object.keys(columns[names[0]])) {
 }
 const sums = names.map((name) => Object.entries(columns[name]).filter(([question, had]) => had && question !== CONTROL).length);
 console.log(`| all | ${sums.join(" | ")} |`);
-for (const child of started) child.kill();
 process.exit(0);

@@ -237,3 +237,30 @@ fn change_devices<T>(
     write_own_text(&path, &(text + "\n"), CODE)?;
     Ok(done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_of_one_key_and_both_forms_of_a_key_are_the_same() {
+        let raw = "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
+        let line = device_key(raw).unwrap();
+        insta::assert_snapshot!(line, @"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM");
+        let code = pairing_code(&line).unwrap();
+        assert_eq!((code.len(), code.split(' ').count()), (19, 4), "{code}");
+        assert_ne!(
+            Some(code),
+            pairing_code(&device_key(&raw.replace('P', "Q")).unwrap())
+        );
+        for wrong in [
+            "",
+            "AAAA",
+            "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zg",
+            "<script>",
+        ] {
+            assert_eq!(device_key(wrong), None, "{wrong}");
+            assert_eq!(pairing_code(wrong), None, "{wrong}");
+        }
+    }
+}
