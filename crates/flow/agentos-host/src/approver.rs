@@ -31,7 +31,7 @@ pub enum ConsentSource {
     Nobody,
     /// Nobody now, and a person later, also for a change that policy allows.
     Later,
-    /// As `Later`, with the time of a run's request.
+    /// Nobody now, and a person later, with the time of a run's request.
     Queue,
 }
 

@@ -84,7 +84,8 @@ pub enum ConsentMode {
     Nobody,
     /// Nobody now: every change waits in the queue of open requests, also one that policy allows.
     Later,
-    /// As [`ConsentMode::Later`], and the request stays open as long as that of a run: nobody sits at a conversation with this agent.
+    /// Nobody now, as with [`ConsentMode::Later`], and the request stays open as long as that of a run: nobody sits at a conversation with
+    /// this agent.
     Queue,
 }
 

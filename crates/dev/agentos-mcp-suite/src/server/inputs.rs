@@ -111,7 +111,7 @@ pub fn call_asking_tool(
             }
         }
         "test_input_required_result_multiple_inputs" => {
-            // A client may answer a part of the questions, and is asked for all of them again.
+            // A client may answer a part of the questions, and is questioned about all of them again.
             let is_complete = ["user_name", "greeting", "client_roots"]
                 .iter()
                 .all(|name| answer(name, "").is_some());

@@ -38,7 +38,7 @@ pub(crate) enum ToolServer {
     /// Program in the protocol of toolboxes.
     Toolbox(Toolbox),
     /// Server of the Model Context Protocol.
-    Mcp(McpToolbox),
+    Mcp(Box<McpToolbox>),
 }
 
 impl ToolServer {
@@ -48,7 +48,7 @@ impl ToolServer {
         let client = client.map_err(|error| usage_error(error.to_string()))?;
         let auth = Auth::from(key);
         let server = McpServer::Http(HttpServer { url, auth, client });
-        Ok(Self::Mcp(McpToolbox::new(server)))
+        Ok(Self::Mcp(Box::new(McpToolbox::new(server))))
     }
 
     /// Returns true if it listed other tools than at first. Then every call fails.
