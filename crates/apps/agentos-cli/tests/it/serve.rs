@@ -1,6 +1,6 @@
 //! `agentos serve` and `agentos open`: the program that is started, and the link to it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ fn has_server() -> bool {
     let built = Path::new(env!("CARGO_BIN_EXE_agentos")).with_file_name("agentos-server");
     if !built.exists() {
         let reason = "skipped: `agentos-server` is not built; `cargo build -p agentos-server` builds it";
-        writeln!(std::io::stderr(), "{reason}").unwrap();
+        eprintln!("{reason}");
     }
     built.exists()
 }
