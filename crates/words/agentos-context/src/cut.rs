@@ -115,6 +115,7 @@ impl TextCutter<'_> {
     fn cut_sections(&mut self, all: Span) {
         let mut start = all.start;
         while start < all.end {
+            // Templates contain other templates, but those are deeper than the left edge.
             let opens = self.line(start).section == SectionMark::Opens;
             let is_last = |at: &usize| match self.line(*at).section {
                 SectionMark::Closes => opens,

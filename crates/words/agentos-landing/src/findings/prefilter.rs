@@ -127,9 +127,7 @@ fn find_suspect_run(line: &[u8], from: usize) -> Option<usize> {
     let mut from = from;
     // A run of 20 bytes that begins here or later has one of them 19 bytes on: so most bytes need no look.
     while let Some(ahead) = line.get(from..from + LEAST_RUN) {
-        let Some((last, before)) = ahead.split_last() else {
-            return None;
-        };
+        let (last, before) = ahead.split_last()?;
         if !is_in_run(*last) {
             from += LEAST_RUN;
             continue;
