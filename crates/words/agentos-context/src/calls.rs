@@ -102,7 +102,7 @@ mod tests {
     use super::raise_called;
 
     /// Makes a candidate of one part for each of these texts.
-    fn candidate(parts: &[(&str, f64)]) -> (CandidateFile, FileText) {
+    fn make_candidate(parts: &[(&str, f64)]) -> (CandidateFile, FileText) {
         let query = TaskQuery::from_task("a.rs");
         let mut ranker = FileRanker::new(&query);
         ranker.add_path("a.rs");
@@ -135,13 +135,13 @@ mod tests {
     #[test]
     fn a_part_that_the_best_part_calls_moves_up_and_a_common_name_does_not() {
         let many = "fn new() {}\n";
-        let (one, text) = candidate(&[
+        let (one, text) = make_candidate(&[
             ("fn land() {\n    place_hunk();\n    new();\n}\n", 1.0),
             (many, 0.1),
             ("fn other() {}\n", 0.1),
             (many, 0.1),
         ]);
-        let (two, second) = candidate(&[("fn place_hunk() {}\n", 0.1), (many, 0.1)]);
+        let (two, second) = make_candidate(&[("fn place_hunk() {}\n", 0.1), (many, 0.1)]);
         let mut candidates = [one, two];
         raise_called(&mut candidates, &[text, second]);
         let scores: Vec<Vec<f64>> = candidates

@@ -5,7 +5,7 @@
 use std::iter::Peekable;
 
 use crate::parts::{FileText, MOST_MATCHED};
-use crate::rank::{FileRanker, FileScores, NearFile, Neighbour, RankReason, RankedFile};
+use crate::rank::{FileNeighbour, FileRanker, FileScores, NearFile, RankReason, RankedFile};
 
 /// Maximum number of files whose parts are ranked. More add nothing that fits a window and cost time.
 const MOST_FILES: usize = 40;
@@ -22,7 +22,7 @@ struct CandidateQueue<'r, 'q, I: Iterator<Item = usize>> {
     order: Peekable<I>,
     is_taken: Vec<bool>,
     /// Neighbours that are not taken yet, the best last.
-    raised: Vec<Neighbour>,
+    raised: Vec<FileNeighbour>,
 }
 
 impl FileRanker<'_> {
@@ -44,6 +44,7 @@ impl FileRanker<'_> {
         let (mut matched, mut found, mut bytes) = (0, 0, 0);
         let mut is_raised = false;
         loop {
+            // Imports are known only from texts, so that the best files are read before the others are in order.
             // A short list ends before there are so many; its neighbours follow it.
             if !is_raised && (candidates.len() >= MOST_NEAR || queue.order.peek().is_none()) {
                 is_raised = true;
@@ -92,6 +93,7 @@ impl<I: Iterator<Item = usize>> CandidateQueue<'_, '_, I> {
             })
             .collect();
         let mut raised = self.ranker.find_neighbours(&near);
+        // What was read keeps its rank: raising it too gained nothing on twelve repositories, and cost at small windows.
         raised.retain(|neighbour| self.is_taken.get(neighbour.file) == Some(&false));
         for neighbour in &raised {
             if let Some(score) = self.scores.files.get_mut(neighbour.file) {

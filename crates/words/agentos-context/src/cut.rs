@@ -3,8 +3,13 @@
 //! Owns: where a part begins and ends, and which lines enclose it. Never: knows the grammar of a language.
 //!
 //! The structure is read from indentation: a line that is followed by deeper lines is the header of a block, and lines such
-//! as `}` or `else` continue the block above them. Grammars of eight languages were considered instead. Indentation finds
-//! functions and types in every language that people indent, also in files that do not parse, and adds nothing to the build.
+//! as `}` or `else` continue the block above them. Indentation finds functions and types in every language that people indent,
+//! also in files that do not parse, and adds nothing to the build.
+//!
+//! Grammars of tree-sitter were measured instead (`tree-sitter` 0.25 with those of C, C++, Go, Java, JavaScript, Python, Rust and
+//! TypeScript; release build, processor time). They add 42 s to a build, 10 MB to the program and eight parsers in C that read
+//! text from strangers. A search cuts up to a megabyte of candidates: the grammars parse 16 MB a second of Rust and 9 MB of
+//! Python, so that this step alone would take 60 to 110 ms, more than a whole search of 10,000 files may (50 ms).
 
 use crate::lines::{MeasuredLine, SectionMark, TextShape};
 
@@ -110,6 +115,7 @@ impl TextCutter<'_> {
     fn cut_sections(&mut self, all: Span) {
         let mut start = all.start;
         while start < all.end {
+            // Templates contain other templates, but those are deeper than the left edge.
             let opens = self.line(start).section == SectionMark::Opens;
             let is_last = |at: &usize| match self.line(*at).section {
                 SectionMark::Closes => opens,

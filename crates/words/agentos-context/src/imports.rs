@@ -55,7 +55,7 @@ impl ImportStyle {
     }
 
     /// Returns the endings of the files that such a language imports, the likeliest first.
-    pub(crate) fn endings(self) -> &'static [&'static str] {
+    pub(crate) fn list_endings(self) -> &'static [&'static str] {
         match self {
             Self::C => &["h", "hpp", "hh", "hxx", "c", "cc", "cpp", "cxx", "m", "mm", "cu"],
             Self::Go => &["go"],
@@ -85,6 +85,7 @@ pub(crate) fn list_imports(path: &str, text: &str) -> Vec<ImportPath> {
         Some(ImportStyle::Script) => text.lines().for_each(|line| read_script(line, &mut found)),
         None => {}
     }
+    // Untrusted text could import the same folder a million times, and each is looked up.
     found.truncate(MOST_IMPORTS);
     found
 }
@@ -141,6 +142,7 @@ fn read_include(line: &str, found: &mut Vec<ImportPath>) {
         return;
     };
     let rest = rest.trim();
+    // Projects include their own public headers with angle brackets, as their users do.
     let written = match rest.strip_prefix('<') {
         Some(system) => system.split_once('>').map(|(inside, _)| inside),
         None => first_quoted(rest),
@@ -163,7 +165,7 @@ fn read_go(text: &str, found: &mut Vec<ImportPath>) {
                 push_written(found, written, ImportStart::Anywhere);
             }
         } else if written.starts_with("func ") || written.starts_with("type ") {
-            // Imports come first.
+            // The grammar of Go allows imports at the beginning only.
             return;
         }
     }
@@ -174,6 +176,7 @@ fn read_java(line: &str, found: &mut Vec<ImportPath>) {
         return;
     };
     let rest = rest.trim_start();
+    // `import static a.b.C.of` names a method, which the search for the path cuts off.
     let rest = rest.strip_prefix("static ").unwrap_or(rest);
     let end = rest.find([';', '{', ' ', '/']).unwrap_or(rest.len());
     let written = rest.get(..end).unwrap_or_default();

@@ -17,7 +17,7 @@ mod past;
 mod paths;
 mod sort;
 
-pub(crate) use neighbours::{NearFile, Neighbour};
+pub(crate) use neighbours::{FileNeighbour, NearFile};
 pub(crate) use order::FileScores;
 use past::PastChange;
 pub use past::PastCommit;

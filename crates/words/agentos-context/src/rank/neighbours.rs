@@ -32,9 +32,9 @@ pub(crate) struct NearFile<'t> {
     pub(crate) score: f64,
 }
 
-/// Neighbour of a file.
+/// FileNeighbour of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Neighbour {
+pub(crate) struct FileNeighbour {
     /// Number of the neighbour.
     pub(crate) file: usize,
     /// Addition to its score.
@@ -45,10 +45,10 @@ pub(crate) struct Neighbour {
 
 impl FileRanker<'_> {
     /// Returns the neighbours of files, sorted by their numbers. A neighbour of several files counts for the best of them.
-    pub(crate) fn find_neighbours(&self, best: &[NearFile<'_>]) -> Vec<Neighbour> {
+    pub(crate) fn find_neighbours(&self, best: &[NearFile<'_>]) -> Vec<FileNeighbour> {
         let mut found = self.find_imported(best);
         found.extend(self.find_tests(best));
-        let mut strongest: HashMap<usize, Neighbour> = HashMap::new();
+        let mut strongest: HashMap<usize, FileNeighbour> = HashMap::new();
         for neighbour in found {
             let known = strongest.entry(neighbour.file).or_insert(neighbour);
             // Of equal ones the first stays, which does not depend on the order of a map.
@@ -56,13 +56,13 @@ impl FileRanker<'_> {
                 *known = neighbour;
             }
         }
-        let mut neighbours: Vec<Neighbour> = strongest.into_values().collect();
+        let mut neighbours: Vec<FileNeighbour> = strongest.into_values().collect();
         neighbours.sort_by_key(|neighbour| neighbour.file);
         neighbours
     }
 
     /// Returns the files that files import.
-    fn find_imported(&self, best: &[NearFile<'_>]) -> Vec<Neighbour> {
+    fn find_imported(&self, best: &[NearFile<'_>]) -> Vec<FileNeighbour> {
         let mut finder = PathFinder::new(self);
         let mut imported = Vec::new();
         for near in best {
@@ -72,7 +72,7 @@ impl FileRanker<'_> {
                 // An import of a folder says less about each of its files.
                 let share = 1.0 / (files.len().max(1) as f64).sqrt();
                 let others = files.into_iter().filter(|file| *file != near.file);
-                imported.extend(others.map(|file| Neighbour {
+                imported.extend(others.map(|file| FileNeighbour {
                     file,
                     adds: IMPORT_WEIGHT * near.score * share,
                     of: near.file,
@@ -83,7 +83,8 @@ impl FileRanker<'_> {
     }
 
     /// Returns the tests of files, found by their names. Of several, those in the nearest folders.
-    fn find_tests(&self, best: &[NearFile<'_>]) -> Vec<Neighbour> {
+    fn find_tests(&self, best: &[NearFile<'_>]) -> Vec<FileNeighbour> {
+        // By name and not by import: a test is not read before it is a candidate, and most frameworks ask for such names.
         let is_source = |near: &&NearFile<'_>| {
             let stem = file_stem(self.path_of(near.file));
             let is_test = self.files.get(near.file).is_some_and(|file| file.kinds.is_test);
@@ -106,7 +107,7 @@ impl FileRanker<'_> {
         let mut found = Vec::new();
         for (source, mut tests) in sources.into_iter().zip(tests) {
             tests.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-            found.extend(tests.into_iter().take(MOST_TESTS).map(|(_, file)| Neighbour {
+            found.extend(tests.into_iter().take(MOST_TESTS).map(|(_, file)| FileNeighbour {
                 file,
                 adds: TEST_WEIGHT * source.score,
                 of: source.file,

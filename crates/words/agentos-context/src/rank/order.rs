@@ -55,6 +55,7 @@ impl FileRanker<'_> {
 
     /// Returns the numbers of the files that have a score or that the user means, best first.
     pub(crate) fn order_files(&self, scores: &FileScores) -> impl Iterator<Item = usize> + use<'_> {
+        // A file without a score has nothing to do with the task, and most files of a large repository have none.
         let mut order: Vec<FilePlace> = Vec::new();
         for (at, (file, score)) in self.files.iter().zip(&scores.files).enumerate() {
             if *score > 0.0 || file.named || file.matched {

@@ -25,7 +25,7 @@ const ROOTS: [&str; 7] = [
     "src/main/java",
     "main/java",
 ];
-/// Names of the file that stands for a folder.
+/// Names of the file with which a folder is imported.
 const SCRIPT_FOLDERS: [&str; 3] = ["", "/index", "/src/index"];
 const MODULE_FOLDERS: [&str; 5] = ["", "/__init__", "/mod", "/lib", "/src/lib"];
 
@@ -58,16 +58,17 @@ impl<'r, 'q> PathFinder<'r, 'q> {
         let folder = folder_of(from);
         let parts: Vec<&str> = import.parts.iter().map(String::as_str).collect();
         let base = match import.start {
-            ImportStart::Above(levels) => climb(folder, levels).map(str::to_owned),
+            ImportStart::Above(levels) => climb_folders(folder, levels).map(str::to_owned),
             ImportStart::Inside(levels) => {
+                // The submodules of `a.rs` are in the folder `a`, and those of `a/mod.rs` next to it.
                 let stem = file_stem(from);
                 let is_root = matches!(stem, "mod" | "lib" | "main");
                 let module = if is_root {
                     folder.to_owned()
                 } else {
-                    join(folder, stem)
+                    join_path(folder, stem)
                 };
-                climb(&module, levels).map(str::to_owned)
+                climb_folders(&module, levels).map(str::to_owned)
             }
             ImportStart::Root => Some(self.find_root(folder)),
             ImportStart::Anywhere => return self.find_anywhere(folder, &parts, style),
@@ -79,14 +80,15 @@ impl<'r, 'q> PathFinder<'r, 'q> {
     fn find_root(&self, folder: &str) -> String {
         let mut above = Some(folder);
         while let Some(at) = above {
-            let src = join(at, "src");
+            // Cargo and the templates of bundlers put the sources in `src`.
+            let src = join_path(at, "src");
             if at.rsplit('/').next() == Some("src") {
                 return at.to_owned();
             }
-            if self.exists(&src) {
+            if self.has_path(&src) {
                 return src;
             }
-            above = climb(at, 1).filter(|_| !at.is_empty());
+            above = climb_folders(at, 1).filter(|_| !at.is_empty());
         }
         String::new()
     }
@@ -113,11 +115,12 @@ impl<'r, 'q> PathFinder<'r, 'q> {
             return Rc::clone(known);
         }
         let mut starts = Vec::new();
+        // A package can be inside another one, so the nearest place counts, as for compilers.
         let mut above = Some(folder);
         while let Some(at) = above {
-            let roots = ROOTS.iter().map(|root| join(at, root));
-            starts.extend(roots.filter(|start| self.exists(&join(start, first))));
-            above = climb(at, 1);
+            let roots = ROOTS.iter().map(|root| join_path(at, root));
+            starts.extend(roots.filter(|start| self.has_path(&join_path(start, first))));
+            above = climb_folders(at, 1);
         }
         let starts: Rc<[String]> = starts.into();
         self.known.insert(key, Rc::clone(&starts));
@@ -137,7 +140,7 @@ impl<'r, 'q> PathFinder<'r, 'q> {
             let path = parts
                 .iter()
                 .take(count)
-                .fold(base.to_owned(), |path, part| join(&path, part));
+                .fold(base.to_owned(), |path, part| join_path(&path, part));
             let found = self.find_module(&path, style, folder);
             if !found.is_empty() {
                 return found;
@@ -175,11 +178,11 @@ impl<'r, 'q> PathFinder<'r, 'q> {
 
     /// Lists the sources of a Go package without its tests.
     fn list_package(&self, path: &str) -> Vec<usize> {
-        let start = join(path, "");
+        let start = join_path(path, "");
         let start = if start.is_empty() { start } else { start + "/" };
-        let first = self.position(&start);
+        let first = self.find_position(&start);
         let inside =
-            (first..first + MOST_ENTRIES).map_while(|at| Some((at, self.path(at).strip_prefix(&start)?)));
+            (first..first + MOST_ENTRIES).map_while(|at| Some((at, self.path_at(at).strip_prefix(&start)?)));
         let sources = inside
             .filter(|(_, name)| !name.contains('/') && name.ends_with(".go") && !name.ends_with("_test.go"));
         sources.map(|(at, _)| at).take(MOST_IN_FOLDER).collect()
@@ -192,7 +195,7 @@ impl<'r, 'q> PathFinder<'r, 'q> {
         };
         let mut found = vec![header];
         if let Some((stem, _)) = path.rsplit_once('.') {
-            let near = join(folder, file_stem(path));
+            let near = join_path(folder, file_stem(path));
             for stem in [stem, near.as_str()] {
                 for file in self.list_endings(stem, ImportStyle::C) {
                     if !found.contains(&file) {
@@ -207,32 +210,32 @@ impl<'r, 'q> PathFinder<'r, 'q> {
     /// Lists the files with this path and one of the endings of a language.
     fn list_endings(&self, stem: &str, style: ImportStyle) -> Vec<usize> {
         let start = [stem, "."].concat();
-        let first = self.position(&start);
+        let first = self.find_position(&start);
         let inside =
-            (first..first + MOST_ENTRIES).map_while(|at| Some((at, self.path(at).strip_prefix(&start)?)));
+            (first..first + MOST_ENTRIES).map_while(|at| Some((at, self.path_at(at).strip_prefix(&start)?)));
         inside
-            .filter(|(_, ending)| style.endings().contains(ending))
+            .filter(|(_, ending)| style.list_endings().contains(ending))
             .map(|(at, _)| at)
             .collect()
     }
 
     fn find_exact(&self, path: &str) -> Option<usize> {
-        let at = self.position(path);
-        (!path.is_empty() && self.path(at) == path).then_some(at)
+        let at = self.find_position(path);
+        (!path.is_empty() && self.path_at(at) == path).then_some(at)
     }
 
     /// Returns true if a file with any ending, or a folder, has this path.
-    fn exists(&self, path: &str) -> bool {
+    fn has_path(&self, path: &str) -> bool {
         let next = |at: usize| {
-            let rest = self.path(at).strip_prefix(path)?;
+            let rest = self.path_at(at).strip_prefix(path)?;
             Some(rest.bytes().next())
         };
-        match next(self.position(path)) {
+        match next(self.find_position(path)) {
             None => false,
             Some(None | Some(b'.' | b'/')) => true,
             // `path-old.c` comes before `path.c`.
             Some(Some(byte)) if byte < b'.' => {
-                let at = self.position(&[path, "."].concat());
+                let at = self.find_position(&[path, "."].concat());
                 matches!(next(at), Some(Some(b'.' | b'/')))
             }
             Some(Some(_)) => false,
@@ -240,13 +243,13 @@ impl<'r, 'q> PathFinder<'r, 'q> {
     }
 
     /// Returns the position of the first file whose path is not before a text.
-    fn position(&self, text: &str) -> usize {
+    fn find_position(&self, text: &str) -> usize {
         let files = self.ranker.files.get(..self.sorted).unwrap_or_default();
         files.partition_point(|file| file.path.as_str() < text)
     }
 
     /// Returns the path at a position, or an empty text after the last one.
-    fn path(&self, at: usize) -> &'r str {
+    fn path_at(&self, at: usize) -> &'r str {
         let files = self.ranker.files.get(..self.sorted).unwrap_or_default();
         files.get(at).map_or("", |file| file.path.as_str())
     }
@@ -296,7 +299,7 @@ fn folder_of(path: &str) -> &str {
 }
 
 /// Returns the folder so many levels above one. `None` if there are fewer.
-fn climb(folder: &str, levels: usize) -> Option<&str> {
+fn climb_folders(folder: &str, levels: usize) -> Option<&str> {
     let mut at = folder;
     for _ in 0..levels {
         if at.is_empty() {
@@ -307,7 +310,7 @@ fn climb(folder: &str, levels: usize) -> Option<&str> {
     Some(at)
 }
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     match (folder.is_empty(), name.is_empty()) {
         (true, _) => name.to_owned(),
         (false, true) => folder.to_owned(),
@@ -323,7 +326,7 @@ mod tests {
     use crate::rank::FileRanker;
 
     /// Returns the files that a text imports.
-    fn find(files: &[&str], from: &str, text: &str) -> Vec<String> {
+    fn find_imported(files: &[&str], from: &str, text: &str) -> Vec<String> {
         let query = TaskQuery::default();
         let mut ranker = FileRanker::new(&query);
         let mut files = files.to_vec();
@@ -403,13 +406,13 @@ mod tests {
             "src/unix/internal.h",
         ];
         for (from, text, expected) in cases {
-            assert_eq!(find(&files, from, text), expected, "{from}");
+            assert_eq!(find_imported(&files, from, text), expected, "{from}");
         }
     }
 
     #[test]
     fn a_path_above_the_repository_means_nothing() {
-        let found = find(&["a.js"], "b.js", "require('../../a'); \nrequire('')\n");
+        let found = find_imported(&["a.js"], "b.js", "require('../../a'); \nrequire('')\n");
         assert!(found.is_empty(), "{found:?}");
     }
 }
