@@ -153,10 +153,11 @@ fn edited(random: &mut Random, text: &str) -> String {
         return format!("\u{feff}{}", edited(random, rest));
     }
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    if lines.len() < 4 {
-        return format!("{text}added line\n");
-    }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    if lines.len() < 4 {
+        // Only a diff can say that a file gains its final newline.
+        return format!("{text}added line{}", if text.ends_with('\n') { end } else { "" });
+    }
     for _ in 0..=random.below(4) {
         let at = random.below(lines.len());
         match random.below(5) {
