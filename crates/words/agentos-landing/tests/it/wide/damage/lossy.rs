@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::edits::{Case, File, Hunk, Random, moved};
+use super::super::edits::{Case, File, Hunk, Random, fits_at, moved};
 use super::super::write::{
     GIT, Style, bare, bare_new_file, blocks, json, lines, only_edits, only_lf, rendered, trailing_blanks,
     whole,
@@ -60,11 +60,12 @@ pub const CLASSES: &[Damage] = &[
     }),
     ("ctx_1_all_one", Expect::Either, |random, case| {
         let files = narrow(case, 1);
+        let fits = |file: &File| (0..file.hunks.len()).any(|at| fits_at(file, at, 1));
         let style = Style {
             header: |hunk, _| format!("@@ -1,{} +1,{} @@", hunk.old.1, hunk.new.1),
             ..GIT
         };
-        Some(rendered(random, &files, &style))
+        (!files.iter().any(fits)).then(|| rendered(random, &files, &style))
     }),
     ("ln_far_off", Expect::Either, |random, case| {
         let files = moved(narrow(case, 1), || random.below(60))?;
