@@ -153,10 +153,10 @@ fn edited(random: &mut Random, text: &str) -> String {
         return format!("\u{feff}{}", edited(random, rest));
     }
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    if lines.len() < 4 {
-        return format!("{text}added line\n");
-    }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    if lines.len() < 4 {
+        return format!("{text}added line{}", if text.ends_with('\n') { end } else { "" });
+    }
     for _ in 0..=random.below(4) {
         let at = random.below(lines.len());
         match random.below(5) {
@@ -198,7 +198,12 @@ fn edited(random: &mut Random, text: &str) -> String {
             break;
         }
     }
-    lines.concat()
+    let new = lines.concat();
+    // Only a diff can say that a file gains its final newline.
+    match new.strip_suffix(end) {
+        Some(cut) if !text.ends_with('\n') => cut.to_owned(),
+        Some(_) | None => new,
+    }
 }
 
 /// The line with one letter changed.
@@ -272,23 +277,26 @@ fn hunks(part: &str, old: &str) -> Vec<Hunk> {
 /// another edit, and nothing in it shows the first.
 pub fn moved(mut files: Vec<File>, mut by: impl FnMut() -> usize) -> Option<Vec<File>> {
     for file in &mut files {
-        let lines: Vec<&str> = file.old.as_deref().unwrap_or_default().lines().collect();
-        for hunk in &mut file.hunks {
+        for at in 0..file.hunks.len() {
             let off = by();
-            hunk.old.0 += off;
-            hunk.new.0 += off;
-            let mut there = lines.iter().skip(hunk.old.0.saturating_sub(1));
-            let mut old = hunk
-                .lines
-                .iter()
-                .filter(|(mark, _)| matches!(mark, ' ' | '-'))
-                .peekable();
-            if off > 0 && old.peek().is_some() && old.all(|(_, text)| there.next() == Some(&text.as_str())) {
+            if fits_at(file, at, file.hunks[at].old.0 + off) {
                 return None;
             }
+            file.hunks[at].old.0 += off;
+            file.hunks[at].new.0 += off;
         }
     }
     Some(files)
+}
+
+/// A hunk has exactly the lines of the file from this one on, which is not its own.
+pub fn fits_at(file: &File, hunk: usize, line: usize) -> bool {
+    let hunk = &file.hunks[hunk];
+    let old = hunk.lines.iter().filter(|(mark, _)| matches!(mark, ' ' | '-'));
+    let old: Vec<&str> = old.map(|(_, text)| text.as_str()).collect();
+    let there = file.old.as_deref().unwrap_or_default().lines();
+    let there: Vec<&str> = there.skip(line.saturating_sub(1)).take(old.len()).collect();
+    line != hunk.old.0 && !old.is_empty() && old == there
 }
 
 /// The nearest line above that begins with a letter.
