@@ -213,18 +213,20 @@ fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
 }
 
 #[test]
-fn a_link_or_a_binary_file_is_refused_by_name() {
+fn a_link_or_a_binary_file_needs_a_person_or_is_refused() {
     let repo = repo();
-    for (script, code) in [
-        ("ln -s /etc/passwd link", "mode-change"),
-        ("printf '\\0' > src/a.rs", "binary"),
+    for (script, code, exit) in [
+        ("ln -s /etc/passwd link", "symlink-traversal", 6),
+        ("ln -s src/a.rs link", "mode-change", 4),
+        ("printf '\\0' > src/a.rs", "binary", 3),
+        ("printf '\\0' > new.bin", "binary", 4),
     ] {
         let Some((output, outcome)) = run(&repo, &[], script) else {
             return;
         };
         assert_eq!(
             (outcome["code"].as_str(), output.code),
-            (Some(code), Some(6)),
+            (Some(code), Some(exit)),
             "{outcome}"
         );
     }
