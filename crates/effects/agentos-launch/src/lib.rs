@@ -114,7 +114,7 @@ fn replace_process(mut command: Command) -> io::Result<i32> {
 fn read_version(file: &Path) -> Result<String, LaunchError> {
     // Its standard error stays this program's own: a program that does not start says there why.
     let output = Command::new(file)
-        .arg("--version")
+        .arg("-V")
         .stdin(Stdio::null())
         .output()
         .map_err(|source| LaunchError::Start {
