@@ -188,7 +188,7 @@ pub enum Verb {
     Pool(pool::PoolVerb),
     /// Offer this repository's tools to an agent that may propose and not write (MCP)
     Mcp(mcp::McpArgs),
-    /// Serve the page where you see and approve, and an address for programs, on this machine
+    /// Serve the page where you see and approve, and one address for programs
     Serve(serve::ServeArgs),
     /// Open the page of the running service in your browser
     Open(serve::OpenArgs),

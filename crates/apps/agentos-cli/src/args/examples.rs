@@ -10,8 +10,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
         &[
-            "agentos",
             "agentos demo",
+            "agentos",
             "agentos apply fix.patch",
             "agentos run -p lmstudio \"add a --version flag\"",
         ],
@@ -394,7 +394,13 @@ fn add_examples(command: Command, path: &str) -> Command {
             let before = command.get_after_help().map(|text| format!("{text}\n\n"));
             let before = before.unwrap_or_default();
             // The short help has to fit a screen.
-            let short: String = calls.iter().take(2).map(|call| format!("\n  {call}")).collect();
+            // The program's own help lists all verbs, and one example more would not fit a screen.
+            let most = if path.is_empty() { 1 } else { 2 };
+            let short: String = calls
+                .iter()
+                .take(most)
+                .map(|call| format!("\n  {call}"))
+                .collect();
             command
                 .after_help(format!("Examples:{short}"))
                 .after_long_help(format!("{before}Examples:{lines}"))

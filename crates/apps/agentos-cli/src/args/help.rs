@@ -39,6 +39,9 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Verbs of maintenance, which the list leaves out so that it fits a screen. The reference, completions and their own help have them.
+const UNLISTED_VERBS: &[&str] = &["store"];
+
 /// Widest line of the help, as for the lines that clap writes.
 const WIDEST: usize = 100;
 
@@ -159,7 +162,7 @@ pub fn arrange_help(program: Command) -> Command {
 fn list_verbs(program: &Command) -> String {
     let known: Vec<&Command> = program
         .get_subcommands()
-        .filter(|verb| !verb.is_hide_set())
+        .filter(|verb| !verb.is_hide_set() && !UNLISTED_VERBS.contains(&verb.get_name()))
         .collect();
     let is_grouped = |verb: &&&Command| {
         let mut groups = VERB_GROUPS.iter();
@@ -328,6 +331,8 @@ mod tests {
           profile       List, show, create and validate provider profiles
           models        List, show, add, import, load and unload models; choose the default one
           pool          List pools of models; show the member that a turn is given, and why
+          serve         Serve the page where you see and approve, and one address for programs
+          open          Open the page of the running service in your browser
           mcp           Offer this repository's tools to an agent that may propose and not write (MCP)
           completions   Print a script that lets your shell complete verbs, flags, providers and runs
           man           Print the manual page of a verb or of the whole program
@@ -336,7 +341,6 @@ mod tests {
           policy        Judge changes without landing them; create, explain, test and check policies
           evidence      List and show runs; verify, replay and export evidence
           recover       Finish or roll back an interrupted landing; every verb that lands does this first
-          store         Manage the database that is made from the ledger
           schema        Print the JSON Schema of a published shape
 
         Global options:
@@ -346,7 +350,6 @@ mod tests {
           -V, --version     Print version
 
         Examples:
-          agentos
           agentos demo
         ");
     }

@@ -62,7 +62,10 @@ fn the_service_is_started_found_and_ended() {
     assert!(child.wait().unwrap().success());
     let gone = cli.run(&["open"]).unwrap();
     assert_eq!(gone.code, Some(2));
-    assert_snapshot!(gone.stderr, @"");
+    assert_snapshot!(gone.stderr, @r"
+    error [usage] no service of yours runs on this machine
+      next: start it with `agentos serve`
+    ");
 }
 
 #[test]
@@ -73,7 +76,10 @@ fn a_service_that_is_not_installed_is_named() {
     let cli = cli.env("AGENTOS_TEST_HELPER", elsewhere).env("PATH", "/nowhere");
     let missing = cli.run(&["serve"]).unwrap();
     assert_eq!(missing.code, Some(2));
-    assert_snapshot!(missing.stderr, @"");
+    assert_snapshot!(missing.stderr, @r"
+    error [program-missing] `agentos-server` is not installed: it is neither next to this program nor in a folder of `PATH`
+      next: build it with `cargo build -p agentos-server`, or install all programs with `cargo xtask install`
+    ");
     let text = cli.run(&["serve", "--json"]).unwrap();
     assert_eq!(text.code, Some(2));
 }
