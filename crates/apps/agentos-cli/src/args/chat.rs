@@ -123,7 +123,7 @@ pub struct ChatFlags {
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
-    /// Need of each turn, by which a pool of models chooses; can be repeated
+    /// Need of each turn, by which a pool chooses; can be repeated
     #[arg(long = "require", value_name = "NAME=VALUE")]
     pub needs: Vec<String>,
     /// System prompt; that of a session holds from now on

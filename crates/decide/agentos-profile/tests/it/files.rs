@@ -150,7 +150,7 @@ fn mistakes_name_the_place_and_what_was_meant() {
     x.json:3:1: missing field `provider` [-]
     x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`, `pool` [did you mean `model`?]
     x.json:1:27: unknown field `api_key`: a profile must not contain a key [-] [SetKey { provider: None, in_file: false }]
-    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `acp`, `tool`, `toolbox`, `pool` [did you mean `lmstudio`?]
+    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `acp`, `tool`, `toolbox`, `mcp`, `pool` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected one of `llamacpp_completion`, `openai_compatible`, `openai_responses` [-]
     x.json:1:39: invalid value: integer `-1`, expected a whole number of 0 or more [-]
     x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop` [did you mean `temperature`?]
