@@ -323,7 +323,7 @@ def main():
             print(f"{row['name']:12} {row['plain_cpu_ms']:8.3f} {row['stream_cpu_ms']:8.3f} {row['plain_whole_ms']:9.2f} {row['stream_first_ms']:9.2f} "
                   f"{row['idle_mb']:8.1f} {row['loaded_mb']:8.1f} {row['start_ms']:9.0f}", flush=True)
         if agentos in gateways:
-            verify = subprocess.run([args.binaries / "agentos", "evidence", "verify", "--ledger"], env=env, cwd=folder / "repository", capture_output=True, text=True)
+            verify = subprocess.run([args.binaries.resolve() / "agentos", "evidence", "verify", "--ledger"], env=env, cwd=folder / "repository", capture_output=True, text=True)
             print("agentos, the ledger after the run: " + (verify.stdout.strip().splitlines() or [verify.stderr.strip()])[0])
     finally:
         upstream_process.kill()

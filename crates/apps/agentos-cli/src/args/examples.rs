@@ -9,12 +9,7 @@ use clap::Command;
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
-        &[
-            "agentos demo",
-            "agentos",
-            "agentos apply fix.patch",
-            "agentos run -p lmstudio \"add a --version flag\"",
-        ],
+        &["agentos demo", "agentos run -p lmstudio \"add a --version flag\""],
     ),
     ("demo", &["agentos demo", "agentos demo --dir shop"]),
     (
@@ -22,7 +17,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "agentos init",
             "agentos init --provider ollama --preset solo --yes",
-            "agentos init --print --json",
         ],
     ),
     ("use", &["agentos use ollama --model qwen3-coder", "agentos use"]),
