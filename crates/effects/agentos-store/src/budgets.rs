@@ -25,7 +25,7 @@ use std::time::Duration;
 use agentos_tool::{ExactCost, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use crate::database::make_private_folder;
+use crate::database::{make_private_folder, use_write_ahead_log};
 use crate::{LedgerStore, StoreError};
 
 pub use limit::{BudgetLimit, BudgetPeriod, BudgetScope, WrongLimit, ZoneOffset, parse_amount};
@@ -123,7 +123,7 @@ impl BudgetStore {
         let db = Connection::open(folder.join(FILE))?;
         db.busy_timeout(PATIENCE)?;
         // As in the ledger's database: a loss of power may lose the last reservations, and their processes with them.
-        db.pragma_update(None, "journal_mode", "WAL")?;
+        use_write_ahead_log(&db)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
         db.execute_batch(SCHEMA)?;
         Ok(Self { db })

@@ -64,6 +64,28 @@ pub struct StoreMark {
     pub hash: String,
 }
 
+/// Pause between two tries to change the journal's kind.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+/// Tries to change it, five seconds in all. The change itself takes milliseconds.
+const MOST_TRIES: u32 = 1_000;
+
+/// Lets a database use a write-ahead log. A new file is changed once, and whoever opens it at the same moment is refused at once:
+/// SQLite does not wait there, whatever the busy timeout says, because both hold a lock that the other one needs.
+pub(crate) fn use_write_ahead_log(db: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match db.pragma_update(None, "journal_mode", "WAL") {
+            Err(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == rusqlite::ErrorCode::DatabaseBusy && tries < MOST_TRIES =>
+            {
+                tries += 1;
+                std::thread::sleep(RETRY_PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
 impl LedgerStore {
     /// Opens the database in a folder. Makes the folder, which only its owner can read, and the file if they are missing.
     ///
@@ -87,7 +109,7 @@ impl LedgerStore {
         db.busy_timeout(PATIENCE)?;
         // A reader then never waits for a writer. `NORMAL` may lose the last batches at a loss of power, and keeps the file whole
         // (sqlite.org/pragma.html#pragma_synchronous); what is lost is read from the tape again.
-        db.pragma_update(None, "journal_mode", "WAL")?;
+        use_write_ahead_log(&db)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
         // Texts of a deleted session must not stay in free parts of the file.
         db.pragma_update(None, "secure_delete", true)?;

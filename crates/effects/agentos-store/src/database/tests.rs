@@ -37,3 +37,19 @@ fn only_its_owner_can_read_the_folder() {
     LedgerStore::open(&folder).unwrap();
     assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
 }
+
+#[test]
+fn several_threads_open_a_new_database_at_once() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    start.wait();
+                    LedgerStore::open(folder.path()).unwrap();
+                });
+            }
+        });
+    }
+}
