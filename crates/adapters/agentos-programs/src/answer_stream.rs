@@ -53,15 +53,17 @@ impl Answer {
         self.lock().is_closed
     }
 
-    /// Adds a line of so many bytes.
-    pub(crate) fn add_line(&self, line: HostedLine, bytes: usize) {
+    /// Adds a line of so many bytes. Returns the waker of the reader if it waits: the caller wakes it, once for all lines that came
+    /// together, and without a lock, because waking may poll the reader on this thread.
+    #[must_use]
+    pub(crate) fn add_line(&self, line: HostedLine, bytes: usize) -> Option<Waker> {
         let mut state = self.lock();
         if state.is_closed || state.has_ended {
-            return;
+            return None;
         }
         state.has_ended = line.is_end();
         state.lines.push_back((line, bytes));
-        wake_reader(state);
+        state.waker.take()
     }
 
     /// Ends the answer after the lines that wait.

@@ -33,6 +33,18 @@ impl HostedModel {
             held: usable_probe(held),
         }
     }
+
+    fn start_stream<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        to_work: fn(ChatRequest) -> AdapterWork,
+    ) -> Box<dyn ChatStream + 'a> {
+        Box::new(HostedStream {
+            process: Arc::clone(&self.process),
+            unsent: Some((request, to_work)),
+            reader: None,
+        })
+    }
 }
 
 impl Model for HostedModel {
@@ -41,14 +53,17 @@ impl Model for HostedModel {
     }
 
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
-        if self.held.get().is_err() {
-            return self.here.chat(request);
+        match self.held.get() {
+            Ok(_) => self.start_stream(request, AdapterWork::Chat),
+            Err(_) => self.here.chat(request),
         }
-        Box::new(HostedStream {
-            process: Arc::clone(&self.process),
-            unsent: Some(request),
-            reader: None,
-        })
+    }
+
+    fn chat_whole<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+        match self.held.get() {
+            Ok(_) => self.start_stream(request, AdapterWork::WholeChat),
+            Err(_) => self.here.chat_whole(request),
+        }
     }
 
     fn confinement(&self) -> Confinement {
@@ -60,7 +75,7 @@ impl Model for HostedModel {
 struct HostedStream<'a> {
     process: Arc<ModelProcess>,
     /// Request before its first event was requested. `None` afterwards.
-    unsent: Option<&'a ChatRequest>,
+    unsent: Option<(&'a ChatRequest, fn(ChatRequest) -> AdapterWork)>,
     /// Reader of the answer. `None` before and after it.
     reader: Option<AnswerReader>,
 }
@@ -70,12 +85,9 @@ impl ChatStream for HostedStream<'_> {
         Box::pin(async move {
             // Moved into the future and back: a future that is dropped before its end cancels the request.
             let reader = match self.unsent.take() {
-                Some(request) => {
+                Some((request, to_work)) => {
                     let limit = self.process.limits().total;
-                    Some(
-                        self.process
-                            .send_work(AdapterWork::Chat(request.clone()), limit)?,
-                    )
+                    Some(self.process.send_work(to_work(request.clone()), limit)?)
                 }
                 None => self.reader.take(),
             };

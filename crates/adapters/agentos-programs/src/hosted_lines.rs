@@ -34,6 +34,8 @@ pub enum AdapterWork {
     Task(ToolTask),
     /// Conversation, whose answer is a stream of events.
     Chat(ChatRequest),
+    /// Conversation, of whose answer nobody sees the pieces: they are joined, and sent with its end.
+    WholeChat(ChatRequest),
 }
 
 /// Line of the parent after its greeting.

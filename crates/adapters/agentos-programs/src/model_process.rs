@@ -177,6 +177,12 @@ impl ModelProcess {
     pub(crate) fn send_work(&self, work: AdapterWork, limit: Duration) -> Result<AnswerReader, ToolError> {
         let (answer, shared) = (Answer::default(), Arc::clone(&self.shared));
         let reader = AnswerReader(answer.clone());
+        // A connection of the process waits: nothing has to be looked up or connected to.
+        let work = match self.shared.send_on_idle(&answer, work, limit) {
+            Ok(None) => return Ok(reader),
+            Ok(Some(work)) => work,
+            Err(error) => return Err(error.into_tool_error(0)),
+        };
         // On a thread, because a name lookup blocks.
         let connect = move || {
             if let Err(error) = shared.connect_and_send(&answer, work, limit) {
@@ -237,6 +243,33 @@ impl SharedProcess {
     ) -> impl FnOnce() + Send + 'static {
         let (shared, slot) = (Arc::clone(self), Arc::clone(slot));
         move || serve_slot(&slot, shared.launcher.as_ref(), reach)
+    }
+
+    /// Sends a request to the process if that has an idle connection to the server. Returns the work if it has none.
+    ///
+    /// # Errors
+    /// If the processes were closed meanwhile.
+    fn send_on_idle(
+        self: &Arc<Self>,
+        answer: &Answer,
+        work: AdapterWork,
+        limit: Duration,
+    ) -> Result<Option<AdapterWork>, AgentError> {
+        let slot = self.find_slot(ServerReach::Open).ok_or(SandboxError::Stopped)?;
+        let request = WaitingRequest {
+            id: 0,
+            answer: answer.clone(),
+            work,
+            limit,
+            connection: None,
+        };
+        match slot.add_on_idle(request) {
+            Ok(id) => {
+                answer.set_place(&slot, id, None);
+                Ok(None)
+            }
+            Err(request) => Ok(Some(request.work)),
+        }
     }
 
     fn connect_and_send(

@@ -13,6 +13,8 @@
 //!
 //! Owns: these states and the deadlines. Never: starts a process; `process_worker` does.
 
+mod input;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -26,6 +28,8 @@ use crate::answer_stream::Answer;
 use crate::hosted_lines::{AdapterWork, ChildLine, HostedLine, ParentLine};
 use crate::model_process::{ProcessLimits, ReadyStock, ServerConnection};
 use crate::request_table::{LineMeaning, ProtocolFault, RequestTable, TimeBox, WorkKind};
+
+pub(crate) use input::ProcessInput;
 
 /// Requests that one process works on at a time. Each has a connection, for which the relay inside needs two threads.
 const MOST_RUNNING: usize = 128;
@@ -70,6 +74,8 @@ struct SlotState {
     phase: RunPhase,
     /// Time at which the current phase ends by force, or the process has been idle for long enough. `None` while requests run.
     until: Option<Instant>,
+    /// Time at which the clock looks again. `None` if it waits for a signal alone.
+    watched: Option<Instant>,
     stop: StopHandle,
     ready: ReadyStock,
     is_wanted: bool,
@@ -117,6 +123,16 @@ impl ProcessSlot {
         self.clock.notify_all();
     }
 
+    /// Wakes the clock if it would look too late. Most requests end long before their deadline, and need no look.
+    fn wake_late_clock(&self, state: &SlotState) {
+        if state
+            .next_look()
+            .is_some_and(|next| state.watched.is_none_or(|watched| next < watched))
+        {
+            self.clock.notify_all();
+        }
+    }
+
     /// Adds a request, and returns its id. `work` is called to start the worker if there is none.
     ///
     /// # Errors
@@ -138,6 +154,25 @@ impl ProcessSlot {
             return Err(error);
         }
         self.signal_all();
+        Ok(id)
+    }
+
+    /// Adds a request for which the process has an idle connection, and returns its id.
+    ///
+    /// # Errors
+    /// The request, if there is no such connection.
+    pub(crate) fn add_on_idle(&self, request: WaitingRequest) -> Result<u64, Box<WaitingRequest>> {
+        let mut state = self.lock();
+        let in_use = state.table.count_running() + state.waiting.len();
+        // A connection that the server has closed is not counted any more. One that is closed before the request reaches it fails the
+        // request, or is replaced by the process through the same outlet.
+        if state.is_closed || state.phase != RunPhase::Serving || state.ready.count_open() <= in_use {
+            return Err(Box::new(request));
+        }
+        state.next_id += 1;
+        let id = state.next_id;
+        state.waiting.push_back(WaitingRequest { id, ..request });
+        self.output.notify_all();
         Ok(id)
     }
 
@@ -200,7 +235,7 @@ impl ProcessSlot {
                 return None;
             }
             if let Some(line) = state.take_output() {
-                self.clock.notify_all();
+                self.wake_late_clock(&state);
                 return Some(line);
             }
             state = self.output.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +263,10 @@ impl ProcessSlot {
             // A connection that its request did not use would wait here until the server closes it.
             state.ready.keep_newest(state.table.count_running());
             state.update_idle(self.limits.idle);
-            self.signal_all();
+            if !state.waiting.is_empty() {
+                self.output.notify_all();
+            }
+            self.wake_late_clock(&state);
         }
         Ok(match meaning {
             LineMeaning::Message(answer, line, bytes) => Some((answer, line, bytes)),
@@ -250,8 +288,8 @@ impl ProcessSlot {
     pub(crate) fn watch_clock(&self, run: u64) {
         let mut state = self.lock();
         while state.run == run && state.phase != RunPhase::Ended {
-            let next = [state.until, state.table.next_deadline()];
-            let Some(next) = next.into_iter().flatten().min() else {
+            state.watched = state.next_look();
+            let Some(next) = state.watched else {
                 state = self.clock.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
@@ -395,6 +433,12 @@ impl SlotState {
         Ok(())
     }
 
+    /// Returns the next time at which something is due. `None` if nothing is.
+    fn next_look(&self) -> Option<Instant> {
+        let due = [self.until, self.table.next_deadline()];
+        due.into_iter().flatten().min()
+    }
+
     /// Takes the next line that can be written now. `None` if there is none.
     fn take_output(&mut self) -> Option<ParentLine> {
         if let Some(id) = self.cancels.pop_first() {
@@ -445,46 +489,6 @@ impl SlotState {
             self.phase = RunPhase::Ending;
             self.until = None;
             self.stop.stop();
-        }
-    }
-}
-
-/// Input of the process of one run: its greeting, and then its requests.
-pub(crate) struct ProcessInput {
-    slot: Arc<ProcessSlot>,
-    run: u64,
-    greeting: Option<Vec<u8>>,
-}
-
-impl ProcessInput {
-    pub(crate) fn new(slot: Arc<ProcessSlot>, run: u64, greeting: Vec<u8>) -> Self {
-        let greeting = Some(greeting);
-        Self { slot, run, greeting }
-    }
-}
-
-impl Iterator for ProcessInput {
-    type Item = Vec<u8>;
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        let mut line = match self.greeting.take() {
-            Some(greeting) => greeting,
-            // A request that cannot be written down runs into its deadline; JSON of these types cannot fail.
-            None => serde_json::to_vec(&self.slot.next_output(self.run)?).unwrap_or_default(),
-        };
-        line.push(b'\n');
-        Some(line)
-    }
-}
-
-impl Drop for ProcessInput {
-    fn drop(&mut self) {
-        // A process that closes its input takes no requests any more. If the run has ended by itself, this does nothing.
-        let state = self.slot.lock();
-        let is_lost = state.run == self.run && matches!(state.phase, RunPhase::Starting | RunPhase::Serving);
-        drop(state);
-        if is_lost {
-            self.slot.kill_run(self.run);
         }
     }
 }

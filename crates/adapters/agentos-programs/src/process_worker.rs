@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::Waker;
 use std::thread;
 
 use agentos_sandbox::{InputSource, OutputStream, SandboxError};
@@ -146,11 +147,13 @@ impl ProcessReader<'_> {
             self.is_checked = true;
         }
         let (slot, mut result) = (self.slot, Ok(()));
+        let mut waiting = Vec::new();
         self.splitter.add_bytes(bytes, &mut |line| {
             if result.is_ok() {
-                result = deliver_line(slot, line);
+                result = deliver_line(slot, line).map(|waker| waiting.extend(waker));
             }
         });
+        waiting.into_iter().for_each(Waker::wake);
         if self.splitter.count_pending() > LONGEST_LINE {
             result = Err(ProtocolFault::LineTooLong);
         }
@@ -158,12 +161,9 @@ impl ProcessReader<'_> {
     }
 }
 
-/// Passes a line on to the answer that it is for.
-fn deliver_line(slot: &ProcessSlot, line: &[u8]) -> Result<(), ProtocolFault> {
+/// Passes a line on to the answer that it is for. Returns the waker of its reader if that waits.
+fn deliver_line(slot: &ProcessSlot, line: &[u8]) -> Result<Option<Waker>, ProtocolFault> {
     // Parsed before the lock is taken: an answer may have megabytes.
     let message = slot.take_message(parse_line(line)?, line.len())?;
-    if let Some((answer, line, bytes)) = message {
-        answer.add_line(*line, bytes);
-    }
-    Ok(())
+    Ok(message.and_then(|(answer, line, bytes)| answer.add_line(*line, bytes)))
 }

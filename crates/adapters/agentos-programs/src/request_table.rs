@@ -55,7 +55,7 @@ impl WorkKind {
     pub(crate) fn of_work(work: &AdapterWork) -> Self {
         match work {
             AdapterWork::Task(_) => Self::Task,
-            AdapterWork::Chat(_) => Self::Chat,
+            AdapterWork::Chat(_) | AdapterWork::WholeChat(_) => Self::Chat,
         }
     }
 

@@ -35,6 +35,11 @@ pub struct NetConfig {
     pub names: Names,
     /// Unix socket to which every request goes, whatever its address names. `None` for the network.
     pub socket: Option<PathBuf>,
+    /// Time for which a connection waits for another request. `None` closes each connection with its answer.
+    ///
+    /// A server that closes a waiting connection at the moment the next request goes out fails that request, and it is not sent
+    /// twice. So the time must be shorter than that of the servers: 5 seconds for Node, uvicorn and llama.cpp.
+    pub keep_idle: Option<Duration>,
 }
 
 /// Resolution of host names.
@@ -60,6 +65,7 @@ impl Default for NetConfig {
             max_headers: 100,
             names: Names::System,
             socket: None,
+            keep_idle: None,
         }
     }
 }
@@ -287,9 +293,8 @@ fn client_builder(config: &NetConfig) -> reqwest::ClientBuilder {
         None => builder,
     };
     builder
-        // A server may close a kept connection at the moment the next request goes out, and that request must
-        // not be sent twice. One connection for each costs a local server nothing worth counting.
-        .pool_max_idle_per_host(0)
+        .pool_max_idle_per_host(if config.keep_idle.is_some() { usize::MAX } else { 0 })
+        .pool_idle_timeout(config.keep_idle)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()

@@ -39,22 +39,23 @@ where
     for<'x> &'x B: Read + Write,
 {
     // Only one direction has ended then; the other one may still carry an answer.
-    copy_with_end(one, other, Shutdown::Write);
+    copy_with_end(one, other, Shutdown::Write, &|| ());
 }
 
-/// Copies bytes in both directions until `other` has ended its own, or `client` has closed either.
-pub(crate) fn copy_until_hang_up<A, B>(client: &A, other: &B)
+/// Copies bytes in both directions until `other` has ended its own, or `client` has closed either. `ended` is called when the first
+/// direction has ended.
+pub(crate) fn copy_until_hang_up<A, B>(client: &A, other: &B, ended: &(dyn Fn() + Sync))
 where
     A: AsRawFd + Sync,
     B: AsRawFd + Sync,
     for<'x> &'x A: Read + Write,
     for<'x> &'x B: Read + Write,
 {
-    copy_with_end(client, other, Shutdown::Both);
+    copy_with_end(client, other, Shutdown::Both, ended);
 }
 
 /// Copies bytes in both directions, and shuts `other` down in this way when `one` has ended.
-fn copy_with_end<A, B>(one: &A, other: &B, end: Shutdown)
+fn copy_with_end<A, B>(one: &A, other: &B, end: Shutdown, ended: &(dyn Fn() + Sync))
 where
     A: AsRawFd + Sync,
     B: AsRawFd + Sync,
@@ -64,10 +65,12 @@ where
     thread::scope(|scope| {
         let there = || {
             copy_bytes(one, other);
+            ended();
             let _ = shutdown(other.as_raw_fd(), end);
         };
         if thread::Builder::new().spawn_scoped(scope, there).is_ok() {
             copy_bytes(other, one);
+            ended();
             let _ = shutdown(one.as_raw_fd(), Shutdown::Write);
         }
     });

@@ -208,7 +208,10 @@ fn serve_one(
             match ready {
                 // The client is ours, and closes both directions at once. A server that computes an answer notices only then
                 // that nobody waits for it; one that is closed in one direction would go on, and keep two threads here.
-                Some(_) => copy_until_hang_up(&tool, &server),
+                Some(ready) => {
+                    let used = ready.begin_use();
+                    copy_until_hang_up(&tool, &server, &|| used.end());
+                }
                 None => copy_both_ways(&tool, &server),
             }
             return;

@@ -5,11 +5,25 @@
 #[cfg(target_os = "linux")]
 use std::io;
 use std::net::TcpStream;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Connections to one host that were made before anybody needs them. Clones share them.
+/// Connections to one host: those that were made before anybody needs them, and the number of those in use. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct ReadyConnections(Arc<Mutex<Vec<TcpStream>>>);
+pub struct ReadyConnections {
+    waiting: Arc<Mutex<Vec<TcpStream>>>,
+    open: Arc<AtomicUsize>,
+}
+
+/// A connection in use, until it is dropped or either side has closed it.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(crate) struct UsedConnection {
+    open: Arc<AtomicUsize>,
+    has_ended: AtomicBool,
+}
 
 impl ReadyConnections {
     /// Adds a connection.
@@ -24,6 +38,23 @@ impl ReadyConnections {
         ready.drain(..surplus);
     }
 
+    /// Returns the number of connections in use that neither side has closed. A client that keeps its connections has an idle one if
+    /// there are more of them than its requests.
+    #[must_use]
+    pub fn count_open(&self) -> usize {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// Counts a connection as in use.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn begin_use(&self) -> UsedConnection {
+        self.open.fetch_add(1, Ordering::AcqRel);
+        UsedConnection {
+            open: Arc::clone(&self.open),
+            has_ended: AtomicBool::new(false),
+        }
+    }
+
     /// Takes the newest connection that the server has not closed. `None` if there is none.
     #[cfg(target_os = "linux")]
     pub(crate) fn take_open(&self) -> Option<TcpStream> {
@@ -36,7 +67,24 @@ impl ReadyConnections {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<TcpStream>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl UsedConnection {
+    /// Notes that one side has closed the connection. A second call changes nothing.
+    pub(crate) fn end(&self) {
+        if !self.has_ended.swap(true, Ordering::AcqRel) {
+            self.open.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for UsedConnection {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -83,6 +131,35 @@ mod tests {
         let taken = ready.take_open().map(|open| open.local_addr().unwrap());
         assert_eq!(taken, Some(name));
         assert!(ready.take_open().is_none());
+    }
+
+    #[test]
+    fn a_connection_counts_as_open_until_either_side_has_closed_it() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("x.sock");
+        let way = ("127.0.0.1", server.local_addr().unwrap().port());
+        let ready = ReadyConnections::default();
+        let _outlet = NetworkOutlet::open_with_ready(&socket, None, way, &ready).unwrap();
+        let connect = || {
+            let mut client = UnixStream::connect(&socket).unwrap();
+            let (mut there, _) = server.accept().unwrap();
+            // When a byte has come through both ways, the connection is joined and counted.
+            client.write_all(b"x").unwrap();
+            there.read_exact(&mut [0]).unwrap();
+            there.write_all(b"y").unwrap();
+            client.read_exact(&mut [0]).unwrap();
+            (client, there)
+        };
+        let (mut one, there_one) = connect();
+        let (two, mut there_two) = connect();
+        assert_eq!(ready.count_open(), 2);
+        drop(there_one);
+        assert_eq!(one.read(&mut [0]).unwrap(), 0, "the end has come through");
+        assert_eq!(ready.count_open(), 1);
+        drop(two);
+        assert_eq!(there_two.read(&mut [0]).unwrap(), 0);
+        assert_eq!(ready.count_open(), 0);
     }
 
     #[test]

@@ -25,6 +25,9 @@ use agentos_tool::{ExecutionMode, KeyObstacle, Secret};
 
 use crate::error::usage_error;
 
+/// Time for which a confined adapter keeps a connection: well below the 5 seconds after which servers close one.
+const KEPT_CONNECTION: Duration = Duration::from_secs(2);
+
 /// The ingredients of a server's adapter, here or in the sandbox.
 #[derive(Clone)]
 pub struct Hosting {
@@ -45,6 +48,8 @@ impl Hosting {
         let config = NetConfig {
             names,
             connect_timeout: Duration::from_secs(self.profile.timeouts.connect_seconds),
+            // Only the process of a conversation's adapter asks more than once. Its parent counts the connections that wait.
+            keep_idle: (names == Names::Loopback).then_some(KEPT_CONNECTION),
             ..NetConfig::default()
         };
         let http = HttpClient::new(config)

@@ -17,6 +17,11 @@ pub trait Model: Send + Sync {
     /// Prepares an answer. Nothing is sent before the first event is requested; the time limits begin now.
     fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a>;
 
+    /// Asks as [`Model::chat`] does, for a caller that needs only the whole answer: its pieces may come late, and joined to fewer.
+    fn chat_whole<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+        self.chat(request)
+    }
+
     /// Returns how the model's adapter is confined while it answers.
     fn confinement(&self) -> Confinement {
         // The weakest claim, as for a tool: one that does not say how it is confined is treated as one that is not.

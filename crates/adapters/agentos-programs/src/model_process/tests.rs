@@ -77,7 +77,9 @@ impl FakeChild<'_> {
 
 fn text_of(work: &AdapterWork) -> String {
     match work {
-        AdapterWork::Chat(request) => request.system.clone().unwrap_or_default(),
+        AdapterWork::Chat(request) | AdapterWork::WholeChat(request) => {
+            request.system.clone().unwrap_or_default()
+        }
         AdapterWork::Task(task) => task.task_id.to_string(),
     }
 }

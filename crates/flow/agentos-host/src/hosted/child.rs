@@ -5,16 +5,18 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::future::poll_fn;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::thread;
 
 use agentos_generic_http::ToolCaller;
-use agentos_model::{ChatEvent, ChatRequest};
+use agentos_model::{ChatEvent, ChatStream};
 use agentos_net::Names;
 use agentos_programs::{AdapterWork, ChildLine, HostedLine, NameLookup, ParentLine, SEND_WINDOW};
-use agentos_tool::{Progress, ProgressSink, Secret, ToolTask};
+use agentos_tool::{Progress, ProgressSink, Secret, ToolError, ToolTask};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
@@ -147,13 +149,23 @@ impl RunningRequests {
         let guard = PanicGuard(Arc::clone(&self.panicked));
         let task = tokio::spawn(async move {
             let _guard = guard;
+            let mut lines = LineBatch {
+                is_whole: matches!(work, AdapterWork::WholeChat(_)),
+                ..LineBatch::default()
+            };
             let end = match work {
                 AdapterWork::Task(task) => answer_task(adapter.as_ref(), &task, id).await,
-                AdapterWork::Chat(request) => answer_chat(adapter.as_ref(), &request, id, &own).await,
+                AdapterWork::Chat(request) => {
+                    answer_chat(adapter.chat(&request), (id, &own), &mut lines).await
+                }
+                AdapterWork::WholeChat(request) => {
+                    answer_chat(adapter.chat_whole(&request), (id, &own), &mut lines).await
+                }
             };
             // Before the line, so that a cancellation after it finds nothing to cancel.
             if running.lock().remove(&id).is_some() {
-                write_line(&ChildLine::Answer { id, line: end });
+                lines.add_end(id, end);
+                lines.write_all();
             }
         });
         let task = task.abort_handle();
@@ -184,26 +196,120 @@ async fn answer_task(adapter: &dyn ToolCaller, task: &ToolTask, id: u64) -> Host
     }
 }
 
-/// Writes the events of a conversation, each when it arrives and the window has room. Returns the line of its end.
+/// Writes the events of a conversation, none later than it arrives unless the window has no room or only the whole answer is wanted.
+/// Those that are there together are written together. Returns the line of the end, which follows what waits in `lines`.
 async fn answer_chat(
-    model: &dyn ToolCaller,
-    request: &ChatRequest,
-    id: u64,
-    window: &SendWindow,
+    mut stream: Box<dyn ChatStream + '_>,
+    (id, window): (u64, &SendWindow),
+    lines: &mut LineBatch,
 ) -> HostedLine {
-    let mut stream = model.chat(request);
     loop {
-        match stream.next_event().await {
+        let event = next_or_flush(stream.as_mut(), lines).await;
+        match event {
             Ok(Some(event @ ChatEvent::Finish(_))) => return HostedLine::Event { event },
             Ok(Some(event)) => {
-                // While this waits, nobody reads the connection, so the server waits too.
-                window.wait_for_room().await;
-                let line = HostedLine::Event { event };
-                window.count_sent(write_line(&ChildLine::Answer { id, line }));
+                if !window.has_room() {
+                    // While this waits, nobody reads the connection, so the server waits too.
+                    lines.write_all();
+                    window.wait_for_room().await;
+                }
+                window.count_sent(lines.add_event(id, event));
             }
             // A stream ends with `Finish` or an error. This one broke that rule, and the parent reports a request without an end.
             Ok(None) => return HostedLine::Cancelled,
             Err(error) => return HostedLine::Error { error },
+        }
+    }
+}
+
+/// Waits for the next event. If it is not there yet, what waits in `lines` is written first.
+async fn next_or_flush(
+    stream: &mut (dyn ChatStream + '_),
+    lines: &mut LineBatch,
+) -> Result<Option<ChatEvent>, ToolError> {
+    let mut next = stream.next_event();
+    // The task that reads the connection may have the next event ready, and passes on one at a time: it gets one turn before that.
+    let mut has_waited = false;
+    let soon = poll_fn(|context| match next.as_mut().poll(context) {
+        Poll::Ready(event) => Poll::Ready(Some(event)),
+        Poll::Pending if std::mem::replace(&mut has_waited, true) => Poll::Ready(None),
+        Poll::Pending => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    if let Some(event) = soon.await {
+        return event;
+    }
+    if !lines.is_whole {
+        lines.write_all();
+    }
+    next.await
+}
+
+/// Lines that are written together.
+#[derive(Default)]
+struct LineBatch {
+    bytes: Vec<u8>,
+    /// True if only the whole answer is wanted: then adjacent pieces of text are joined.
+    is_whole: bool,
+    /// Text that is not a line yet, because more may follow.
+    text: String,
+}
+
+/// Length in bytes at which joined text becomes a line.
+const LONGEST_TEXT: usize = 16 << 10;
+
+impl LineBatch {
+    /// Adds an event, and returns the length of the lines that were added.
+    fn add_event(&mut self, id: u64, event: ChatEvent) -> usize {
+        match event {
+            ChatEvent::Text { text } if self.is_whole && self.text.len() < LONGEST_TEXT => {
+                self.text.push_str(&text);
+                0
+            }
+            event => {
+                self.end_text(id)
+                    + self.add_line(&ChildLine::Answer {
+                        id,
+                        line: HostedLine::Event { event },
+                    })
+            }
+        }
+    }
+
+    /// Adds the line of a request's end after all its events.
+    fn add_end(&mut self, id: u64, line: HostedLine) {
+        self.end_text(id);
+        self.add_line(&ChildLine::Answer { id, line });
+    }
+
+    /// Makes a line of the joined text, and returns its length.
+    fn end_text(&mut self, id: u64) -> usize {
+        if self.text.is_empty() {
+            return 0;
+        }
+        let text = std::mem::take(&mut self.text);
+        let line = HostedLine::Event {
+            event: ChatEvent::Text { text },
+        };
+        self.add_line(&ChildLine::Answer { id, line })
+    }
+
+    fn add_line(&mut self, line: &ChildLine) -> usize {
+        let before = self.bytes.len();
+        // JSON of these types cannot fail. If it did, the parent would end this process for a line that is no message.
+        let _ = serde_json::to_writer(&mut self.bytes, line);
+        self.bytes.push(b'\n');
+        self.bytes.len() - before
+    }
+
+    /// Writes all lines. An error is ignored: if nobody reads them, the parent is about to end this process.
+    fn write_all(&mut self) {
+        if !self.bytes.is_empty() {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(&self.bytes).and_then(|()| out.flush());
+            self.bytes.clear();
         }
     }
 }
@@ -231,8 +337,12 @@ impl SendWindow {
         self.room.notify_one();
     }
 
+    fn has_room(&self) -> bool {
+        *self.lock() < SEND_WINDOW
+    }
+
     async fn wait_for_room(&self) {
-        while *self.lock() >= SEND_WINDOW {
+        while !self.has_room() {
             self.room.notified().await;
         }
     }
@@ -255,11 +365,9 @@ impl ProgressSink for LineSink {
     }
 }
 
-/// Writes one line, and returns its length. An error is ignored: if nobody reads it, the parent is about to end this process.
-fn write_line(line: &ChildLine) -> usize {
-    let mut text = serde_json::to_vec(line).unwrap_or_default();
-    text.push(b'\n');
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(&text).and_then(|()| out.flush());
-    text.len()
+/// Writes one line.
+fn write_line(line: &ChildLine) {
+    let mut lines = LineBatch::default();
+    lines.add_line(line);
+    lines.write_all();
 }
