@@ -103,7 +103,7 @@ pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
     let agent_token = host.agent_token(args.new_token)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Handlers only wait; the host's work is on the threads that may block.
-        .worker_threads(2)
+        .worker_threads(1)
         .max_blocking_threads(16)
         .enable_all()
         .build()

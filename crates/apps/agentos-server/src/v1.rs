@@ -23,7 +23,9 @@ use std::sync::Arc;
 use agentos_client_wires::{
     ClientFault, ClientRequest, ClientWire, FaultKind, ReplyFacts, StreamWriter, write_comment,
 };
-use agentos_host::{ChatReport, EffectError, OfferedModel, ServedEnd, ServedEvent, new_run, now_ms};
+use agentos_host::{
+    ChatCall, ChatReport, EffectError, OfferedModel, ServedEnd, ServedEvent, new_run, now_ms,
+};
 use agentos_model::{ChatEvent, ChatFinish, ChatReply};
 use agentos_tool::{ExactCost, RunId};
 use axum::body::{Body, Bytes};
@@ -114,19 +116,23 @@ fn describe_model(model: &OfferedModel) -> Value {
 
 async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Response {
     let start = Instant::now();
-    let request = match wire.read_request(body) {
+    let mut request = match wire.read_request(body) {
         Ok(request) => request,
         Err(fault) => return write_fault(wire, &fault.into()),
     };
     // One id for the answer, the ledger and the header, so that each leads to the others.
     let turn = new_run();
-    let (name, chat, own) = (request.model.clone(), request.chat.clone(), turn.clone());
-    let call = match desk
-        .call(move |desk| desk.models.prepare_call(&name, chat, &own))
-        .await
-    {
+    let chat = std::mem::take(&mut request.chat);
+    let call = match desk.models.prepare_open(&request.model, chat, &turn) {
         Ok(call) => call,
-        Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),
+        Err(chat) => {
+            let (name, own) = (request.model.clone(), turn.clone());
+            let prepared = desk.call(move |desk| desk.models.prepare_call(&name, *chat, &own));
+            match prepared.await {
+                Ok(call) => call,
+                Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),
+            }
+        }
     };
     let served = ServedCall {
         desk: Arc::clone(desk),
@@ -138,49 +144,68 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
         },
         request,
     };
-    // From here on the answer runs by itself, and ends when nobody reads it any more.
-    let is_stream = served.request.is_stream;
-    let events = desk.models.start_answer(call, is_stream);
-    served.answer(events).await
+    match served.request.is_stream {
+        true => served.answer_stream(call).await,
+        false => served.answer_whole(call).await,
+    }
 }
 
 impl ServedCall {
+    /// Answers with one document. If the client goes away, this future is dropped, and with it the call.
+    async fn answer_whole(self, call: ChatCall) -> Response {
+        let end = match self.desk.models.await_answer(call).await {
+            Ok(end) => end,
+            Err(failure) => return self.fail(&failure),
+        };
+        let first = self.note_first();
+        let (provider, model) = (end.report.provider.clone(), end.model.clone());
+        let facts = self.describe_reply(&provider);
+        let mut response = self.write_document(&facts, end, first);
+        self.add_headers(&mut response, &provider, model);
+        response
+    }
+
     /// Answers with the events of the model. Waits for the first one, so that a failure before it has a status of its own.
-    async fn answer(self, mut events: Receiver<ServedEvent>) -> Response {
+    async fn answer_stream(self, call: ChatCall) -> Response {
+        // From here on the answer runs by itself, and ends when nobody reads it any more.
+        let mut events = self.desk.models.start_answer(call);
         let (provider, model) = match events.recv().await {
             Some(ServedEvent::Started { provider, model }) => (provider, model),
             Some(ServedEvent::Failed(failure)) => return self.fail(&failure),
             Some(ServedEvent::Piece(_) | ServedEvent::Ended(_)) | None => return lost(self.wire),
         };
+        let first = self.note_first();
+        let facts = self.describe_reply(&provider);
+        let mut response = self.stream_events(facts, events, first);
+        self.add_headers(&mut response, &provider, model);
+        response
+    }
+
+    /// Counts the time to the first piece, which is now.
+    fn note_first(&self) -> Instant {
         let first = Instant::now();
         let waited = first.duration_since(self.times.start);
         self.desk.metrics.count_first(waited.as_secs_f64());
-        let facts = ReplyFacts {
+        first
+    }
+
+    fn describe_reply(&self, provider: &str) -> ReplyFacts {
+        ReplyFacts {
             id: match self.wire {
                 ClientWire::OpenAi => format!("chatcmpl-{}", self.turn),
                 ClientWire::Anthropic => format!("msg_{}", self.turn),
             },
             model: self.request.model.clone(),
-            provider: provider.clone(),
+            provider: provider.to_owned(),
             created: now_ms() / 1000,
-        };
-        let mut response = match self.request.is_stream {
-            true => self.stream_events(facts, events, first),
-            false => match events.recv().await {
-                Some(ServedEvent::Ended(end)) => self.write_document(&facts, *end, first),
-                Some(ServedEvent::Failed(failure)) => return self.fail(&failure),
-                Some(ServedEvent::Started { .. } | ServedEvent::Piece(_)) | None => return lost(self.wire),
-            },
-        };
-        add_header(&mut response, "x-agentos-provider", &provider);
-        add_header(&mut response, "x-agentos-model", &model.unwrap_or_default());
-        add_header(&mut response, "x-agentos-turn", self.turn.as_str());
-        add_header(
-            &mut response,
-            "x-agentos-ignored",
-            &self.request.ignored.join(", "),
-        );
-        response
+        }
+    }
+
+    fn add_headers(&self, response: &mut Response, provider: &str, model: Option<String>) {
+        add_header(response, "x-agentos-provider", provider);
+        add_header(response, "x-agentos-model", &model.unwrap_or_default());
+        add_header(response, "x-agentos-turn", self.turn.as_str());
+        add_header(response, "x-agentos-ignored", &self.request.ignored.join(", "));
     }
 
     /// Counts a failed answer, and reports it.
@@ -192,7 +217,7 @@ impl ServedCall {
     }
 
     fn write_document(&self, facts: &ReplyFacts, end: ServedEnd, first: Instant) -> Response {
-        let ServedEnd { report, cost } = end;
+        let ServedEnd { report, cost, .. } = end;
         let metrics = &self.desk.metrics;
         metrics.count_answer(wire_word(self.wire), AnswerEnd::Whole);
         metrics.count_usage(report.usage.as_ref(), cost);
@@ -308,7 +333,7 @@ async fn next_piece(mut state: StreamState) -> Option<(Bytes, StreamState)> {
 impl StreamState {
     /// Writes the comment with the cost, and the end.
     fn write_end(&mut self, end: ServedEnd, out: &mut String) {
-        let ServedEnd { report, cost } = end;
+        let ServedEnd { report, cost, .. } = end;
         self.ends.end = AnswerEnd::Whole;
         self.ends.desk.metrics.count_usage(report.usage.as_ref(), cost);
         let timing = self.times.describe(self.first, Instant::now());

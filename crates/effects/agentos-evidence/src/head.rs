@@ -64,6 +64,14 @@ pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
     Ok(found)
 }
 
+/// Reads the head as its only possible writer: the caller holds the lock of the tape, so one read is enough.
+///
+/// # Errors
+/// Those of [`read`].
+pub(crate) fn read_locked(path: &Path) -> Result<HeadFile, EvidenceError> {
+    read_once(path)
+}
+
 fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
     let read = plain_file::open_regular(path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
     match read {

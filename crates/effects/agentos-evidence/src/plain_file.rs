@@ -71,7 +71,9 @@ pub(crate) fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Res
 /// # Errors
 /// `FileTooLarge` if it has more; other errors as read(2) reports them.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let len = file.metadata()?.len().min(limit);
+    // One byte more than there are, so that the end of a file that stays as it is needs no larger buffer.
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default().saturating_add(1));
     // One byte above the limit shows that there is more.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {

@@ -382,7 +382,7 @@ impl Store {
     /// Returns whether `head.json` names this end of the tape.
     fn is_head(&self, tail: &TapeTail) -> Result<bool, EvidenceError> {
         // The length of the tape alone proves nothing: another writer may have begun a new file that is just as long.
-        Ok(head::read(&self.head_path())? == HeadFile::Says(TapeHead::new(tail.seq, &tail.hash)))
+        Ok(head::read_locked(&self.head_path())? == HeadFile::Says(TapeHead::new(tail.seq, &tail.hash)))
     }
 
     fn len_of(&self, tape: &File) -> Result<u64, EvidenceError> {

@@ -4,6 +4,7 @@
 //! or has a conversation of more than one turn.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentos_api::Notice;
 use agentos_engine::Cause;
@@ -11,22 +12,20 @@ use agentos_engine::ports::EffectError;
 use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource, may_have_cost};
 use agentos_model::{ChatEvent, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
 use agentos_profile::Profile;
-use agentos_tool::{ExactCost, ExecutionMode, RunId, TokenPrices, ToolError, ToolFailure, Usage};
+use agentos_tool::{ExactCost, RunId, ToolError, ToolFailure, Usage};
 
-use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::calls::{CallDesk, OpenedModel, ReadyModel};
 use crate::chat_report::ChatReport;
-use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
-use crate::hosted::{ModelProcesses, confine_model};
-use crate::ledger::Ledger;
+use crate::hosted::ModelProcesses;
+use crate::ledger::ExpectedTurn;
 use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
 use crate::pools::{PinnedMember, PoolQuery, PoolTurn};
 use crate::provider_kind::ProviderKind;
 use crate::runtime::run_blocking;
-use crate::tools::{Tool, Tools, make_server_tool};
+use crate::tools::Tools;
 
 /// The order for one message to a model.
 #[derive(Debug, Clone, Default)]
@@ -43,35 +42,15 @@ pub struct ChatSpec {
 
 /// A message that is ready to be sent.
 pub struct ChatCall {
-    host: Host,
-    processes: ModelProcesses,
-    ledger: Ledger,
+    desk: CallDesk,
     turn: RunId,
-    model: Box<dyn Model>,
-    model_name: Option<String>,
+    /// Model that is asked, with the guard of its budgets.
+    ready: Arc<ReadyModel>,
     request: ChatRequest,
-    price: TokenPrices,
     /// Turn of a pool, and the member that is asked. `None` if the caller named a provider.
     pool: Option<(PoolTurn, PinnedMember)>,
-    /// Model with the facts about its server.
-    tool: Tool,
-    /// Guard of the budgets. `None` if none is about the model.
-    guard: Option<BudgetGuard>,
-    /// Most tokens of the answer, if a budget is about the model.
+    /// Most tokens of the answer that are reserved, if a budget is about the model.
     output_tokens: u64,
-}
-
-/// A model that messages can be sent to.
-struct OpenedModel {
-    model: Box<dyn Model>,
-    /// Model that is requested. `None` if the profile names none.
-    model_name: Option<String>,
-    price: TokenPrices,
-    execution_mode: ExecutionMode,
-    /// Most tokens of an answer that is reserved for.
-    output_tokens: u64,
-    /// Facts about the server.
-    tool: Tool,
 }
 
 /// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
@@ -88,6 +67,8 @@ pub struct ChatAnswer<'a> {
     reservation: Option<String>,
     /// True after the first piece of the answer.
     has_begun: bool,
+    /// Announcement of the turn at the ledger, after the call was sent and until it is recorded.
+    expected: Option<ExpectedTurn>,
     /// Look at the server before the message is sent. `None` before it.
     first_request: Option<FirstLook>,
 }
@@ -113,7 +94,8 @@ impl Host {
             messages: vec![message],
             ..ChatRequest::default()
         };
-        ChatCall::open(self, &ModelProcesses::new(), run, request, &spec.provider, pool)
+        let desk = CallDesk::for_one_call(self)?;
+        ChatCall::open(desk, run, request, &spec.provider, pool)
     }
 
     /// Opens the model of a provider, in a confined process that is one of `processes`. Nothing is sent; notices are reported now.
@@ -125,35 +107,7 @@ impl Host {
         provider: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Box<dyn Model>, EffectError> {
-        Ok(self.open_provider(provider, processes)?.model)
-    }
-
-    fn open_provider(
-        &self,
-        provider: &ProviderChoice,
-        processes: &ModelProcesses,
-    ) -> Result<OpenedModel, EffectError> {
-        let tools = read_tools(self)?;
-        let name = server_name(&tools, &provider.provider)?;
-        let resolved = tools.resolve_profile(self, name, &provider.overrides)?;
-        require_server(name, &resolved.profile)?;
-        let mut tool = make_server_tool(self, &resolved)?;
-        let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
-        let folder = models_folder(self)?;
-        let model = confine_model(self, hosting, folder, processes, &mut tool.notices)?;
-        let notices = std::mem::take(&mut tool.notices);
-        notices.into_iter().for_each(|notice| self.notify(notice));
-        Ok(OpenedModel {
-            model,
-            model_name: resolved.profile.model.clone(),
-            output_tokens: reserve_answer(
-                measure_window(tool.window),
-                provider.max_output_tokens.or(tool.max_tokens),
-            ),
-            execution_mode: resolved.profile.execution_mode(),
-            price: tool.price.clone(),
-            tool,
-        })
+        Ok(OpenedModel::open(self, provider, processes)?.model)
     }
 }
 
@@ -163,64 +117,60 @@ impl ChatCall {
     /// # Errors
     /// If the provider is not a server, or its profile is invalid.
     pub(crate) fn open(
-        host: &Host,
-        processes: &ModelProcesses,
+        desk: CallDesk,
         turn: &RunId,
         request: ChatRequest,
         named: &ProviderChoice,
         pool: Option<(PoolTurn, PinnedMember)>,
     ) -> Result<Self, EffectError> {
-        // Opened now: a message whose cost cannot be recorded is not sent.
-        let ledger = Ledger::open(host)?;
         let provider = pool.as_ref().map_or(named, |(_, pinned)| &pinned.provider);
-        let opened = host.open_provider(provider, processes)?;
-        let guarded = GuardedModel {
-            session: None,
-            provider: opened.model.provider_name().to_owned(),
-            model: opened.model_name.clone(),
-            execution_mode: opened.execution_mode,
-            price: opened.price.clone(),
-        };
-        let guard = BudgetGuard::open(host, guarded)?;
-        Ok(Self {
-            host: host.clone(),
-            processes: processes.clone(),
-            ledger,
+        let ready = desk.open_model(provider)?;
+        let wanted = provider.max_output_tokens;
+        Ok(Self::with_model(desk, turn, request, (ready, wanted), pool))
+    }
+
+    /// Makes the call of a model that is open. `wanted` is the limit of the answer in tokens, if the caller sets one.
+    pub(crate) fn with_model(
+        desk: CallDesk,
+        turn: &RunId,
+        request: ChatRequest,
+        (ready, wanted): (Arc<ReadyModel>, Option<u64>),
+        pool: Option<(PoolTurn, PinnedMember)>,
+    ) -> Self {
+        let output_tokens = ready.opened.limit_answer(wanted);
+        Self {
             turn: turn.clone(),
-            model: opened.model,
-            model_name: opened.model_name,
             request: ChatRequest {
                 // An answer without a limit could cost more than what is reserved for it.
-                max_output_tokens: match guard {
-                    Some(_) => Some(opened.output_tokens),
-                    None => provider.max_output_tokens,
+                max_output_tokens: match ready.guard {
+                    Some(_) => Some(output_tokens),
+                    None => wanted,
                 },
                 ..request
             },
-            price: opened.price,
-            guard,
-            output_tokens: opened.output_tokens,
+            desk,
+            ready,
             pool,
-            tool: opened.tool,
-        })
+            output_tokens,
+        }
     }
 
     /// Returns the name of the provider that is asked.
     #[must_use]
     pub fn provider_name(&self) -> &str {
-        self.model.provider_name()
+        self.ready.opened.model.provider_name()
     }
 
     /// Returns the model that is requested. `None` if the server chooses.
     #[must_use]
     pub fn model_name(&self) -> Option<&str> {
-        self.model_name.as_deref()
+        self.ready.opened.model_name.as_deref()
     }
 
     /// Returns the cost of these tokens. `None` if it is unknown.
     #[must_use]
     pub fn find_cost(&self, usage: &Usage) -> Option<ExactCost> {
-        self.price.cost(usage)
+        self.ready.opened.price.cost(usage)
     }
 
     /// Returns whether a pool chose the model, so that another one may be asked if the answer breaks off.
@@ -238,36 +188,40 @@ impl ChatCall {
         let Some((mut turn, pinned)) = self.pool else {
             return Ok(None);
         };
-        if !turn.passes_call_on(&self.host, &pinned, &failure.code) {
+        let host = &self.desk.host;
+        if !turn.passes_call_on(host, &pinned, &failure.code) {
             return Ok(None);
         }
-        let Some(next) = turn.choose_next(&self.host)? else {
+        let Some(next) = turn.choose_next(host)? else {
             return Ok(None);
         };
         let named = next.provider.clone();
-        let (host, processes) = (&self.host, &self.processes);
-        Self::open(
-            host,
-            processes,
-            &self.turn,
-            self.request,
-            &named,
-            Some((turn, next)),
-        )
-        .map(Some)
+        let pool = Some((turn, next));
+        Self::open(self.desk, &self.turn, self.request, &named, pool).map(Some)
     }
 
     /// Starts the answer. Nothing is sent before its first event is requested.
     #[must_use]
     pub fn start(&self) -> ChatAnswer<'_> {
+        self.start_with(self.ready.opened.model.chat(&self.request))
+    }
+
+    /// Starts the answer as [`ChatCall::start`] does, for a caller that needs only the whole of it.
+    #[must_use]
+    pub fn start_whole(&self) -> ChatAnswer<'_> {
+        self.start_with(self.ready.opened.model.chat_whole(&self.request))
+    }
+
+    fn start_with<'a>(&'a self, stream: Box<dyn ChatStream + 'a>) -> ChatAnswer<'a> {
         ChatAnswer {
-            stream: self.model.chat(&self.request),
+            stream,
             reply: ReplyBuilder::default(),
             call: self,
             is_sent: false,
             is_recorded: false,
             reservation: None,
             has_begun: false,
+            expected: None,
             first_request: None,
         }
     }
@@ -280,46 +234,53 @@ impl ChatAnswer<'_> {
     /// # Errors
     /// If there is no complete answer.
     pub async fn next_event(&mut self) -> Result<Option<ChatEvent>, EffectError> {
+        let ready = &self.call.ready;
         if self.first_request.is_none() {
             // Kept until the answer has ended: other programs then wait with their first request to a model that is not loaded.
-            self.first_request = Some(await_first_request(&self.call.host, &self.call.tool).await);
+            self.first_request = Some(await_first_request(&self.call.desk.host, &ready.opened.tool).await);
         }
         if !self.is_sent
-            && let Some(guard) = &self.call.guard
+            && let Some(guard) = &ready.guard
         {
             // If this fails nothing is sent, so nothing is recorded.
             self.reservation =
                 run_blocking(|| guard.reserve_request(&self.call.request, self.call.output_tokens))?;
         }
-        self.is_sent = true;
-        let event = self.stream.next_event().await.map_err(word_failure);
-        let event = event.inspect_err(|error| {
-            let code = error.code.to_string();
-            self.record_end(
-                TurnEnd::Failed { code: code.clone() },
-                self.describe_call(None, Some(code)),
-            );
-        })?;
-        if let Some(event) = &event {
-            self.has_begun |= !matches!(event, ChatEvent::Note { .. });
-            self.reply.add_event(event.clone());
+        if !std::mem::replace(&mut self.is_sent, true) {
+            self.expected = self.call.desk.ledger.expect_turn();
         }
-        Ok(event)
+        match self.stream.next_event().await.map_err(word_failure) {
+            Ok(event) => {
+                if let Some(event) = &event {
+                    self.has_begun |= !matches!(event, ChatEvent::Note { .. });
+                    self.reply.add_event(event.clone());
+                }
+                Ok(event)
+            }
+            Err(error) => {
+                let code = error.code.to_string();
+                let call = self.describe_call(None, Some(code.clone()));
+                self.record_end(TurnEnd::Failed { code }, call).await;
+                Err(error)
+            }
+        }
     }
 
-    /// Returns the report of the whole answer, after its last event.
+    /// Records the whole answer, after its last event, and returns its report.
     ///
     /// # Errors
     /// If the answer has no end.
-    pub fn finish_report(mut self) -> Result<ChatReport, EffectError> {
-        let provider = self.call.model.provider_name();
+    pub async fn finish_report(mut self) -> Result<ChatReport, EffectError> {
+        let opened = &self.call.ready.opened;
+        let provider = opened.model.provider_name();
         // Without its end, the answer is recorded when it is dropped.
         let reply = std::mem::take(&mut self.reply)
             .finish_reply(provider)
             .ok_or_else(|| {
                 EffectError::new(Cause::Tool, "broken-answer", "the answer ended without its end")
             })?;
-        self.record_end(TurnEnd::Answered, self.describe_call(Some(&reply), None));
+        let call = self.describe_call(Some(&reply), None);
+        self.record_end(TurnEnd::Answered, call).await;
         let ChatReply {
             message,
             text,
@@ -335,7 +296,7 @@ impl ChatAnswer<'_> {
             message,
             usage,
             cost_micro_usd: usage
-                .and_then(|usage| self.call.price.cost(&usage))
+                .and_then(|usage| opened.price.cost(&usage))
                 .map(ExactCost::micro_dollars),
             endpoint: end.endpoint,
             latency_ms: end.latency_ms,
@@ -349,14 +310,20 @@ impl ChatAnswer<'_> {
     fn describe_call(&self, reply: Option<&ChatReply>, failure: Option<String>) -> CallRecord {
         // Counts before the end are too low, and a cost of them would look complete.
         let usage = reply.and_then(|reply| reply.usage);
+        let OpenedModel {
+            model,
+            model_name,
+            price,
+            ..
+        } = &self.call.ready.opened;
         CallRecord {
-            provider: self.call.model.provider_name().to_owned(),
-            model: self.call.model_name.clone(),
+            provider: model.provider_name().to_owned(),
+            model: model_name.clone(),
             model_id: reply.and_then(|reply| reply.end.model_id.clone()),
             endpoint: reply.and_then(|reply| reply.end.endpoint.clone()),
             usage,
-            price: (!self.call.price.is_unknown()).then(|| self.call.price.clone()),
-            cost_usd: usage.and_then(|usage| self.call.price.cost(&usage)),
+            price: (!price.is_unknown()).then(|| price.clone()),
+            cost_usd: usage.and_then(|usage| price.cost(&usage)),
             latency_ms: reply.map_or(0, |reply| reply.end.latency_ms),
             finish: reply.map(|reply| reply.end.finish),
             failure,
@@ -364,20 +331,21 @@ impl ChatAnswer<'_> {
         }
     }
 
-    /// Writes the turn to the ledger. A failure is a notice: the answer was shown, and cannot be taken back.
-    fn record_end(&mut self, end: TurnEnd, call: CallRecord) {
+    /// Closes the reservation, and makes the turn for the ledger. `None` if nothing was sent, or it is recorded already.
+    fn close_call(&mut self, end: TurnEnd, call: CallRecord) -> Option<TurnRecord> {
         if !self.is_sent || std::mem::replace(&mut self.is_recorded, true) {
-            return;
+            return None;
         }
-        if let Some(guard) = &self.call.guard {
+        self.expected = None;
+        if let Some(guard) = &self.call.ready.guard {
             let may_cost = may_have_cost(call.failure.as_deref(), self.has_begun);
             guard.close_record(&call, may_cost);
         }
         let choice = self.call.pool.as_ref();
         if let Some((turn, pinned)) = choice.filter(|_| end == TurnEnd::Answered) {
-            turn.remember_answer(&self.call.host, pinned);
+            turn.remember_answer(&self.call.desk.host, pinned);
         }
-        let turn = TurnRecord {
+        Some(TurnRecord {
             session: None,
             source: TurnSource::Message,
             repository: None,
@@ -388,18 +356,32 @@ impl ChatAnswer<'_> {
             discarded: Vec::new(),
             calls: vec![call],
             end,
-        };
-        if let Err(error) = run_blocking(|| self.call.ledger.record_turn(&self.call.turn, &turn)) {
-            let message = format!("the cost of this message is not in the ledger: {}", error.message);
-            self.call.host.notify(Notice::new("ledger-unwritten", message));
+        })
+    }
+
+    /// Writes the turn to the ledger. A failure is a notice: the answer was shown, and cannot be taken back.
+    async fn record_end(&mut self, end: TurnEnd, call: CallRecord) {
+        if let Some(record) = self.close_call(end, call) {
+            let ledger = &self.call.desk.ledger;
+            report_unwritten(self.call, ledger.record_turn(&self.call.turn, record).await);
         }
+    }
+}
+
+fn report_unwritten(call: &ChatCall, written: Result<(), EffectError>) {
+    if let Err(error) = written {
+        let message = format!("the cost of this message is not in the ledger: {}", error.message);
+        call.desk.host.notify(Notice::new("ledger-unwritten", message));
     }
 }
 
 impl Drop for ChatAnswer<'_> {
     fn drop(&mut self) {
-        let code = "cancelled".to_owned();
-        self.record_end(TurnEnd::Cancelled, self.describe_call(None, Some(code)));
+        let call = self.describe_call(None, Some("cancelled".to_owned()));
+        if let Some(record) = self.close_call(TurnEnd::Cancelled, call) {
+            let ledger = &self.call.desk.ledger;
+            report_unwritten(self.call, ledger.record_at_once(&self.call.turn, record));
+        }
     }
 }
 
@@ -441,7 +423,7 @@ pub(crate) fn models_folder(host: &Host) -> Result<PathBuf, EffectError> {
     Ok(folder.join("models"))
 }
 
-fn not_a_server(provider: &str) -> EffectError {
+pub(crate) fn not_a_server(provider: &str) -> EffectError {
     usage_error(format!(
         "`{provider}` is not a model behind a server, so no message can be sent to it"
     ))

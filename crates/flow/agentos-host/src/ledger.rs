@@ -15,8 +15,10 @@
 
 pub mod collector;
 mod update;
+mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
@@ -25,17 +27,78 @@ use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, TurnRecord};
 use agentos_store::{LedgerLock, LedgerStore, StoreError, make_private_folder};
 use agentos_tool::RunId;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::clock::{self, SystemClock};
 use crate::error::usage_error;
-use crate::evidence_key::{self, UnsignedReason};
+use crate::evidence_key::{self, StoredKey, UnsignedReason};
 use crate::host::Host;
+use crate::runtime::run_blocking;
 use crate::tape::evidence_error;
+use writer::lost_writer;
+
+pub(crate) use writer::{ExpectedTurn, LedgerWriter};
 
 /// Code of a database that cannot be used.
 const DATABASE: &str = "ledger-database";
 /// Name of the tape's folder.
 const TAPE: &str = "ledger";
+
+/// Where the turns of a front end are written.
+#[derive(Clone)]
+pub(crate) enum TurnLedger {
+    /// Each turn by itself, on the thread of its caller.
+    Single(Arc<Ledger>),
+    /// By a thread that writes those together that wait together.
+    Shared(LedgerWriter),
+}
+
+impl TurnLedger {
+    /// Announces a turn, so that others may wait for it a moment. `None` if nobody else writes here.
+    pub(crate) fn expect_turn(&self) -> Option<ExpectedTurn> {
+        match self {
+            Self::Single(_) => None,
+            Self::Shared(writer) => Some(writer.expect_turn()),
+        }
+    }
+
+    /// Writes a turn without texts. When it returns, the turn is durable.
+    ///
+    /// # Errors
+    /// If it cannot be made durable.
+    pub(crate) async fn record_turn(&self, turn: &RunId, record: TurnRecord) -> Result<(), EffectError> {
+        match self {
+            Self::Single(ledger) => run_blocking(|| ledger.record_turn(turn, &record)),
+            Self::Shared(writer) => writer
+                .send_turn(turn, record)
+                .await
+                .unwrap_or_else(|_| Err(lost_writer())),
+        }
+    }
+
+    /// Writes the turn of a caller that cannot wait. With a shared writer it is durable a moment later.
+    ///
+    /// # Errors
+    /// If it cannot be made durable, as far as that is known.
+    pub(crate) fn record_at_once(&self, turn: &RunId, record: TurnRecord) -> Result<(), EffectError> {
+        match self {
+            Self::Single(ledger) => run_blocking(|| ledger.record_turn(turn, &record)),
+            Self::Shared(writer) => {
+                drop(writer.send_turn(turn, record));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Turn of a group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordedTurn<'a> {
+    /// Id.
+    pub turn: &'a RunId,
+    /// Record without texts.
+    pub body: &'a TurnRecord,
+}
 
 /// The user's ledger.
 #[derive(Debug)]
@@ -80,6 +143,37 @@ impl Ledger {
         self.record(turn, RecordKind::Turn, body, &[]).map(drop)
     }
 
+    /// Writes turns without texts, each with the signed end of its records, with one wait for the disk. Returns the result of each: it
+    /// is durable, or the reason why not.
+    fn record_turns(
+        &self,
+        turns: &[RecordedTurn<'_>],
+        key: &Result<StoredKey, UnsignedReason>,
+    ) -> Vec<Result<(), EffectError>> {
+        let signer = key
+            .as_ref()
+            .map(|found| &found.key)
+            .map_err(UnsignedReason::in_words);
+        let now = SystemClock.now();
+        let placed = turns.iter().map(|turn| {
+            let body = to_body(turn.body)?;
+            let mut facts = RunFacts::default();
+            facts.add_record(RecordKind::Turn, &body, now.as_str());
+            let run = turn.turn.as_str();
+            let write = || {
+                self.tape.write(run, RecordKind::Turn, body, now.as_str())?;
+                self.tape.write_checkpoint(run, &facts, signer, now.as_str())
+            };
+            write().map(drop).map_err(|error| ledger_error(&error))
+        });
+        let placed: Vec<Result<(), EffectError>> = placed.collect();
+        let synced = self.tape.sync().map_err(|error| ledger_error(&error));
+        placed
+            .into_iter()
+            .map(|placed| placed.and_then(|()| synced.clone()))
+            .collect()
+    }
+
     /// Writes an event of a session and the texts that it refers to, as [`Ledger::record`] does.
     ///
     /// # Errors
@@ -112,10 +206,7 @@ impl Ledger {
         texts: &[String],
         removed: &[String],
     ) -> Result<u64, EffectError> {
-        let body = serde_json::to_value(body).map_err(|error| {
-            let message = format!("the record of this turn cannot be written: {error}");
-            EffectError::from_source(Cause::Internal, "evidence-invalid-record", message, &error)
-        })?;
+        let body = to_body(body)?;
         // Before the lock of the tape, because a keyring can take seconds.
         let key = evidence_key::find_or_make_key(&self.host);
         let signer = key
@@ -222,6 +313,13 @@ impl Ledger {
 pub fn existing_tape(host: &Host) -> Option<PathBuf> {
     let tape = host.environment().state_dir()?.join(TAPE);
     tape.is_dir().then_some(tape)
+}
+
+fn to_body(body: &impl Serialize) -> Result<Value, EffectError> {
+    serde_json::to_value(body).map_err(|error| {
+        let message = format!("the record of this turn cannot be written: {error}");
+        EffectError::from_source(Cause::Internal, "evidence-invalid-record", message, &error)
+    })
 }
 
 fn find_folder(host: &Host) -> Result<PathBuf, EffectError> {

@@ -9,6 +9,7 @@ mod agent_tools;
 mod approver;
 mod blank;
 mod budgets;
+mod calls;
 mod change_lines;
 mod change_review;
 mod chat;

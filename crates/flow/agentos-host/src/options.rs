@@ -96,7 +96,7 @@ pub enum Recording {
 }
 
 /// Settings that override a profile. `None` keeps the profile's value.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderOverrides {
     /// Address of the service.
     pub base_url: Option<String>,

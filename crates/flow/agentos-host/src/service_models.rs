@@ -11,6 +11,8 @@
 //! | `default` | the user's default provider |
 //! | the name of a built-in model, as `gpt-4o` | this model of its vendor |
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_model::{ChatEvent, ChatMessage, ChatRequest, ChatRole, MessagePart};
@@ -18,11 +20,13 @@ use agentos_profile::{known_model, known_models};
 use agentos_tool::{ExactCost, RunId};
 use tokio::sync::mpsc;
 
+use crate::calls::{CallDesk, KeptModels};
 use crate::chat::ChatCall;
 use crate::chat_report::ChatReport;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
+use crate::ledger::{LedgerWriter, TurnLedger};
 use crate::model_name::ModelName;
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::pools::{PoolQuery, PoolTurn};
@@ -38,6 +42,9 @@ const DEFAULT_NAME: &str = "default";
 pub struct ServiceModels {
     host: Host,
     processes: ModelProcesses,
+    kept: KeptModels,
+    /// Writer of the ledger. `None` before the first call.
+    ledger: Arc<Mutex<Option<LedgerWriter>>>,
 }
 
 /// Model or pool that clients can name.
@@ -59,7 +66,7 @@ pub enum ServedEvent {
         /// Model that was requested. `None` if the server chooses.
         model: Option<String>,
     },
-    /// Piece of the answer, only in a stream.
+    /// Piece of the answer.
     Piece(ChatEvent),
     /// The whole answer, recorded in the ledger. Nothing follows.
     Ended(Box<ServedEnd>),
@@ -72,6 +79,8 @@ pub enum ServedEvent {
 pub struct ServedEnd {
     /// The answer.
     pub report: ChatReport,
+    /// Model that was requested. `None` if the server chose.
+    pub model: Option<String>,
     /// Exact cost. `None` if it is unknown.
     pub cost: Option<ExactCost>,
 }
@@ -83,7 +92,27 @@ impl ServiceModels {
         Self {
             host: host.clone(),
             processes: ModelProcesses::new(),
+            kept: KeptModels::default(),
+            ledger: Arc::default(),
         }
+    }
+
+    /// Prepares a request to a model that is open, without waiting.
+    ///
+    /// # Errors
+    /// The request, if settings must be read first: then [`ServiceModels::prepare_call`] prepares it.
+    pub fn prepare_open(
+        &self,
+        name: &str,
+        request: ChatRequest,
+        turn: &RunId,
+    ) -> Result<ChatCall, Box<ChatRequest>> {
+        let ready = self.kept.find_named(name);
+        let (Some(ready), Ok(desk)) = (ready, self.find_desk()) else {
+            return Err(Box::new(request));
+        };
+        let model = (ready, request.max_output_tokens);
+        Ok(ChatCall::with_model(desk, turn, request, model, None))
     }
 
     /// Prepares a request to a model that a client names. Reads files, and sends nothing.
@@ -96,26 +125,67 @@ impl ServiceModels {
         request: ChatRequest,
         turn: &RunId,
     ) -> Result<ChatCall, EffectError> {
+        // Opened before anything else: a message whose cost cannot be recorded is not sent.
+        let desk = self.find_desk()?;
+        let (choice, is_pool) = self.resolve_name(name)?;
         let provider = ProviderChoice {
             max_output_tokens: request.max_output_tokens,
-            ..self.find_provider(name)?
+            ..choice.clone()
         };
+        if !is_pool {
+            let opened = self.kept.keep_named(&self.host, name, &choice, &self.processes)?;
+            let model = (opened, request.max_output_tokens);
+            return Ok(ChatCall::with_model(desk, turn, request, model, None));
+        }
         let mut pool = PoolTurn::begin(&self.host, &provider, describe_request(&request))?;
         let pinned = pool
             .as_mut()
             .map(|pool| pool.choose_next(&self.host))
             .transpose()?;
-        let pool = pool.zip(pinned.flatten());
-        ChatCall::open(&self.host, &self.processes, turn, request, &provider, pool)
+        ChatCall::open(desk, turn, request, &provider, pool.zip(pinned.flatten()))
     }
 
-    /// Starts the answer on the runtime of the caller. It ends when the receiver is dropped. With `is_stream`, its pieces are passed on;
-    /// then another member of a pool answers only as long as nothing was passed on.
+    /// Returns what all calls share. The ledger is opened with the first of them.
+    fn find_desk(&self) -> Result<CallDesk, EffectError> {
+        // A writer is put in whole, so the value is valid even after a panic of another thread.
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = match ledger.as_ref() {
+            Some(writer) => writer.clone(),
+            None => ledger.insert(LedgerWriter::start(&self.host)?).clone(),
+        };
+        let ledger = TurnLedger::Shared(writer);
+        Ok(CallDesk::for_service(
+            &self.host,
+            &self.processes,
+            ledger,
+            &self.kept,
+        ))
+    }
+
+    /// Waits for the whole answer: of the model, or of other members of a pool after it. Dropping the future ends it.
+    ///
+    /// # Errors
+    /// The failure of the last attempt.
+    pub async fn await_answer(&self, mut call: ChatCall) -> Result<ServedEnd, EffectError> {
+        loop {
+            let failure = match await_attempt(&call).await {
+                Ok(end) => return Ok(end),
+                Err(failure) => failure,
+            };
+            match run_blocking(|| call.follow_failure(&failure))? {
+                Some(next) => call = next,
+                None => return Err(failure),
+            }
+        }
+    }
+
+    /// Starts the answer on the runtime of the caller. Its pieces are passed on, and it ends when the receiver is dropped. Another member
+    /// of a pool answers only as long as nothing was passed on.
     #[must_use]
-    pub fn start_answer(&self, call: ChatCall, is_stream: bool) -> mpsc::Receiver<ServedEvent> {
+    pub fn start_answer(&self, call: ChatCall) -> mpsc::Receiver<ServedEvent> {
         let (sender, receiver) = mpsc::channel(MOST_WAITING);
         tokio::spawn(async move {
-            let end = match serve_answer(call, is_stream, &sender).await {
+            let end = match serve_answer(call, &sender).await {
                 Ok(Some(end)) => ServedEvent::Ended(Box::new(end)),
                 Ok(None) => return,
                 Err(failure) => ServedEvent::Failed(failure),
@@ -168,8 +238,8 @@ impl ServiceModels {
         Ok(offered)
     }
 
-    /// Finds the provider and model that a name means.
-    fn find_provider(&self, name: &str) -> Result<ProviderChoice, EffectError> {
+    /// Finds the provider and model that a name means. True if it is a pool, which chooses anew for each request.
+    fn resolve_name(&self, name: &str) -> Result<(ProviderChoice, bool), EffectError> {
         let tools = read_tools(&self.host)?;
         let named = match name {
             DEFAULT_NAME => {
@@ -190,13 +260,15 @@ impl ServiceModels {
                 None => return Err(unknown_model(name)),
             },
         };
-        Ok(ProviderChoice {
+        let is_pool = crate::pools::is_pool(&tools, named.provider.name());
+        let choice = ProviderChoice {
             overrides: ProviderOverrides {
                 model: named.model,
                 ..ProviderOverrides::default()
             },
             ..ProviderChoice::named(named.provider)
-        })
+        };
+        Ok((choice, is_pool))
     }
 }
 
@@ -209,12 +281,11 @@ fn unknown_model(name: &str) -> EffectError {
 /// Asks the model, and other members of a pool after it. `None` if the client has gone.
 async fn serve_answer(
     mut call: ChatCall,
-    is_stream: bool,
     sender: &mpsc::Sender<ServedEvent>,
 ) -> Result<Option<ServedEnd>, EffectError> {
     loop {
         let mut has_started = false;
-        let failure = match serve_attempt(&call, is_stream, sender, &mut has_started).await {
+        let failure = match serve_attempt(&call, sender, &mut has_started).await {
             Ok(report) => return Ok(report),
             Err(failure) => failure,
         };
@@ -232,7 +303,6 @@ async fn serve_answer(
 /// Asks one model. `None` if the client has gone.
 async fn serve_attempt(
     call: &ChatCall,
-    is_stream: bool,
     sender: &mpsc::Sender<ServedEvent>,
     has_started: &mut bool,
 ) -> Result<Option<ServedEnd>, EffectError> {
@@ -252,7 +322,7 @@ async fn serve_attempt(
         };
         // The end is written after it is recorded, from the report.
         let is_piece = !matches!(event, ChatEvent::Note { .. } | ChatEvent::Finish(_));
-        if !is_stream || !is_piece {
+        if !is_piece {
             continue;
         }
         if !std::mem::replace(has_started, true) && sender.send(started()).await.is_err() {
@@ -262,12 +332,29 @@ async fn serve_attempt(
             return Ok(None);
         }
     }
-    let report = answer.finish_report()?;
+    let report = answer.finish_report().await?;
     if !*has_started && sender.send(started()).await.is_err() {
         return Ok(None);
     }
-    let cost = report.usage.and_then(|usage| call.find_cost(&usage));
-    Ok(Some(ServedEnd { report, cost }))
+    Ok(Some(ServedEnd::of_report(call, report)))
+}
+
+/// Asks one model for its whole answer.
+async fn await_attempt(call: &ChatCall) -> Result<ServedEnd, EffectError> {
+    let mut answer = call.start_whole();
+    while answer.next_event().await?.is_some() {}
+    let report = answer.finish_report().await?;
+    Ok(ServedEnd::of_report(call, report))
+}
+
+impl ServedEnd {
+    fn of_report(call: &ChatCall, report: ChatReport) -> Self {
+        Self {
+            cost: report.usage.and_then(|usage| call.find_cost(&usage)),
+            model: call.model_name().map(str::to_owned),
+            report,
+        }
+    }
 }
 
 /// Describes a request for the choice of a pool's member.

@@ -97,7 +97,7 @@ fn show_answer(app: &App, call: &ChatCall, look: AnswerLook) -> Result<Done, Eff
     }
     let shown = display.finish();
     Ok(match read? {
-        ReadEnd::Whole => show_end(app, &answer.finish_report()?, &shown.notes),
+        ReadEnd::Whole => show_end(app, &block_on(answer.finish_report())??, &shown.notes),
         ReadEnd::NoReader => Ok(Exit::Done),
         ReadEnd::Stopped => {
             // Ends the generation and records the call before standard error is written: nobody may read that either.

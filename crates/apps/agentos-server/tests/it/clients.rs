@@ -1,9 +1,10 @@
 //! Clients of OpenAI and Anthropic over the service, with a scripted server behind it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agentos_testkit::http::RawAnswer;
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, closed_port};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -111,6 +112,55 @@ fn one_model_answers_both_kinds_of_clients() {
         cost.contains("\"calls\":2") && cost.contains("\"cost_usd\":\"0.000028\""),
         "{cost}"
     );
+}
+
+#[test]
+fn a_change_of_the_settings_counts_from_the_next_request_on() {
+    let vendor = start_vendor(|_| stream());
+    let repo = TestRepo::new();
+    repo.write("src/lib.rs", LIB);
+    repo.commit_all("begin");
+    let mut settings = PathBuf::new();
+    let service = Service::start_with(repo, |cli| settings = cli.home().join(".config/agentos"));
+    let ask_fast = || post(&service, "/v1/chat/completions", &ask("fast"));
+    assert_eq!(ask_fast().status, 404, "there is no such provider yet");
+    let write_profile = |model: &str| {
+        let mut file = profile(&vendor.url());
+        file["provider"] = json!("fast");
+        file["name"] = json!("fast");
+        file["model"] = json!(model);
+        file["requires_key"] = json!(false);
+        write_file(&settings.join("profiles/fast.json"), file.to_string());
+    };
+    for model in ["one", "number-two", "three"] {
+        write_profile(model);
+        for _ in 0..3 {
+            let answer = ask_fast();
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            assert_eq!(answer.header("x-agentos-model"), Some(model));
+        }
+    }
+    let budgets = json!({"version": 1, "budgets": [{"amount_usd": "0.000001", "period": "day"}]});
+    write_file(&settings.join("budgets.json"), budgets.to_string());
+    let refused = ask_fast();
+    assert_eq!(
+        json_of(&refused)["error"]["code"],
+        "budget-spent",
+        "{}",
+        refused.body
+    );
+    std::fs::remove_file(settings.join("budgets.json")).unwrap();
+    assert_eq!(ask_fast().status, 200);
+    std::fs::remove_file(settings.join("profiles/fast.json")).unwrap();
+    assert_eq!(ask_fast().status, 404);
+    let models: Vec<Value> = vendor
+        .requests()
+        .iter()
+        .map(|sent| sent.json()["model"].clone())
+        .collect();
+    let expected = [["one"; 3], ["number-two"; 3]].concat();
+    assert_eq!(models[..6], expected);
+    assert_eq!(models.len(), 10, "a refused request is not sent: {models:?}");
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! Calls of models: how one is opened, kept open by a service, and where its cost goes.
+//!
+//! Owns: what all calls of one front end share. Never: sends anything.
+
+mod kept;
+mod opened;
+mod stamp;
+
+use std::sync::Arc;
+
+use agentos_engine::ports::EffectError;
+
+use crate::host::Host;
+use crate::hosted::ModelProcesses;
+use crate::ledger::{Ledger, TurnLedger};
+use crate::options::ProviderChoice;
+
+pub(crate) use kept::KeptModels;
+pub(crate) use opened::{OpenedModel, ReadyModel};
+
+/// What the calls of one front end share. Clones share it too.
+#[derive(Clone)]
+pub(crate) struct CallDesk {
+    pub(crate) host: Host,
+    pub(crate) processes: ModelProcesses,
+    pub(crate) ledger: TurnLedger,
+    /// Models that stay open between calls. `None` if each call opens its own.
+    kept: Option<KeptModels>,
+}
+
+impl CallDesk {
+    /// Makes the desk of a single call.
+    ///
+    /// # Errors
+    /// If the ledger cannot be opened: a message whose cost cannot be recorded is not sent.
+    pub(crate) fn for_one_call(host: &Host) -> Result<Self, EffectError> {
+        Ok(Self {
+            host: host.clone(),
+            processes: ModelProcesses::new(),
+            ledger: TurnLedger::Single(Arc::new(Ledger::open(host)?)),
+            kept: None,
+        })
+    }
+
+    /// Makes the desk of a service, which keeps its models open.
+    pub(crate) fn for_service(
+        host: &Host,
+        processes: &ModelProcesses,
+        ledger: TurnLedger,
+        kept: &KeptModels,
+    ) -> Self {
+        Self {
+            host: host.clone(),
+            processes: processes.clone(),
+            ledger,
+            kept: Some(kept.clone()),
+        }
+    }
+
+    /// Opens the model of a provider, or returns the one that is kept.
+    ///
+    /// # Errors
+    /// If the provider is not a server, its profile is invalid, or the budgets cannot be read.
+    pub(crate) fn open_model(&self, provider: &ProviderChoice) -> Result<Arc<ReadyModel>, EffectError> {
+        match &self.kept {
+            Some(kept) => kept.find_chosen(&self.host, provider, &self.processes),
+            None => ReadyModel::open(&self.host, provider, &self.processes).map(Arc::new),
+        }
+    }
+}

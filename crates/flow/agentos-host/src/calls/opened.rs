@@ -1,0 +1,92 @@
+//! A model that messages can be sent to, made from the settings.
+//!
+//! Owns: the order in which the settings are read. Never: sends anything, or keeps what it has read.
+
+use agentos_engine::ports::EffectError;
+use agentos_model::Model;
+use agentos_tool::{ExecutionMode, TokenPrices};
+
+use crate::budgets::guard::{BudgetGuard, GuardedModel};
+use crate::chat::{models_folder, not_a_server, require_server, server_name};
+use crate::conversation::model::{measure_window, reserve_answer};
+use crate::health::read_tools;
+use crate::host::Host;
+use crate::hosted::{ModelProcesses, confine_model};
+use crate::options::ProviderChoice;
+use crate::tools::{Tool, make_server_tool};
+
+/// A model that messages can be sent to.
+pub(crate) struct OpenedModel {
+    pub(crate) model: Box<dyn Model>,
+    /// Model that is requested. `None` if the profile names none.
+    pub(crate) model_name: Option<String>,
+    pub(crate) price: TokenPrices,
+    execution_mode: ExecutionMode,
+    /// Facts about the server.
+    pub(crate) tool: Tool,
+}
+
+impl OpenedModel {
+    /// Opens the model of a provider, in a confined process that is one of `processes`. Notices are reported now.
+    ///
+    /// # Errors
+    /// If the provider is not a server, or its profile is invalid.
+    pub(crate) fn open(
+        host: &Host,
+        provider: &ProviderChoice,
+        processes: &ModelProcesses,
+    ) -> Result<Self, EffectError> {
+        let tools = read_tools(host)?;
+        let name = server_name(&tools, &provider.provider)?;
+        let resolved = tools.resolve_profile(host, name, &provider.overrides)?;
+        require_server(name, &resolved.profile)?;
+        let mut tool = make_server_tool(host, &resolved)?;
+        let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
+        let folder = models_folder(host)?;
+        let model = confine_model(host, hosting, folder, processes, &mut tool.notices)?;
+        let notices = std::mem::take(&mut tool.notices);
+        notices.into_iter().for_each(|notice| host.notify(notice));
+        Ok(Self {
+            model,
+            model_name: resolved.profile.model.clone(),
+            execution_mode: resolved.profile.execution_mode(),
+            price: tool.price.clone(),
+            tool,
+        })
+    }
+
+    /// Returns the most tokens of an answer that is reserved for. `wanted` is the limit of the call, if it sets one.
+    pub(crate) fn limit_answer(&self, wanted: Option<u64>) -> u64 {
+        reserve_answer(measure_window(self.tool.window), wanted.or(self.tool.max_tokens))
+    }
+}
+
+/// An opened model with the guard of its budgets.
+pub(crate) struct ReadyModel {
+    pub(crate) opened: OpenedModel,
+    /// Guard of the budgets. `None` if none is about the model.
+    pub(crate) guard: Option<BudgetGuard>,
+}
+
+impl ReadyModel {
+    /// Opens a model as [`OpenedModel::open`] does, and its budgets.
+    ///
+    /// # Errors
+    /// Those of [`OpenedModel::open`], and if the budgets cannot be read.
+    pub(crate) fn open(
+        host: &Host,
+        provider: &ProviderChoice,
+        processes: &ModelProcesses,
+    ) -> Result<Self, EffectError> {
+        let opened = OpenedModel::open(host, provider, processes)?;
+        let guarded = GuardedModel {
+            session: None,
+            provider: opened.model.provider_name().to_owned(),
+            model: opened.model_name.clone(),
+            execution_mode: opened.execution_mode,
+            price: opened.price.clone(),
+        };
+        let guard = BudgetGuard::open(host, guarded)?;
+        Ok(Self { opened, guard })
+    }
+}

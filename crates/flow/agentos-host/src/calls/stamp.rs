@@ -1,0 +1,109 @@
+//! The state of the user's settings, to notice that they have changed.
+//!
+//! Owns: which files count. Never: reads a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::host::Host;
+use crate::repository;
+
+/// Time after which settings are read again in any case. A keyring has no time of its last change, and a file system may be slow to
+/// show that of another machine.
+const LONGEST_AGE: Duration = Duration::from_secs(1);
+
+/// Files on which an opened model depends, as they were before it was opened.
+#[derive(Debug)]
+pub(super) struct SettingsStamp {
+    marks: Vec<(PathBuf, Option<FileMark>)>,
+    taken_at: Instant,
+}
+
+/// State of a file. Two changes within one tick of the file system's clock that keep the length look the same, until [`LONGEST_AGE`]
+/// has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileMark {
+    changed: Option<SystemTime>,
+    len: u64,
+}
+
+impl SettingsStamp {
+    /// Takes the stamp of the settings of a provider.
+    pub(super) fn take(host: &Host, provider: &str) -> Self {
+        let profile = Path::new("profiles").join(format!("{provider}.json"));
+        let environment = host.environment();
+        let mut paths = Vec::from_iter(environment.credentials_file());
+        if let Some(folder) = environment.config_dir() {
+            let files = ["config.toml", "models.json", "budgets.json"];
+            paths.extend(files.map(|name| folder.join(name)));
+            paths.push(folder.join(&profile));
+        }
+        let repository = repository::open(host).ok();
+        if let Some(work_dir) = repository.as_ref().and_then(|repository| repository.work_dir()) {
+            paths.push(work_dir.join(".agentos").join(&profile));
+        }
+        let marks = paths.into_iter().map(|path| {
+            let mark = read_mark(&path);
+            (path, mark)
+        });
+        Self {
+            marks: marks.collect(),
+            taken_at: Instant::now(),
+        }
+    }
+
+    /// Returns true if the stamp is young, and no file has changed since.
+    pub(super) fn is_current(&self) -> bool {
+        self.taken_at.elapsed() < LONGEST_AGE && self.is_unchanged()
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.marks.iter().all(|(path, mark)| read_mark(path) == *mark)
+    }
+}
+
+/// Reads the state of a file. `None` if there is none. A link is followed: a user may keep the settings elsewhere.
+fn read_mark(path: &Path) -> Option<FileMark> {
+    let found = fs::metadata(path).ok()?;
+    Some(FileMark {
+        changed: found.modified().ok(),
+        len: found.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Environment;
+
+    #[test]
+    fn a_stamp_differs_when_a_file_of_the_settings_comes_changes_or_goes() {
+        let home = tempfile::tempdir().unwrap();
+        let vars = [("HOME".to_owned(), home.path().display().to_string())];
+        let host = Host::new(Environment::new(vars, home.path().to_owned()));
+        let folder = host.environment().config_dir().unwrap();
+        let credentials = host.environment().credentials_file().unwrap();
+        fs::create_dir_all(folder.join("profiles")).unwrap();
+        fs::create_dir_all(credentials.parent().unwrap()).unwrap();
+        let names = ["config.toml", "models.json", "budgets.json", "profiles/fast.json"];
+        let files = names.map(|name| folder.join(name));
+        for file in files.iter().chain([&credentials]) {
+            let without = SettingsStamp::take(&host, "fast");
+            assert!(without.is_unchanged(), "{}", file.display());
+            fs::write(file, "{}").unwrap();
+            assert!(!without.is_unchanged(), "{} is new", file.display());
+            let with = SettingsStamp::take(&host, "fast");
+            fs::write(file, "{ }").unwrap();
+            assert!(!with.is_unchanged(), "{} has changed", file.display());
+            fs::remove_file(file).unwrap();
+            assert!(!with.is_unchanged(), "{} is gone", file.display());
+        }
+        let before = SettingsStamp::take(&host, "fast");
+        fs::write(folder.join("profiles/other.json"), "{}").unwrap();
+        assert!(
+            before.is_unchanged(),
+            "another provider's profile has no part in it"
+        );
+    }
+}

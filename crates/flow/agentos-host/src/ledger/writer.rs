@@ -1,0 +1,257 @@
+//! The thread that writes the turns of a service: those that wait together are made durable together.
+//!
+//! | state of a turn | who changes it | next state |
+//! |---|---|---|
+//! | expected | its call was sent to a server | sent, or dropped with its call |
+//! | sent | the thread takes it, with the others that wait; while more are expected, it waits [`GROUP_DELAY`] for them | placed: it and its signed end have their numbers |
+//! | placed | one write and one sync for the group | durable; then its caller goes on |
+//! | placed | the group cannot be made durable | every caller of the group gets the failure |
+//! | sent | the service ends | the thread writes what waits, and ends |
+//!
+//! Owns: the group, and how long the key is kept. Never: lets a caller go on before its turn is durable.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_ledger::TurnRecord;
+use agentos_tool::RunId;
+use tokio::sync::oneshot;
+
+use super::{Ledger, RecordedTurn};
+use crate::evidence_key::{self, StoredKey, UnsignedReason};
+use crate::host::Host;
+
+/// Turns of one group at most, so that the first of them does not wait for all that come meanwhile.
+const MOST_TOGETHER: usize = 256;
+/// Time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything else that
+/// is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same.
+const GROUP_DELAY: Duration = Duration::from_micros(500);
+/// Time for which the key is kept. After a rotation the old one signs that long, and its signatures stay trusted.
+const KEY_AGE: Duration = Duration::from_secs(1);
+
+/// Writer of turns. Clones share its thread, which ends after the last of them.
+#[derive(Clone)]
+pub(crate) struct LedgerWriter(Arc<WriterThread>);
+
+struct WriterThread {
+    /// `None` only while it is dropped.
+    sender: Option<mpsc::Sender<WaitingTurn>>,
+    thread: Option<JoinHandle<()>>,
+    /// Number of turns that are expected.
+    expected: Arc<AtomicUsize>,
+}
+
+/// A turn that will be sent, until this value is dropped.
+pub(crate) struct ExpectedTurn(Arc<AtomicUsize>);
+
+impl Drop for ExpectedTurn {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+struct WaitingTurn {
+    turn: RunId,
+    record: TurnRecord,
+    written: oneshot::Sender<Result<(), EffectError>>,
+}
+
+impl LedgerWriter {
+    /// Opens the ledger, and starts the thread.
+    ///
+    /// # Errors
+    /// If the ledger cannot be opened, or the system refuses a thread.
+    pub(crate) fn start(host: &Host) -> Result<Self, EffectError> {
+        let ledger = Ledger::open(host)?;
+        let (sender, receiver) = mpsc::channel();
+        let host = host.clone();
+        let expected = Arc::new(AtomicUsize::new(0));
+        let awaited = Arc::clone(&expected);
+        let begun = thread::Builder::new().spawn(move || write_turns(&host, &ledger, &receiver, &awaited));
+        let thread = begun.map_err(|error| {
+            let message = format!("the system refused a thread for the ledger: {error}");
+            EffectError::from_source(Cause::Internal, "thread", message, &error)
+        })?;
+        Ok(Self(Arc::new(WriterThread {
+            sender: Some(sender),
+            thread: Some(thread),
+            expected,
+        })))
+    }
+
+    /// Announces a turn.
+    pub(crate) fn expect_turn(&self) -> ExpectedTurn {
+        self.0.expected.fetch_add(1, Ordering::AcqRel);
+        ExpectedTurn(Arc::clone(&self.0.expected))
+    }
+
+    /// Sends a turn. The receiver gets the result when the turn is durable; without it, the turn is written all the same.
+    pub(crate) fn send_turn(
+        &self,
+        turn: &RunId,
+        record: TurnRecord,
+    ) -> oneshot::Receiver<Result<(), EffectError>> {
+        let (written, result) = oneshot::channel();
+        let waiting = WaitingTurn {
+            turn: turn.clone(),
+            record,
+            written,
+        };
+        // If the thread has ended, the turn is dropped, and its caller learns that.
+        let _ = self.0.sender.as_ref().map(|sender| sender.send(waiting));
+        result
+    }
+}
+
+impl Drop for WriterThread {
+    fn drop(&mut self) {
+        // Ends the thread after the turns that wait.
+        drop(self.sender.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the error of a turn whose writer has ended.
+pub(super) fn lost_writer() -> EffectError {
+    EffectError::new(
+        Cause::Internal,
+        "ledger-ended",
+        "the thread of the ledger has ended",
+    )
+}
+
+/// Writes groups of turns until all senders are gone.
+fn write_turns(host: &Host, ledger: &Ledger, receiver: &mpsc::Receiver<WaitingTurn>, expected: &AtomicUsize) {
+    let mut key = KeptKey::default();
+    while let Ok(first) = receiver.recv() {
+        if expected.load(Ordering::Acquire) > 0 {
+            thread::sleep(GROUP_DELAY);
+        }
+        let others = receiver.try_iter().take(MOST_TOGETHER - 1);
+        let group: Vec<WaitingTurn> = std::iter::once(first).chain(others).collect();
+        let turns = group.iter().map(|waiting| RecordedTurn {
+            turn: &waiting.turn,
+            body: &waiting.record,
+        });
+        let results = ledger.record_turns(&Vec::from_iter(turns), key.find(host));
+        for (waiting, result) in group.into_iter().zip(results) {
+            // A caller that has gone needs no result.
+            let _ = waiting.written.send(result);
+        }
+    }
+}
+
+/// The user's key, looked up again after a while: a keyring can take milliseconds for each look.
+#[derive(Default)]
+struct KeptKey {
+    found: Option<(Instant, Result<StoredKey, UnsignedReason>)>,
+}
+
+impl KeptKey {
+    fn find(&mut self, host: &Host) -> &Result<StoredKey, UnsignedReason> {
+        let is_old = |(since, _): &(Instant, _)| since.elapsed() >= KEY_AGE;
+        if self.found.as_ref().is_some_and(is_old) {
+            self.found = None;
+        }
+        let look = || (Instant::now(), evidence_key::find_or_make_key(host));
+        &self.found.get_or_insert_with(look).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_evidence::VerifyChecks;
+    use agentos_ledger::{TurnEnd, TurnSource};
+
+    use super::*;
+    use crate::Environment;
+    use crate::clock::new_run;
+
+    fn host_in(home: &std::path::Path) -> Host {
+        let vars = [("HOME".to_owned(), home.display().to_string())];
+        Host::new(Environment::new(vars, home.to_owned()))
+    }
+
+    fn record() -> TurnRecord {
+        TurnRecord {
+            session: None,
+            source: TurnSource::Message,
+            repository: None,
+            runs: Vec::new(),
+            messages: Vec::new(),
+            choice: None,
+            discarded: Vec::new(),
+            calls: Vec::new(),
+            end: TurnEnd::Answered,
+        }
+    }
+
+    #[test]
+    fn turns_of_many_threads_are_each_on_the_tape_with_their_end() {
+        let home = tempfile::tempdir().unwrap();
+        let host = host_in(home.path());
+        let writer = LedgerWriter::start(&host).unwrap();
+        let send = || {
+            let sent: Vec<_> = (0..25)
+                .map(|_| {
+                    let turn = new_run();
+                    let result = writer.send_turn(&turn, record());
+                    (turn, result)
+                })
+                .collect();
+            let written = sent.into_iter().map(|(turn, result)| {
+                result.blocking_recv().unwrap().unwrap();
+                turn.to_string()
+            });
+            written.collect::<Vec<String>>()
+        };
+        let mut turns: Vec<String> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(send)).collect();
+            let turns = threads.into_iter().map(|thread| thread.join().unwrap());
+            turns.flatten().collect()
+        });
+        // One that nobody waits for is written before the thread ends.
+        let unheard = new_run();
+        drop(writer.send_turn(&unheard, record()));
+        turns.push(unheard.to_string());
+        drop(writer);
+        let tape = Ledger::open(&host).unwrap();
+        let kinds_of = |turn: &str| {
+            let records = tape.tape().run(turn).unwrap();
+            records.into_iter().map(|record| record.kind).collect::<Vec<_>>()
+        };
+        for turn in &turns {
+            assert_eq!(
+                kinds_of(turn).len(),
+                2,
+                "a turn and its end: {:?}",
+                kinds_of(turn)
+            );
+        }
+        let report = tape.tape().verify(&VerifyChecks::default()).unwrap();
+        assert!(report.findings.is_empty(), "{report:?}");
+    }
+
+    #[test]
+    fn each_turn_of_a_group_hears_that_it_is_not_durable() {
+        let home = tempfile::tempdir().unwrap();
+        let host = host_in(home.path());
+        let writer = LedgerWriter::start(&host).unwrap();
+        let folder = home.path().join(".local/state/agentos/ledger");
+        // In the place of the tape is a folder now, in which nothing can be written.
+        std::fs::create_dir_all(folder.join("tape.jsonl")).unwrap();
+        let sent: Vec<_> = (0..3).map(|_| writer.send_turn(&new_run(), record())).collect();
+        for result in sent {
+            assert!(result.blocking_recv().unwrap().is_err());
+        }
+        std::fs::remove_dir(folder.join("tape.jsonl")).unwrap();
+        let later = writer.send_turn(&new_run(), record()).blocking_recv();
+        assert_eq!(later.unwrap(), Ok(()), "the next turns are written again");
+    }
+}
