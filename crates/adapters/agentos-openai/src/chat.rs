@@ -95,7 +95,12 @@ impl Wire for ChatWire {
             body.insert("stop".to_owned(), json!(job.stop));
         }
         if let Some(schema) = &job.chat.answer_schema {
-            let format = json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}});
+            let format = match job.chat.wants_any_object() {
+                true => json!({"type": "json_object"}),
+                false => {
+                    json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}})
+                }
+            };
             body.insert("response_format".to_owned(), format);
         }
         if let Some(grammar) = &self.grammar {

@@ -56,8 +56,11 @@ impl Wire for ResponsesWire {
         set("temperature", job.temperature.map(Value::from));
         set("top_p", job.top_p.map(Value::from));
         // This API has neither a seed nor texts at which an answer ends.
-        let format = job.chat.answer_schema.as_ref().map(|schema| {
-            json!({"format": {"type": "json_schema", "name": "edits", "strict": true, "schema": schema}})
+        let format = job.chat.answer_schema.as_ref().map(|schema| match job.chat.wants_any_object() {
+            true => json!({"format": {"type": "json_object"}}),
+            false => {
+                json!({"format": {"type": "json_schema", "name": "edits", "strict": true, "schema": schema}})
+            }
         });
         set("text", format);
         Value::Object(body)

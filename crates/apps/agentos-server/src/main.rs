@@ -15,6 +15,7 @@
 
 mod access;
 mod args;
+mod connections;
 mod desk;
 mod event_hub;
 mod events;

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
 //! | 60 s for a request that is no stream | bodies that never end |
-//! | 512 connections; further ones wait in the system's queue | floods |
+//! | 512 connections; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
 
 use std::convert::Infallible;
 use std::io::{self, Write as _};
@@ -16,15 +16,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_host::{EffectError, Host, ServiceAddress};
+use axum::response::Response;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::{ServiceAccess, SessionKind};
 use crate::args::ServerArgs;
+use crate::connections::{ConnectionSeat, OpenConnections};
 use crate::desk::ServiceDesk;
 use crate::routes::make_routes;
 
@@ -152,15 +154,15 @@ async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<
     let _ = writeln!(io::stdout(), "{greeting}");
     let _ = io::stdout().flush();
     drop(greeting);
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let connections = OpenConnections::new(MOST_CONNECTIONS);
     if let Some((socket, _)) = socket {
         // Programs name any host there; browsers cannot reach it.
         let routes = make_routes(Arc::clone(&desk), vec!["localhost".to_owned()]);
-        tokio::spawn(accept_local(socket, routes, Arc::clone(&room)));
+        tokio::spawn(accept_local(socket, routes, connections.clone()));
     }
     let routes = make_routes(desk, own_names(address));
     tokio::select! {
-        () = accept_all(listener, routes, room) => {}
+        () = accept_all(listener, routes, connections) => {}
         () = await_signal() => {}
     }
     Ok(())
@@ -203,13 +205,13 @@ fn own_names(address: SocketAddr) -> Vec<String> {
 }
 
 /// Accepts connections of the network, for ever.
-async fn accept_all(listener: TcpListener, routes: axum::Router, room: Arc<Semaphore>) {
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+async fn accept_all(listener: TcpListener, routes: axum::Router, connections: OpenConnections) {
+    loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
                 let _ = stream.set_nodelay(true);
-                spawn_connection(stream, routes.clone(), permit);
+                seat_connection(stream, &routes, &connections).await;
             }
             // No descriptor is free, as a rule. The next one that closes makes room.
             Err(_) => tokio::time::sleep(RETRY_TIME).await,
@@ -219,10 +221,10 @@ async fn accept_all(listener: TcpListener, routes: axum::Router, room: Arc<Semap
 
 /// Accepts connections of the Unix socket, for ever.
 #[cfg(unix)]
-async fn accept_local(listener: LocalListener, routes: axum::Router, room: Arc<Semaphore>) {
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+async fn accept_local(listener: LocalListener, routes: axum::Router, connections: OpenConnections) {
+    loop {
         match listener.accept().await {
-            Ok((stream, _)) => spawn_connection(stream, routes.clone(), permit),
+            Ok((stream, _)) => seat_connection(stream, &routes, &connections).await,
             Err(_) => tokio::time::sleep(RETRY_TIME).await,
         }
     }
@@ -230,26 +232,42 @@ async fn accept_local(listener: LocalListener, routes: axum::Router, room: Arc<S
 
 /// Accepts nothing: there is no such listener here.
 #[cfg(not(unix))]
-async fn accept_local(listener: LocalListener, _routes: axum::Router, _room: Arc<Semaphore>) {
+async fn accept_local(listener: LocalListener, _routes: axum::Router, _connections: OpenConnections) {
     match listener {}
 }
 
-fn spawn_connection(
+/// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue.
+async fn seat_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    routes: axum::Router,
-    permit: OwnedSemaphorePermit,
+    routes: &axum::Router,
+    connections: &OpenConnections,
 ) {
+    let seat = loop {
+        match connections.admit() {
+            Some(seat) => break seat,
+            None => tokio::time::sleep(RETRY_TIME).await,
+        }
+    };
+    let routes = routes.clone();
     tokio::spawn(async move {
-        serve_connection(stream, routes).await;
-        drop(permit);
+        tokio::select! {
+            () = serve_connection(stream, routes, &seat) => {}
+            () = seat.await_leave() => {}
+        }
     });
 }
 
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     routes: axum::Router,
+    seat: &ConnectionSeat,
 ) {
-    let service = TowerToHyperService::new(routes);
+    let routes = TowerToHyperService::new(routes);
+    let service = service_fn(|request| {
+        let hold = seat.hold_request();
+        let response = routes.call(request);
+        async { response.await.map(|response: Response| response.map(hold)) }
+    });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)

@@ -177,7 +177,7 @@ fn what_has_no_effect_is_named_and_what_cannot_be_had_is_refused() {
         ("frequency_penalty", json!(0.5)),
         ("functions", json!([{"name": "f"}])),
         ("modalities", json!(["text", "audio"])),
-        ("response_format", json!({"type": "json_object"})),
+        ("response_format", json!({"type": "grammar"})),
         ("tools", json!([{"type": "custom", "custom": {"name": "x"}}])),
         ("tool_choice", json!("some")),
         ("temperature", json!("hot")),
@@ -197,7 +197,7 @@ fn what_has_no_effect_is_named_and_what_cannot_be_had_is_refused() {
     frequency_penalty: `frequency_penalty` is not supported with this value
     functions: `functions` is not supported with this value
     modalities: `modalities` is not supported with this value
-    response_format.type: the format `json_object` is not supported; `text` and `json_schema` are
+    response_format.type: the format `grammar` is not supported; `text`, `json_object` and `json_schema` are
     tools[0].type: a tool of type `custom` is not supported; functions are
     tool_choice: `tool_choice` has an unknown form
     temperature: `temperature` must be a number

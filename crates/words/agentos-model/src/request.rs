@@ -5,7 +5,7 @@
 use agentos_tool::{Constrain, EditFormat, ToolTask, edits_schema, prompt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{ChatMessage, MessagePart};
 
@@ -35,6 +35,20 @@ pub struct ChatRequest {
     /// Sampling of this request.
     #[serde(default, skip_serializing_if = "ChatSampling::is_empty")]
     pub sampling: ChatSampling,
+}
+
+impl ChatRequest {
+    /// Returns the schema of an answer that may be any JSON object, which some servers have a mode of their own for.
+    #[must_use]
+    pub fn any_object() -> Value {
+        json!({"type": "object"})
+    }
+
+    /// Returns true if the answer may be any JSON object.
+    #[must_use]
+    pub fn wants_any_object(&self) -> bool {
+        self.answer_schema == Some(Self::any_object())
+    }
 }
 
 /// How tokens are chosen, for one request. A value that is missing here is the profile's.

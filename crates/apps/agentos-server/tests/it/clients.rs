@@ -1,5 +1,7 @@
 //! Clients of OpenAI and Anthropic over the service, with a scripted server behind it.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -112,6 +114,27 @@ fn one_model_answers_both_kinds_of_clients() {
         cost.contains("\"calls\":2") && cost.contains("\"cost_usd\":\"0.000028\""),
         "{cost}"
     );
+}
+
+#[test]
+fn the_format_of_an_answer_reaches_the_vendor() {
+    let vendor = start_vendor(|_| stream());
+    let service = start_with(&[("fast", profile(&vendor.url()))]);
+    let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let described = json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}});
+    for format in [json!({"type": "json_object"}), json!({"type": "text"}), described] {
+        let mut body = ask("fast");
+        body["response_format"] = format;
+        assert_eq!(post(&service, "/v1/chat/completions", &body).status, 200);
+    }
+    let sent: Vec<Value> = vendor
+        .requests()
+        .iter()
+        .map(|sent| sent.json()["response_format"].clone())
+        .collect();
+    assert_eq!(sent[0], json!({"type": "json_object"}));
+    assert_eq!(sent[1], Value::Null);
+    assert_eq!(sent[2]["json_schema"]["schema"], schema);
 }
 
 #[test]
@@ -368,4 +391,26 @@ fn a_client_that_goes_away_closes_the_vendors_connection() {
     let service = start_with(&[("fast", profile(&vendor.url()))]);
     service.send_and_leave("/v1/chat/completions", &streamed("fast").to_string(), "on and");
     assert!(vendor.saw_hang_up(Duration::from_secs(20)));
+}
+
+#[test]
+fn thousands_of_idle_sockets_do_not_keep_others_out() {
+    let vendor = start_vendor(|_| stream());
+    let service = start_with(&[("fast", profile(&vendor.url()))]);
+    // More than the service has room for; a third of them has sent half a head.
+    let idle: Vec<TcpStream> = (0..700)
+        .map(|at| {
+            let mut socket = TcpStream::connect(&service.address).unwrap();
+            if at % 3 == 0 {
+                socket.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: ").unwrap();
+            }
+            socket
+        })
+        .collect();
+    let answer = post(&service, "/v1/chat/completions", &ask("fast"));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    // The first ones were idle for longest, and made room.
+    let mut first = &idle[0];
+    first.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert!(matches!(first.read(&mut [0; 64]), Ok(0) | Err(_)));
 }

@@ -145,6 +145,7 @@ fn read_format(format: Option<Value>) -> Result<Option<Value>, RequestFault> {
     let mut format = ObjectFields::take(format, "response_format")?;
     match format.required_text("type")?.as_str() {
         "text" => Ok(None),
+        "json_object" => Ok(Some(ChatRequest::any_object())),
         // `strict` and `name` are left out: every adapter asks its vendor for the strictest form that there is.
         "json_schema" => {
             let path = "response_format.json_schema";
@@ -156,7 +157,7 @@ fn read_format(format: Option<Value>) -> Result<Option<Value>, RequestFault> {
         }
         other => Err(RequestFault::of_field(
             "response_format.type",
-            format!("the format `{other}` is not supported; `text` and `json_schema` are"),
+            format!("the format `{other}` is not supported; `text`, `json_object` and `json_schema` are"),
         )),
     }
 }
