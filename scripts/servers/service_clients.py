@@ -4,10 +4,11 @@
     python3.11 scripts/servers/service_clients.py [--binaries target/debug] [--node FOLDER] [--aider PROGRAM] [--opencode PROGRAM]
 
 Makes `.venv-clients` with the packages of `requirements-clients.txt` if it is missing, and needs `.venv-llama` (README.md). Each client
-asks for a document, for a stream, and calls a tool and sends its result. With --node, `openai` and `@anthropic-ai/sdk` are installed in
+asks for a document, for a stream, and calls a tool and sends its result. Aider (PyPI `aider-chat`) and OpenCode (npm
+`opencode-linux-x64`) work in a folder over a scripted vendor that calls OpenCode's own tool. With --node, `openai` and `@anthropic-ai/sdk` are installed in
 FOLDER with npm. What is missing is named as skipped. Exits with 1 if a client fails.
 """
-import argparse, json, os, pathlib, shutil, socket, subprocess, sys, tempfile, time
+import argparse, http.server, json, os, pathlib, shutil, socket, subprocess, sys, tempfile, threading, time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CALL = '<tool_call>\n{"name": "look", "arguments": {"at": 1}}\n</tool_call>'
@@ -102,6 +103,41 @@ check(end.content[0].text.trim() === ANSWER, end);
 """
 
 
+class Vendor(http.server.BaseHTTPRequestHandler):
+    """A vendor for coding agents: it reads a file with the first tool that is offered for that, and then answers."""
+
+    protocol_version = "HTTP/1.1"
+    tool_results = 0
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.reply("application/json", json.dumps({"object": "list", "data": [{"id": "coder", "object": "model"}]}).encode())
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        names = {tool["function"]["name"] for tool in body.get("tools", [])}
+        has_result = any(message["role"] == "tool" for message in body["messages"])
+        type(self).tool_results += has_result
+        if "read" in names and not has_result:
+            call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": json.dumps({"filePath": str(self.file)})}}
+            deltas, finish = [{"role": "assistant", "tool_calls": [call]}], "tool_calls"
+        else:
+            deltas, finish = [{"role": "assistant", "content": ""}] + [{"content": piece} for piece in ("It is ", "a cat.")], "stop"
+        events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+        events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}, {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}}]
+        lines = [json.dumps({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "coder"} | event) for event in events] + ["[DONE]"]
+        self.reply("text/event-stream", "".join(f"data: {line}\n\n" for line in lines).encode())
+
+    def reply(self, kind, data):
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -178,15 +214,27 @@ def main():
                 run(f"{name} (Node): document, stream, tools", ["node", str(file)])
         else:
             print("skipped  the clients for Node: no --node, or no npm")
+        (folder / "animal.txt").write_text("a cat\n")
+        vendor = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Told", (Vendor,), {"file": folder / "animal.txt"}))
+        threading.Thread(target=vendor.serve_forever, daemon=True).start()
+        coder = {"provider": "coder", "name": "coder", "adapter": "openai", "base_url": f"http://127.0.0.1:{vendor.server_port}/v1", "model": "coder"}
+        (home / ".config/agentos/profiles/coder.json").write_text(json.dumps(coder))
         if args.aider:
-            run("aider --message", [args.aider, "--model", "openai/llamacpp", "--message", "what is it?", "--yes-always", "--no-git", "--no-check-update", "--no-analytics", "--no-show-model-warnings", "--map-tokens", "0"],
-                cwd=folder, more={"OPENAI_API_BASE": f"{base}/v1"})
+            for streamed in ("--stream", "--no-stream"):
+                run(f"aider {streamed} --message", [args.aider, "--model", "openai/coder", streamed, "--message", "what is it?", "--yes-always", "--no-git", "--no-check-update", "--analytics-disable", "--no-show-model-warnings", "--no-show-release-notes", "--map-tokens", "0", "--no-pretty"],
+                    holds=ANSWER, cwd=folder, more={"OPENAI_API_BASE": f"{base}/v1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"})
         else:
             print("skipped  aider: no --aider")
         if args.opencode:
-            settings = {"provider": {"agentos": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{base}/v1", "apiKey": token}, "models": {"llamacpp": {}}}}}
-            (folder / "opencode.json").write_text(json.dumps(settings))
-            run("opencode run", [args.opencode, "run", "-m", "agentos/llamacpp", "what is it?"], cwd=folder)
+            provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{base}/v1", "apiKey": token}, "models": {"coder": {"tool_call": True}}}
+            settings = {"model": "agentos/coder", "small_model": "agentos/coder", "provider": {"agentos": provider}}
+            (folder / ".config/opencode").mkdir(parents=True)
+            (folder / ".config/opencode/opencode.json").write_text(json.dumps(settings))
+            more = {name: "1" for name in ("OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_DEFAULT_PLUGINS", "OPENCODE_DISABLE_AUTOUPDATE")}
+            run("opencode run: stream, a tool and its result", [args.opencode, "run", "--model", "agentos/coder", "what is it?"], holds=ANSWER, cwd=folder, more=more)
+            if not vendor.RequestHandlerClass.tool_results:
+                failed += 1
+                print("FAILED   OpenCode sent no result of its tool")
         else:
             print("skipped  OpenCode: no --opencode")
         sys.exit(1 if failed else 0)

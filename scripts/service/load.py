@@ -108,7 +108,7 @@ def kill_under_load(gateway, binaries, folder, home, env, kills):
             done = subprocess.run([binaries / "agentos", "evidence", "verify", *words], env=env, cwd=folder / "repository", capture_output=True, text=True)
             if done.returncode:
                 report(False, f"agentos evidence verify {' '.join(words)}: {(done.stdout + done.stderr)[-300:]}")
-    costs = subprocess.run([binaries / "agentos", "costs", "--json"], env=env, cwd=folder / "repository", capture_output=True, text=True)
+    costs = subprocess.run([binaries / "agentos", "cost", "--json"], env=env, cwd=folder / "repository", capture_output=True, text=True)
     calls = sum(int(number) for number in re.findall(r'"calls":\s*(\d+)', costs.stdout)[:1])
     report(calls >= whole > 0, f"{kills} x kill -9 under load: {whole} answers came whole, {calls} calls are in the ledger, which verifies each time")
 

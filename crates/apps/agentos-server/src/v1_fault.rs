@@ -12,6 +12,7 @@ use crate::judge::RequestRefusal;
 pub fn to_client_fault(error: &EffectError) -> ClientFault {
     let kind = match (error.code.as_str(), error.cause) {
         ("unknown-model", _) => FaultKind::NotFound,
+        ("context-length", _) => FaultKind::Request,
         // A key of the user at the vendor, not the token of this service.
         ("no-key" | "unauthorized" | "wrong-key", _) => FaultKind::Server,
         ("overloaded" | "rate-limited", _) => FaultKind::Overloaded,
@@ -36,7 +37,11 @@ pub fn to_client_fault(error: &EffectError) -> ClientFault {
     };
     ClientFault {
         kind,
-        code: error.code.to_string(),
+        // By OpenAI's own code its clients notice that they must send less.
+        code: match error.code.as_str() {
+            "context-length" => "context_length_exceeded".to_owned(),
+            code => code.to_owned(),
+        },
         message,
         field: None,
     }

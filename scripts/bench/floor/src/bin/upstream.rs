@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -46,7 +47,8 @@ async fn main() {
     let models = r#"{"object":"list","data":[{"id":"fast","object":"model"}]}"#;
     let routes = Router::new()
         .route("/v1/chat/completions", post(answer_chat))
-        .route("/v1/models", get(move || async move { respond("application/json", Body::from(models)) }));
+        .route("/v1/models", get(move || async move { respond("application/json", Body::from(models)) }))
+        .layer(DefaultBodyLimit::disable());
     let address = std::env::args().nth(1).expect("an address");
     let listener = tokio::net::TcpListener::bind(address).await.expect("a free address");
     println!("READY {}", listener.local_addr().expect("an address"));
