@@ -109,6 +109,10 @@ impl Wire for ChatWire {
         Value::Object(body)
     }
 
+    fn answers_whole(&self) -> bool {
+        true
+    }
+
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;

@@ -50,29 +50,42 @@ impl SseParser {
     /// # Errors
     /// If an event is too large or not UTF-8. The stream cannot be read further then.
     pub fn push_bytes(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
-        for &byte in bytes {
+        let mut rest = bytes;
+        while let Some((&first, after_first)) = rest.split_first() {
             // A line may end with CR LF, and the two bytes may arrive in different portions.
-            let ends_crlf = std::mem::take(&mut self.after_cr) && byte == b'\n';
-            if ends_crlf {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                rest = after_first;
                 continue;
             }
-            if matches!(byte, b'\n' | b'\r') {
-                self.after_cr = byte == b'\r';
+            let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (part, after_part) = rest.split_at(length.unwrap_or(rest.len()));
+            if self.line.len() + self.data.len() + part.len() > self.limit {
+                return Err(SseError::TooLarge { limit: self.limit });
+            }
+            self.line.extend_from_slice(part);
+            rest = after_part;
+            if let Some((&end, after_end)) = rest.split_first() {
+                self.after_cr = end == b'\r';
+                rest = after_end;
                 if let Some(event) = self.end_line()? {
                     each(event);
                 }
-            } else if self.line.len() + self.data.len() >= self.limit {
-                return Err(SseError::TooLarge { limit: self.limit });
-            } else {
-                self.line.push(byte);
             }
         }
         Ok(())
     }
 
     fn end_line(&mut self) -> Result<Option<String>, SseError> {
-        let line = std::mem::take(&mut self.line);
-        let mut text = line.as_slice();
+        let mut line = std::mem::take(&mut self.line);
+        let event = self.read_line(&line);
+        // Its memory is used for the next line.
+        line.clear();
+        self.line = line;
+        event
+    }
+
+    fn read_line(&mut self, line: &[u8]) -> Result<Option<String>, SseError> {
+        let mut text = line;
         if std::mem::take(&mut self.at_start) {
             // The standard allows one byte order mark, at the beginning of the stream only.
             text = text.strip_prefix(BOM).unwrap_or(text);

@@ -402,7 +402,9 @@ fn thousands_of_idle_sockets_do_not_keep_others_out() {
         .map(|at| {
             let mut socket = TcpStream::connect(&service.address).unwrap();
             if at % 3 == 0 {
-                socket.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: ").unwrap();
+                socket
+                    .write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: ")
+                    .unwrap();
             }
             socket
         })

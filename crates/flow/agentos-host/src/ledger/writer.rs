@@ -29,7 +29,7 @@ use crate::host::Host;
 const MOST_TOGETHER: usize = 256;
 /// Time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything else that
 /// is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same.
-const GROUP_DELAY: Duration = Duration::from_micros(500);
+const GROUP_DELAY: Duration = Duration::from_millis(1);
 /// Time for which the key is kept. After a rotation the old one signs that long, and its signatures stay trusted.
 const KEY_AGE: Duration = Duration::from_secs(1);
 
