@@ -184,9 +184,14 @@ class Gateway:
             time.sleep(0.5)
             row["idle_mb"] = read_memory(self.process.pid)
             for kind, stream in (("plain", False), ("stream", True)):
-                send_load(address, self.path, self.headers, self.body(stream), 80)
-                before = read_cpu(self.process.pid)
-                first, whole = send_load(address, self.path, self.headers, self.body(stream), count)
+                try:
+                    send_load(address, self.path, self.headers, self.body(stream), 80)
+                    before = read_cpu(self.process.pid)
+                    first, whole = send_load(address, self.path, self.headers, self.body(stream), count)
+                except RuntimeError as error:
+                    # Portkey 1.15.2 answers each stream with 500 on Node 20.
+                    print(f"{self.name}: {kind}: {str(error)[:150]}", file=sys.stderr)
+                    continue
                 row[f"{kind}_cpu_ms"] = 1000 * (read_cpu(self.process.pid) - before) / (count // 4 * 4)
                 row[f"{kind}_first_ms"], row[f"{kind}_whole_ms"] = first - upstream_times[stream][0], whole - upstream_times[stream][1]
             row["loaded_mb"] = read_memory(self.process.pid)
@@ -320,8 +325,9 @@ def main():
             except RuntimeError as error:
                 print(f"{gateway.name:12} failed: {str(error)[-400:]}")
                 continue
-            print(f"{row['name']:12} {row['plain_cpu_ms']:8.3f} {row['stream_cpu_ms']:8.3f} {row['plain_whole_ms']:9.2f} {row['stream_first_ms']:9.2f} "
-                  f"{row['idle_mb']:8.1f} {row['loaded_mb']:8.1f} {row['start_ms']:9.0f}", flush=True)
+            shown = lambda name, width, digits: f"{row[name]:{width}.{digits}f}" if name in row else f"{'–':>{width}}"
+            columns = (("plain_cpu_ms", 8, 3), ("stream_cpu_ms", 8, 3), ("plain_whole_ms", 9, 2), ("stream_first_ms", 9, 2), ("idle_mb", 8, 1), ("loaded_mb", 8, 1), ("start_ms", 9, 0))
+            print(f"{row['name']:12} " + " ".join(shown(*column) for column in columns), flush=True)
         if agentos in gateways:
             verify = subprocess.run([args.binaries.resolve() / "agentos", "evidence", "verify", "--ledger"], env=env, cwd=folder / "repository", capture_output=True, text=True)
             print("agentos, the ledger after the run: " + (verify.stdout.strip().splitlines() or [verify.stderr.strip()])[0])

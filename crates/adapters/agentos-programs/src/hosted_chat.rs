@@ -34,11 +34,7 @@ impl HostedModel {
         }
     }
 
-    fn start_stream<'a>(
-        &'a self,
-        request: &'a ChatRequest,
-        to_work: fn(ChatRequest) -> AdapterWork,
-    ) -> Box<dyn ChatStream + 'a> {
+    fn start_stream<'a>(&'a self, request: &'a ChatRequest, to_work: WorkKindOf) -> Box<dyn ChatStream + 'a> {
         Box::new(HostedStream {
             process: Arc::clone(&self.process),
             unsent: Some((request, to_work)),
@@ -71,11 +67,14 @@ impl Model for HostedModel {
     }
 }
 
+/// Kind of work that a request is: with pieces, or whole.
+type WorkKindOf = fn(ChatRequest) -> AdapterWork;
+
 /// Answer of a child process. Dropping it closes the connection of the request.
 struct HostedStream<'a> {
     process: Arc<ModelProcess>,
     /// Request before its first event was requested. `None` afterwards.
-    unsent: Option<(&'a ChatRequest, fn(ChatRequest) -> AdapterWork)>,
+    unsent: Option<(&'a ChatRequest, WorkKindOf)>,
     /// Reader of the answer. `None` before and after it.
     reader: Option<AnswerReader>,
 }

@@ -13,8 +13,8 @@ use agentos_host::{
 };
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
 use rmcp::transport::io::stdio_pipes;
@@ -31,6 +31,8 @@ const INSTRUCTIONS: &str = "This server reads a git repository's last commit and
 const LONGEST_NAME: usize = 64;
 /// Most names of clients whose tools are kept.
 const MOST_NAMES: usize = 64;
+/// Member of `_meta` with the code of a failed call.
+const CODE_KEY: &str = "agentos/code";
 /// Time between two messages of progress. Clients end a call after 60 s without any (TypeScript SDK, `DEFAULT_REQUEST_TIMEOUT_MSEC`).
 const PROGRESS_TIME: Duration = Duration::from_secs(5);
 
@@ -154,9 +156,12 @@ impl ServerHandler for McpServer {
         }
         let tools = self.open_tools(context.client_info());
         let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let mut progress = CallProgress::of_call(&context, &request.name);
+        // Before the call, which may be faster than a message.
+        progress.report(&context).await;
         let answer = tokio::select! {
             answer = tools.call_tool(&request.name, arguments) => answer,
-            never = report_progress(&context, &request.name) => match never {},
+            never = progress.keep_reporting(&context) => match never {},
             // The client no longer waits for an answer, so any one will do.
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
         };
@@ -164,21 +169,39 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Reports to a client that asks for it that its call goes on. Never ends.
-async fn report_progress(context: &RequestContext<RoleServer>, tool: &str) -> Infallible {
-    let Some(token) = context.meta.get_progress_token() else {
-        return std::future::pending().await;
-    };
-    let mut ticks = tokio::time::interval(PROGRESS_TIME);
-    let mut progress = 0.0;
-    loop {
-        // The first tick is immediate.
-        ticks.tick().await;
-        let message = format!("`{tool}` is working");
-        let param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
-        // Fails if the client is gone, and then the call is cancelled.
-        let _ = context.peer.notify_progress(param).await;
-        progress += 1.0;
+/// Reports of a call that goes on, for a client that asks for them.
+struct CallProgress {
+    /// Token of the reports. `None` if the client asks for none.
+    token: Option<ProgressToken>,
+    message: String,
+    reports: u32,
+}
+
+impl CallProgress {
+    fn of_call(context: &RequestContext<RoleServer>, tool: &str) -> Self {
+        Self {
+            token: context.meta.get_progress_token(),
+            message: format!("`{tool}` is working"),
+            reports: 0,
+        }
+    }
+
+    /// Sends a report. It fails if the client is gone, and then the call is cancelled.
+    async fn report(&mut self, context: &RequestContext<RoleServer>) {
+        if let Some(token) = self.token.clone() {
+            let param =
+                ProgressNotificationParam::new(token, self.reports.into()).with_message(self.message.clone());
+            let _ = context.peer.notify_progress(param).await;
+            self.reports += 1;
+        }
+    }
+
+    /// Sends a report after each [`PROGRESS_TIME`]. Never ends.
+    async fn keep_reporting(&mut self, context: &RequestContext<RoleServer>) -> Infallible {
+        loop {
+            tokio::time::sleep(PROGRESS_TIME).await;
+            self.report(context).await;
+        }
     }
 }
 
@@ -221,5 +244,10 @@ fn describe_answer(answer: AgentAnswer) -> CallToolResult {
         false => CallToolResult::success(content),
     };
     result.structured_content = answer.data;
+    // Not in the structured content, which must have the shape that the tool promises also if the call failed.
+    if let Some(code) = answer.code {
+        let code = JsonObject::from_iter([(CODE_KEY.to_owned(), Value::String(code))]);
+        result.meta = Some(MetaObject(code));
+    }
     result
 }

@@ -44,8 +44,8 @@ pub use state::{
     LedgerBody, LedgerEntry, SessionState, SessionTotals, StateCompression, StateMessage, fold_session,
 };
 pub use tools::{
-    OfferFault, RateLimit, RateLimiter, TextLimit, ToolPermissions, ToolSession, admit_call, check_tools,
-    limit_text, name_tool, split_name,
+    CallRefusal, OfferFault, RateLimit, RateLimiter, TextLimit, ToolPermissions, ToolSession, admit_call,
+    check_tools, limit_text, name_tool, split_name,
 };
 pub use transcript::{StoredMessage, read_message, write_message};
 pub use turn::{

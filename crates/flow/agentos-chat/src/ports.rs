@@ -126,6 +126,8 @@ pub struct ToolAnswer {
     pub images: Vec<ImageData>,
     /// True if the tool failed and the text is the reason.
     pub is_error: bool,
+    /// Code of the failure, for programs. `None` if there is no failure, or it has no code.
+    pub code: Option<String>,
     /// Runs on the repository's tape that the call made.
     pub runs: Vec<RunId>,
     /// True if the turn ends with this answer. The model has the results of its last calls with the next turn's message; see
@@ -150,6 +152,15 @@ impl ToolAnswer {
             text: text.into(),
             is_error: true,
             ..Self::default()
+        }
+    }
+
+    /// Adds the code of the failure.
+    #[must_use]
+    pub fn with_code(self, code: impl Into<String>) -> Self {
+        Self {
+            code: Some(code.into()),
+            ..self
         }
     }
 }

@@ -9,7 +9,7 @@ mod rate;
 mod results;
 
 pub(crate) use calls::CallBatch;
-pub use checks::{ToolPermissions, admit_call};
+pub use checks::{CallRefusal, ToolPermissions, admit_call};
 pub use offer::{OfferFault, check_tools, name_tool, split_name};
 pub use rate::{RateLimit, RateLimiter};
 pub use results::{TextLimit, limit_text};

@@ -23,7 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentos_chat::{
-    TextLimit, ToolAnswer, ToolPermissions, ToolSession, ToolTimeouts, TurnTools as _, admit_call, limit_text,
+    CallRefusal, TextLimit, ToolAnswer, ToolPermissions, ToolSession, ToolTimeouts, TurnTools as _,
+    admit_call, limit_text,
 };
 use agentos_model::ToolCall;
 use agentos_tool::ExecutionMode;
@@ -68,6 +69,8 @@ pub struct AgentAnswer {
     pub data: Option<Value>,
     /// True if the call failed and the text is the reason.
     pub is_error: bool,
+    /// Code of the failure, for programs: one of `MESSAGES.md`, or of [`CallRefusal`]. `None` if there is no failure.
+    pub code: Option<String>,
 }
 
 /// The tools of an agent. A clone is another handle of the same ones.
@@ -121,8 +124,8 @@ impl AgentTools {
             arguments,
             signature: None,
         };
-        if let Err(reason) = self.admit(&call) {
-            return AgentAnswer::from_error(reason);
+        if let Err(CallRefusal { code, reason }) = self.admit(&call) {
+            return AgentAnswer::from_failure(code, reason);
         }
         let limit = match name {
             "verify_evidence" => VERIFY_TIME,
@@ -132,7 +135,7 @@ impl AgentTools {
         let answer = tokio::time::timeout(limit, self.answer_call(&call)).await;
         let answer = answer.unwrap_or_else(|_| {
             let reason = format!("The call took longer than {} s and was stopped.", limit.as_secs());
-            AgentAnswer::from_error(reason)
+            AgentAnswer::from_failure("timeout", reason)
         });
         AgentAnswer {
             text: limit_text(answer.text, TEXT_LIMIT),
@@ -140,7 +143,7 @@ impl AgentTools {
         }
     }
 
-    fn admit(&self, call: &ToolCall) -> Result<(), String> {
+    fn admit(&self, call: &ToolCall) -> Result<(), CallRefusal> {
         let tools: Vec<_> = specs::list_tools().into_iter().map(|(_, tool)| tool).collect();
         // A panic elsewhere cannot leave the counters half changed, so a poisoned lock is used all the same.
         let mut session = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +159,7 @@ impl AgentTools {
         // The tape and git are read with blocking calls.
         let work = tokio::task::spawn_blocking(move || report::answer_own(&context.host, &call));
         work.await
-            .unwrap_or_else(|_| AgentAnswer::from_error("The tool failed unexpectedly."))
+            .unwrap_or_else(|_| AgentAnswer::from_failure("internal", "The tool failed unexpectedly."))
     }
 
     /// Adds the state of the proposal to the answer of `propose_change`.
@@ -166,6 +169,7 @@ impl AgentTools {
                 text: answer.text,
                 data: None,
                 is_error: answer.is_error,
+                code: answer.code,
             };
         };
         let host = self.0.host.clone();
@@ -179,17 +183,19 @@ impl AgentTools {
             text: answer.text,
             // A client may refuse a success without the promised data.
             is_error: answer.is_error || data.is_none(),
+            code: answer.code,
             data,
         }
     }
 }
 
 impl AgentAnswer {
-    fn from_error(text: impl Into<String>) -> Self {
+    fn from_failure(code: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             data: None,
             is_error: true,
+            code: Some(code.into()),
         }
     }
 }

@@ -197,7 +197,7 @@ impl ToolContext {
         };
         match answer {
             Ok(text) => ToolAnswer::from_text(text),
-            Err(error) => ToolAnswer::from_error(describe_error(&error)),
+            Err(error) => ToolAnswer::from_error(describe_error(&error)).with_code(error.code),
         }
     }
 }

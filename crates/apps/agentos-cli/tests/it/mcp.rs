@@ -238,7 +238,7 @@ fn an_agent_gets_no_further_than_policy_lets_it() {
     write_file(&cli.home().join(".config/agentos/policy/own.toml"), rules);
     let mut client = McpClient::begin(&cli, "2025-11-25");
     let long = "../".repeat(3000);
-    for (tool, arguments) in [
+    let calls = [
         ("read_file", json!({ "path": "secret.env" })),
         ("read_file", json!({ "path": "../../../etc/passwd" })),
         ("read_file", json!({ "path": "/etc/passwd" })),
@@ -251,11 +251,29 @@ fn an_agent_gets_no_further_than_policy_lets_it() {
         ("proposal_status", json!({ "proposal": "00000000" })),
         ("proposal_withdraw", json!({ "proposal": "" })),
         ("explain_policy", json!({})),
-    ] {
+    ];
+    let refused = calls.map(|(tool, arguments)| {
         let result = client.call(tool, arguments.clone());
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         assert!(!result.to_string().contains("hunter2"), "{result}");
-    }
+        let code = result["_meta"]["agentos/code"].as_str().unwrap_or("none");
+        let shown: String = arguments.to_string().chars().take(40).collect();
+        format!("{code}: {tool} {shown}")
+    });
+    insta::assert_snapshot!(refused.join("\n"), @r#"
+    usage: read_file {"path":"secret.env"}
+    usage: read_file {"path":"../../../etc/passwd"}
+    usage: read_file {"path":"/etc/passwd"}
+    usage: read_file {"path":".git/config"}
+    usage: read_file {"path":"../../../../../../../../../../.
+    bad-arguments: read_file {"path":7}
+    bad-arguments: read_file {"more":true,"path":"src/lib.rs"}
+    bad-arguments: git_show {"commit":"HEAD; rm -rf ."}
+    usage: show_run {"run":"../../x"}
+    usage: proposal_status {"proposal":"00000000"}
+    bad-arguments: proposal_withdraw {"proposal":""}
+    usage: explain_policy {}
+    "#);
     let found = client.call("search", json!({ "text": "hunter2" }));
     assert!(!text(&found).contains("PASSWORD"), "{found}");
     let denied = propose(&mut client, WORKFLOW_EDIT);
@@ -264,6 +282,7 @@ fn an_agent_gets_no_further_than_policy_lets_it() {
         (&json!(true), &json!("denied")),
         "{denied}"
     );
+    assert_eq!(denied["_meta"]["agentos/code"], "protected-path", "{denied}");
     let inside_git = "--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+touch /tmp/x\n";
     let refused = propose(&mut client, inside_git);
     assert_eq!(refused["isError"], true, "{refused}");

@@ -158,6 +158,10 @@ fn many_requests_at_once_share_one_process_and_are_not_mixed() {
 }
 
 /// A server that keeps its connections, as most do, and the number of connections that were made. A request for `bye` ends its own.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake server of the tests closes each connection"
+)]
 fn keeping_server() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

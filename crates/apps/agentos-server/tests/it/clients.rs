@@ -138,6 +138,7 @@ fn the_format_of_an_answer_reaches_the_vendor() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test's own files")]
 fn a_change_of_the_settings_counts_from_the_next_request_on() {
     let vendor = start_vendor(|_| stream());
     let repo = TestRepo::new();
@@ -394,6 +395,7 @@ fn a_client_that_goes_away_closes_the_vendors_connection() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "these sockets send nothing")]
 fn thousands_of_idle_sockets_do_not_keep_others_out() {
     let vendor = start_vendor(|_| stream());
     let service = start_with(&[("fast", profile(&vendor.url()))]);

@@ -112,9 +112,10 @@ impl<'a> CallBatch<'a> {
                         .timeout
                         .unwrap_or_else(|| self.limits.tools.limit_class(tool.class)),
                 }),
-                Err(reason) => {
+                Err(refusal) => {
                     emit(begin_event(call));
-                    self.keep_answer(answers, position, ToolAnswer::from_error(reason), emit);
+                    let answer = ToolAnswer::from_error(refusal.reason).with_code(refusal.code);
+                    self.keep_answer(answers, position, answer, emit);
                 }
             }
         }

@@ -47,31 +47,52 @@ impl ToolPermissions {
     }
 }
 
+/// Refusal of a call before the tool sees it.
+///
+/// | code | why |
+/// |---|---|
+/// | `unknown-tool` | no tool of this name is on offer |
+/// | `tool-not-permitted` | the user has not permitted it |
+/// | `bad-arguments` | the arguments do not fit its schema |
+/// | `call-limit` | it was called too often |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRefusal {
+    /// Code, for programs.
+    pub code: &'static str,
+    /// Reason, for the model.
+    pub reason: String,
+}
+
+impl CallRefusal {
+    fn new(code: &'static str, reason: String) -> Self {
+        Self { code, reason }
+    }
+}
+
 /// Finds the tool of a call and checks everything that must hold before it runs.
 ///
 /// # Errors
-/// If something does not hold: the reason, for the model.
+/// If something does not hold.
 pub fn admit_call<'t>(
     call: &ToolCall,
     tools: &'t [TurnTool],
     permissions: ToolPermissions,
     session: &mut ToolSession,
-) -> Result<&'t TurnTool, String> {
+) -> Result<&'t TurnTool, CallRefusal> {
     let Some(tool) = tools.iter().find(|tool| tool.spec.name == call.name) else {
         let names: Vec<&str> = tools.iter().map(|tool| tool.spec.name.as_str()).collect();
         let wanted: String = call.name.chars().take(LONGEST_NAME).collect();
-        return Err(match names.as_slice() {
+        let reason = match names.as_slice() {
             [] => format!("There is no tool `{wanted}`: no tool is on offer."),
             _ => format!("There is no tool `{wanted}`. Use one of: {}.", names.join(", ")),
-        });
+        };
+        return Err(CallRefusal::new("unknown-tool", reason));
     };
     if !permissions.permits(tool.access) {
-        return Err(format!(
-            "The user has not permitted the tool `{}`.",
-            tool.spec.name
-        ));
+        let reason = format!("The user has not permitted the tool `{}`.", tool.spec.name);
+        return Err(CallRefusal::new("tool-not-permitted", reason));
     }
-    check_arguments(tool, &call.arguments)?;
+    check_arguments(tool, &call.arguments).map_err(|reason| CallRefusal::new("bad-arguments", reason))?;
     // Last, so that a call that cannot run does not use up the limit.
     if let Some(limit) = tool.rate {
         let now = session.measure_age();
@@ -80,10 +101,11 @@ pub fn admit_call<'t>(
             .take_call(&tool.spec.name, limit, now)
             .map_err(|wait| {
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                format!(
+                let reason = format!(
                     "The limit on calls of `{}` is reached. Call it again in {seconds} s.",
                     tool.spec.name
-                )
+                );
+                CallRefusal::new("call-limit", reason)
             })?;
     }
     Ok(tool)
@@ -157,7 +179,7 @@ mod tests {
             };
             match admit_call(&call, &tools, ToolPermissions::default(), &mut session) {
                 Ok(tool) => tool.spec.name.clone(),
-                Err(reason) => reason,
+                Err(CallRefusal { code, reason }) => format!("{code}: {reason}"),
             }
         };
         let shown = [
@@ -169,12 +191,12 @@ mod tests {
             admit("read_file", json!({ "path": "a" })),
         ];
         insta::assert_snapshot!(shown.join("\n"), @r#"
-    There is no tool `write_file`. Use one of: read_file, run.
-    The user has not permitted the tool `run`.
-    The arguments of `read_file` are not a JSON object.
-    The arguments of `read_file` do not match its schema: /path: the value is not of type "string"; /: Additional properties are not allowed ('secret' was unexpected).
-    read_file
-    The limit on calls of `read_file` is reached. Call it again in 3 s.
-    "#);
+        unknown-tool: There is no tool `write_file`. Use one of: read_file, run.
+        tool-not-permitted: The user has not permitted the tool `run`.
+        bad-arguments: The arguments of `read_file` are not a JSON object.
+        bad-arguments: The arguments of `read_file` do not match its schema: /path: the value is not of type "string"; /: Additional properties are not allowed ('secret' was unexpected).
+        read_file
+        call-limit: The limit on calls of `read_file` is reached. Call it again in 3 s.
+        "#);
     }
 }

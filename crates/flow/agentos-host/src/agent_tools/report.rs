@@ -140,7 +140,10 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
         "show_run" => show_run(host, text("run")),
         "explain_policy" => explain_policy(host, &call.arguments),
         "verify_evidence" => verify_evidence(host),
-        other => Ok(AgentAnswer::from_error(format!("There is no tool `{other}`."))),
+        other => {
+            let reason = format!("There is no tool `{other}`.");
+            Ok(AgentAnswer::from_failure("unknown-tool", reason))
+        }
     };
     answer.unwrap_or_else(|error| {
         let hint = error
@@ -148,7 +151,8 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
             .as_ref()
             .map(|hint| format!("; {hint}"))
             .unwrap_or_default();
-        AgentAnswer::from_error(format!("{}{hint} ({})", error.message, error.code))
+        let reason = format!("{}{hint} ({})", error.message, error.code);
+        AgentAnswer::from_failure(error.code, reason)
     })
 }
 
@@ -164,6 +168,7 @@ fn answer_with(text: String, data: &impl Serialize) -> AgentAnswer {
         text,
         data: serde_json::to_value(data).ok(),
         is_error: false,
+        code: None,
     }
 }
 
@@ -307,6 +312,7 @@ fn text_answer(text: impl Into<String>) -> AgentAnswer {
         text: text.into(),
         data: None,
         is_error: false,
+        code: None,
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
+
+use agentos_net::Deadline;
 
 use crate::host::Host;
 use crate::repository;
@@ -17,7 +19,8 @@ const LONGEST_AGE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct SettingsStamp {
     marks: Vec<(PathBuf, Option<FileMark>)>,
-    taken_at: Instant,
+    /// End of its life.
+    until: Deadline,
 }
 
 /// State of a file. Two changes within one tick of the file system's clock that keep the length look the same, until [`LONGEST_AGE`]
@@ -49,13 +52,13 @@ impl SettingsStamp {
         });
         Self {
             marks: marks.collect(),
-            taken_at: Instant::now(),
+            until: Deadline::after(LONGEST_AGE),
         }
     }
 
     /// Returns true if the stamp is young, and no file has changed since.
     pub(super) fn is_current(&self) -> bool {
-        self.taken_at.elapsed() < LONGEST_AGE && self.is_unchanged()
+        !self.until.remaining().is_zero() && self.is_unchanged()
     }
 
     fn is_unchanged(&self) -> bool {
@@ -78,6 +81,7 @@ mod tests {
     use crate::Environment;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test's own files")]
     fn a_stamp_differs_when_a_file_of_the_settings_comes_changes_or_goes() {
         let home = tempfile::tempdir().unwrap();
         let vars = [("HOME".to_owned(), home.path().display().to_string())];

@@ -46,7 +46,7 @@ pub(super) fn propose_change(
             Some(outcome) => describe_outcome(context, &outcome),
             None => ToolAnswer::from_error("The proposal has no outcome."),
         },
-        Err(error) => ToolAnswer::from_error(describe_error(&error)),
+        Err(error) => ToolAnswer::from_error(describe_error(&error)).with_code(error.code),
     };
     ToolAnswer {
         runs: vec![id],
@@ -79,7 +79,8 @@ fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
             describe_refusal(context, outcome)
         }
     };
-    ToolAnswer::from_error(text)
+    let code = outcome.code.as_deref().unwrap_or("failed");
+    ToolAnswer::from_error(text).with_code(code)
 }
 
 fn describe_refusal(context: &ToolContext, outcome: &Outcome) -> String {

@@ -13,11 +13,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::TurnRecord;
+use agentos_net::Deadline;
 use agentos_tool::RunId;
 use tokio::sync::oneshot;
 
@@ -102,7 +103,9 @@ impl LedgerWriter {
             written,
         };
         // If the thread has ended, the turn is dropped, and its caller learns that.
-        let _ = self.0.sender.as_ref().map(|sender| sender.send(waiting));
+        if let Some(sender) = &self.0.sender {
+            let _ = sender.send(waiting);
+        }
         result
     }
 }
@@ -150,16 +153,16 @@ fn write_turns(host: &Host, ledger: &Ledger, receiver: &mpsc::Receiver<WaitingTu
 /// The user's key, looked up again after a while: a keyring can take milliseconds for each look.
 #[derive(Default)]
 struct KeptKey {
-    found: Option<(Instant, Result<StoredKey, UnsignedReason>)>,
+    found: Option<(Deadline, Result<StoredKey, UnsignedReason>)>,
 }
 
 impl KeptKey {
     fn find(&mut self, host: &Host) -> &Result<StoredKey, UnsignedReason> {
-        let is_old = |(since, _): &(Instant, _)| since.elapsed() >= KEY_AGE;
+        let is_old = |(until, _): &(Deadline, _)| until.remaining().is_zero();
         if self.found.as_ref().is_some_and(is_old) {
             self.found = None;
         }
-        let look = || (Instant::now(), evidence_key::find_or_make_key(host));
+        let look = || (Deadline::after(KEY_AGE), evidence_key::find_or_make_key(host));
         &self.found.get_or_insert_with(look).1
     }
 }
@@ -239,6 +242,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test's own files")]
     fn each_turn_of_a_group_hears_that_it_is_not_durable() {
         let home = tempfile::tempdir().unwrap();
         let host = host_in(home.path());
