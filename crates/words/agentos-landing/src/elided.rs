@@ -14,9 +14,10 @@
 //! | [`check_added_lines`] | added lines of a hunk | dots at the beginning with such words, or a comment of key words where lines disappear |
 //! | [`check_lone_comments`] | runs of changed lines | any comment that replaces at least three lines of code, in any language |
 
+use crate::Refusal;
 use crate::parse::{Hunk, HunkLine, LineMark};
+use crate::refusal::{ambiguous, malformed};
 use crate::text::{excerpt, is_page, trim};
-use crate::{Refusal, RefusalCode};
 
 /// Maximum number of characters of a line in a message.
 const SHOWN_CHARS: usize = 160;
@@ -188,7 +189,7 @@ pub(crate) fn check_lone_comments(
                 "a comment replaces {gone} lines of code and may be a placeholder for them: `{}`",
                 excerpt(&line.text, SHOWN_CHARS)
             );
-            return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(
+            return Err(ambiguous(message).hint(
                 "write those lines out if they stay; if they are removed, show that in a unified diff",
             ));
         }
@@ -239,7 +240,7 @@ pub(crate) fn is_elision(line: &[u8]) -> bool {
 
 fn left_out(what: &str, line: &HunkLine<'_>) -> Refusal {
     let message = format!("{what}: `{}`", excerpt(&line.text, SHOWN_CHARS));
-    Refusal::new(RefusalCode::Malformed, message)
+    malformed(message)
 }
 
 /// Returns the text of a comment in lower case. Returns `None` if the line is not a comment alone.

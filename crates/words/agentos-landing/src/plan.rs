@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::budget::WorkBudget;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
+use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ContentLimits, PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
@@ -148,7 +149,7 @@ impl HeaderCheck {
         });
         if names.contains(name) {
             let message = format!("a header below the hunks of `{path}` could also be lines of that file");
-            let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
+            let refusal = ambiguous(message).at(path.as_str());
             return Err(refusal.hint("put a `diff --git` line before each file").into());
         }
         Ok(resolved)
@@ -315,7 +316,7 @@ fn not_meant_below(
         // The other file may be any file of the repository, so its size is limited before it is compared.
         if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
-            return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            return Err(ambiguous(message)
                 .at(path.as_str())
                 .hint("write the path from the top of the repository; give a new file as a diff that adds it")
                 .into());
@@ -353,10 +354,9 @@ fn distinct_parts<'g, 'e, 'a>(
             .first()
             .map(|(_, resolved)| resolved.path.as_str())
             .unwrap_or_default();
-        return Err(Refusal::new(
-            RefusalCode::Malformed,
-            format!("two parts of the answer contradict each other about `{path}`"),
-        )
+        return Err(malformed(format!(
+            "two parts of the answer contradict each other about `{path}`"
+        ))
         .at(path)
         .into());
     }

@@ -1,27 +1,25 @@
-//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, numbered
-//! by an editor, or with carriage returns as line ends.
+//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, or
+//! numbered by an editor.
 //!
 //! Owns: undoing such damage in the whole answer. Never: runs before the answer was read as written, or undoes damage
 //! in one place and not in another.
 //!
-//! Copying an answer from a web page, a terminal or a mail changes all of it in one way. A repair of single lines
+//! Copying an answer from a web page, a terminal or a listing changes all of it in one way. A repair of single lines
 //! would guess for each line; a repair of the whole answer is one guess, and the base confirms it, since damaged
 //! lines would not be found there.
 //!
 //! | damage | repaired only if | and then ([`ReadingProof`]) |
 //! |---|---|---|
 //! | terminal colours | there is no other escape sequence | it lands |
-//! | carriage returns as line ends | there is no line feed at all | it lands |
 //! | HTML entities | there is no raw `<` or `>` | the files have no entities of their own, or `&` was escaped, too |
 //! | line numbers | every old line has one, each one more than the last | it lands |
 //! | JSON string around the edit | exactly one text in the JSON begins as an edit | it lands |
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
-//! | long lines broken in two | every hunk then has the lines that its header counts | each hunk matches exactly |
 
 mod json_text;
 
 use crate::parse::hunk_header;
-use crate::text::{trim_end, trim_start};
+use crate::text::trim_start;
 
 use json_text::out_of_json;
 
@@ -52,15 +50,10 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, ReadingProof); 8] = [
+    const KINDS: [(UndoDamage, &str, ReadingProof); 5] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
-            ReadingProof::Landing,
-        ),
-        (
-            with_line_feeds,
-            "the answer was read with carriage returns as line ends",
             ReadingProof::Landing,
         ),
         (
@@ -81,16 +74,6 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
         (
             with_context_marks,
             "the answer was read with a blank in front of each context line",
-            ReadingProof::ExactLines,
-        ),
-        (
-            |answer| undo_wrapping(answer, b" "),
-            "the answer was read with its broken context lines joined",
-            ReadingProof::ExactLines,
-        ),
-        (
-            |answer| undo_wrapping(answer, b""),
-            "the answer was read with its broken context lines joined",
             ReadingProof::ExactLines,
         ),
     ];
@@ -115,17 +98,6 @@ fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
         found = true;
     }
     found.then_some(out)
-}
-
-fn with_line_feeds(answer: &[u8]) -> Option<Vec<u8>> {
-    // A single line feed shows that the carriage returns are content or part of CRLF.
-    let only_returns = answer.contains(&b'\r') && !answer.contains(&b'\n');
-    only_returns.then(|| {
-        answer
-            .iter()
-            .map(|byte| if *byte == b'\r' { b'\n' } else { *byte })
-            .collect()
-    })
 }
 
 /// HTML entities that escaping produces.
@@ -268,52 +240,6 @@ fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     (bare && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
-/// Joins a line without a mark to the old line above it, as a mail program breaks long lines. Returns `None` unless
-/// every hunk then has the lines that its header counts. A broken added line stays broken: nothing shows whether a
-/// blank was there.
-fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
-    let mut out: Vec<u8> = Vec::with_capacity(answer.len());
-    let mut hunk: Option<HunkCounts> = None;
-    let (mut above, mut joined) = (None, false);
-    for line in answer.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
-            if hunk.take().is_some_and(|hunk| !hunk.is_full()) {
-                return None;
-            }
-            hunk = line
-                .starts_with(b"@@")
-                .then(|| HunkCounts::from_header(line))
-                .flatten();
-            if line.starts_with(b"@@") && hunk.is_none() {
-                return None;
-            }
-            above = None;
-        } else if let Some(open) = &mut hunk {
-            let mark = *line.first()?;
-            // A line of a hunk has a mark or is empty, so anything else is the rest of the line above.
-            let broken = !matches!(mark, b' ' | b'-' | b'+' | b'\\' | b'\n' | b'\r');
-            match above {
-                // Old lines are confirmed by the file. A broken added line would land as it is joined, so it is not
-                // joined.
-                Some(b' ' | b'-') if broken => {
-                    out.truncate(trim_end(out.strip_suffix(b"\n").unwrap_or(&out)).len());
-                    out.extend_from_slice(glue);
-                    joined = true;
-                }
-                _ if open.is_full() => hunk = None,
-                _ if broken => return None,
-                _ => {
-                    open.old += u64::from(mark != b'+' && mark != b'\\');
-                    open.new += u64::from(mark != b'-' && mark != b'\\');
-                    above = Some(mark);
-                }
-            }
-        }
-        out.extend_from_slice(line);
-    }
-    (joined && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
-}
-
 /// Lines of a hunk so far, next to the numbers that its header states.
 struct HunkCounts {
     stated: (u64, u64),
@@ -416,12 +342,10 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(UndoDamage, &str, Option<&str>); 12] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 10] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),
-            (with_line_feeds, "a\rb\r", Some("a\nb\n")),
-            (with_line_feeds, "a\r\nb\r", None),
             (undo_escaping, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
             (undo_escaping, "a &lt; b > c", None),
             (

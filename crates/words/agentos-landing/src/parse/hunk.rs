@@ -216,10 +216,8 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
         }
     };
     hunk.lines.push(HunkLine {
-        mark,
-        text: Cow::Borrowed(text),
         cr,
-        no_newline: false,
+        ..HunkLine::new(mark, text)
     });
 }
 

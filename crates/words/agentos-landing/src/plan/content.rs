@@ -20,6 +20,7 @@ use crate::canonical::blob_id;
 use crate::locate::TargetFile;
 use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, LineMark};
 use crate::placement::{self, content_of, hunks_of};
+use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
 use crate::text::{common_tail, is_page, split_lines, trim_end};
@@ -58,9 +59,7 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
                 "the hunks of the new file `{}` do not follow each other",
                 report.path
             );
-            return Err(Refusal::new(RefusalCode::Malformed, message)
-                .at(&report.path)
-                .into());
+            return Err(malformed(message).at(&report.path).into());
         }
         next += hunk.lines.len() as u64;
     }
@@ -196,7 +195,7 @@ fn refuse_unseen_whole(path: &str, options: &LandOptions) -> Result<(), Refusal>
     let mut seen = options.seen.iter();
     if seen.any(|seen| seen.path.as_str() == path && !seen.lines.is_empty()) {
         let message = format!("the answer gives `{path}` as a whole, but the tool saw only parts of it");
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+        return Err(ambiguous(message)
             .at(path)
             .hint("give a diff or search/replace blocks for the lines that were shown"));
     }
@@ -257,7 +256,7 @@ fn check_emptied(
         "`{}` loses every line: the file could be meant to be deleted or empty",
         resolved.path
     );
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
+    Err(ambiguous(message)
         .at(resolved.path.as_str())
         .hint("write `+++ /dev/null` to delete the file")
         .into())
@@ -379,7 +378,7 @@ fn check_named_result(
         "the result in `{}` is not the one that the `index` line names",
         report.path
     );
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
+    Err(ambiguous(message)
         .at(&report.path)
         .hint("give the diff as git wrote it, or without its `index` line")
         .into())

@@ -54,9 +54,7 @@ fn a_later_edit_may_be_made_for_what_an_earlier_one_leaves() {
     let answers = [
         block("f", "two", "2\nII") + &block("f", "II\nthree", "deux\nthree"),
         json(&[("f", "two\n", "2\nII\n"), ("f", "II", "deux")]),
-        "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+II\n three\n@@ -2,3 +2,3 @@\n 2\n-II\n+deux\n three\n".to_owned(),
         "```diff\n--- a/f\n+++ b/f\n@@ @@\n-two\n+2\n+II\n```\nThen\n```diff\n--- a/f\n+++ b/f\n@@ @@\n-II\n+deux\n three\n```\n".to_owned(),
-        "*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n+II\n@@\n-II\n+deux\n three\n*** End Patch\n".to_owned(),
         "*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n+II\n*** Update File: f\n@@\n-II\n+deux\n*** End Patch\n".to_owned(),
     ];
     for answer in answers {
