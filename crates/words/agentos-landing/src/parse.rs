@@ -113,13 +113,14 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
         whole::check_next_to_edits(&lines, &taken, &owners, &mut parsed)?;
     }
     let mut scripts = heredoc::read_scripts(&lines);
-    if parsed.files.is_empty() && !(scripts.is_unread && !scripts.files.is_empty()) {
-        parsed.files.append(&mut scripts.files);
-    } else if scripts.is_unread || !scripts.files.is_empty() {
+    let has_edits = !parsed.files.is_empty();
+    let writes = !scripts.files.is_empty();
+    if (has_edits && (writes || scripts.is_unread)) || (writes && scripts.is_unread) {
         // The script may be an explanation, or a part of the change that would be lost.
         let message = "the answer has edits in one dialect and a shell command that writes a file";
         return Err(malformed(message).hint("give all of the change in one dialect"));
     }
+    parsed.files.append(&mut scripts.files);
     check_parsed(&parsed, limits)?;
     number_parts(&mut parsed);
     Ok(parsed)

@@ -206,10 +206,6 @@ fn plan_path(
     let path = resolved.path.clone();
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
     if let Some(content) = &resolved.content {
-        // The mode or the name was changed before, and the content was not.
-        if let Some(refusal) = &resolved.unless_applied {
-            return Err(refusal.clone().into());
-        }
         report.hunks.push(content::whole_report());
         return Ok(given_states(resolved, content));
     }
@@ -235,13 +231,16 @@ fn plan_path(
         }
         (PathAction::Modify, Some(old)) => {
             let new = content::modified_state(&parts, old, mode, base, options, budget, report);
-            let others = mode.is_none_or(|mode| mode == old.mode);
-            let new = check_rest(new, &parts, others, &path)?;
+            let new = if mode.is_none_or(|mode| mode == old.mode) {
+                new?
+            } else {
+                check_rest(new, &path)?
+            };
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
         (PathAction::Move { from, copy }, Some(old)) => {
             let new = content::modified_state(&parts, old, mode, base, options, budget, report);
-            let new = check_rest(new, &parts, false, &path)?;
+            let new = check_rest(new, &path)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
                 states.push((from.clone(), Some(old.clone()), None));
@@ -268,29 +267,15 @@ fn given_states(resolved: &ResolvedPart, content: &Arc<[u8]>) -> PathStates {
     }
 }
 
-/// Requires that the lines, the mode and the name of an edit were all applied before, or none of them. `others` is
-/// true if the edit changes neither mode nor name, or if they are changed already.
-fn check_rest(
-    new: Result<FileState, StopReason>,
-    parts: &[(&FileEdit<'_>, &ResolvedPart)],
-    others: bool,
-    path: &RepoPath,
-) -> Result<FileState, StopReason> {
-    let applied = parts
-        .iter()
-        .find_map(|(_, resolved)| resolved.unless_applied.clone());
-    match (new, applied) {
-        (Err(StopReason::Refused(refusal)), _) if refusal.code == RefusalCode::Empty => {
-            if others {
-                return Err(refusal.into());
-            }
+/// Refuses an edit whose lines were applied before, and whose mode or name was not: it is neither done nor open.
+fn check_rest(new: Result<FileState, StopReason>, path: &RepoPath) -> Result<FileState, StopReason> {
+    match new {
+        Err(StopReason::Refused(refusal)) if refusal.code == RefusalCode::Empty => {
             let message = format!("`{path}` has the lines of this change already, but not its mode or name");
-            Err(Refusal::new(RefusalCode::DoesNotApply, message)
-                .at(path.as_str())
-                .into())
+            let refusal = Refusal::new(RefusalCode::DoesNotApply, message);
+            Err(refusal.at(path.as_str()).into())
         }
-        (Ok(_) | Err(StopReason::Refused(_)), Some(refusal)) => Err(refusal.into()),
-        (new, _) => new,
+        new => new,
     }
 }
 

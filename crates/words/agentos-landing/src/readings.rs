@@ -1,10 +1,10 @@
-//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, or
-//! numbered by an editor.
+//! Other readings of an answer that was damaged as a whole: escaped for a web page, or coloured for a
+//! terminal.
 //!
 //! Owns: undoing such damage in the whole answer. Never: runs before the answer was read as written, or undoes damage
 //! in one place and not in another.
 //!
-//! Copying an answer from a web page, a terminal or a listing changes all of it in one way. A repair of single lines
+//! Copying an answer from a web page or a terminal changes all of it in one way. A repair of single lines
 //! would guess for each line; a repair of the whole answer is one guess, and the base confirms it, since damaged
 //! lines would not be found there.
 //!
@@ -12,14 +12,12 @@
 //! |---|---|---|
 //! | terminal colours | there is no other escape sequence | it lands |
 //! | HTML entities | there is no raw `<` or `>` | the files have no entities of their own, or `&` was escaped, too |
-//! | line numbers | every old line has one, each one more than the last | it lands |
 //! | JSON string around the edit | exactly one text in the JSON begins as an edit | it lands |
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
 
 mod json_text;
 
 use crate::parse::hunk_header;
-use crate::text::trim_start;
 
 use json_text::out_of_json;
 
@@ -50,7 +48,7 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, ReadingProof); 5] = [
+    const KINDS: [(UndoDamage, &str, ReadingProof); 4] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
@@ -60,11 +58,6 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
             undo_escaping,
             "the answer was read as text that was escaped for a web page",
             ReadingProof::ForeignEntities,
-        ),
-        (
-            undo_numbering,
-            "the answer was read without the line numbers in front of its lines",
-            ReadingProof::Landing,
         ),
         (
             out_of_json,
@@ -165,42 +158,6 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Removes numbers such as `12 | ` after the marks of a diff. Every old line must have one, each one more than the
-/// line above; added lines have all or none. Returns `None` otherwise. If the file's own lines begin with such numbers,
-/// an added line with one number has the file's or the listing's: only lines with both are certain.
-fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
-    // The whole answer is checked first. To strip numbers from some lines only would mix numbered and plain text.
-    let mut counted = ListingNumbers::default();
-    let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
-    for line in &lines {
-        counted.count_line(line)?;
-    }
-    let added = counted.added_with > 0;
-    let uncertain = counted.old_twice > 0 && counted.added_twice < counted.added_with;
-    if counted.old == 0 || (added && counted.added_without > 0) || uncertain {
-        return None;
-    }
-    let mut out = Vec::with_capacity(answer.len());
-    let mut inside = false;
-    for line in lines {
-        // Headers and prose have no marks, so numbers there are part of the text.
-        inside = (inside || line.starts_with(b"@@")) && !begins_file(line);
-        match (
-            line.split_first(),
-            line.split_first().and_then(|(_, rest)| line_number(rest)),
-        ) {
-            (Some((mark, _)), Some((_, text)))
-                if inside && (b" -".contains(mark) || (*mark == b'+' && added)) =>
-            {
-                out.push(*mark);
-                out.extend_from_slice(text);
-            }
-            (_, _) => out.extend_from_slice(line),
-        }
-    }
-    Some(out)
-}
-
 /// Adds the blank mark to each context line if some have none. Returns `None` unless every hunk then has the lines that its
 /// header counts.
 fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
@@ -274,64 +231,6 @@ fn begins_file(line: &[u8]) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-#[derive(Default)]
-struct ListingNumbers {
-    inside: bool,
-    last: Option<u64>,
-    old: usize,
-    /// Old lines with a second number behind the first: the file's own.
-    old_twice: usize,
-    added_with: usize,
-    added_twice: usize,
-    added_without: usize,
-}
-
-impl ListingNumbers {
-    /// Counts a line. Returns `None` if it contradicts the numbering.
-    fn count_line(&mut self, line: &[u8]) -> Option<()> {
-        if line.starts_with(b"@@") || begins_file(line) {
-            self.inside = line.starts_with(b"@@");
-            self.last = None;
-            return Some(());
-        }
-        let (mark, rest) = line.split_first()?;
-        match (self.inside, mark, line_number(rest)) {
-            (true, b' ' | b'-', Some((found, text))) if self.last.is_none_or(|last| last + 1 == found) => {
-                self.old += 1;
-                self.old_twice += usize::from(line_number(text).is_some());
-                self.last = Some(found);
-            }
-            (true, b' ' | b'-', _) => return None,
-            (true, b'+', Some((_, text))) => {
-                self.added_with += 1;
-                self.added_twice += usize::from(line_number(text).is_some());
-            }
-            (true, b'+', None) => self.added_without += 1,
-            (_, _, _) => {}
-        }
-        Some(())
-    }
-}
-
-/// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
-/// number and the text, or `None`.
-pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
-    let rest = trim_start(rest);
-    // A number without a separator, as `2024 was …`, is text.
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
-    let rest = rest.get(digits..)?;
-    let arrow = "\u{2192}".as_bytes();
-    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
-        return Some((value, text));
-    }
-    let rest = trim_start(rest);
-    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
-        .iter()
-        .find_map(|separator| rest.strip_prefix(*separator))?;
-    Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,29 +241,12 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(UndoDamage, &str, Option<&str>); 10] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 5] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),
             (undo_escaping, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
             (undo_escaping, "a &lt; b > c", None),
-            (
-                undo_numbering,
-                "@@ @@\n 4 | a\n-5 | b\n+c\n",
-                Some("@@ @@\n a\n-b\n+c\n"),
-            ),
-            (
-                undo_numbering,
-                "@@ @@\n 4: a\n-5: b\n+5: c\n",
-                Some("@@ @@\n a\n-b\n+c\n"),
-            ),
-            (undo_numbering, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
-            (undo_numbering, "@@ @@\n 4 | 1: a\n-5 | 2: b\n+2: c\n", None),
-            (
-                undo_numbering,
-                "@@ @@\n 4 | 1: a\n-5 | 2: b\n+5 | 2: c\n",
-                Some("@@ @@\n 1: a\n-2: b\n+2: c\n"),
-            ),
         ];
         for (undo, damaged, wanted) in cases {
             assert_eq!(text(undo(damaged.as_bytes())).as_deref(), wanted, "{damaged:?}");

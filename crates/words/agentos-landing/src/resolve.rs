@@ -50,9 +50,6 @@ pub(crate) struct ResolvedPart {
     pub content: Option<Arc<[u8]>>,
     /// Repairs of the names.
     pub repairs: Vec<Repair>,
-    /// Refusal of the part unless its hunks were applied before, since its mode or its name was. `None` if neither
-    /// was.
-    pub unless_applied: Option<Refusal>,
 }
 
 /// Reason to stop: a refusal, or a base that cannot be read.
@@ -106,7 +103,6 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
         content: None,
         repairs: named.repairs,
         path: named.path,
-        unless_applied: None,
     };
     if let Some(from) = named.from {
         return resolve_move(resolved, from, edit, base, file_bytes);
@@ -125,7 +121,7 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
         });
         resolved.id = Some(id);
     }
-    check_old_mode(edit, &mut resolved)?;
+    check_old_mode(edit, &resolved)?;
     Ok(resolved)
 }
 
@@ -141,7 +137,11 @@ fn resolve_move(
     file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
     let Some(entry) = base.entry(from.as_str())? else {
-        return moved_before(resolved, &from, edit, base, file_bytes);
+        return Err(refuse_path(
+            RefusalCode::DoesNotApply,
+            &from,
+            "does not exist, so it cannot be moved",
+        ));
     };
     let there = base.entry(resolved.path.as_str())?;
     if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
@@ -162,47 +162,7 @@ fn resolve_move(
         from,
         copy: edit.extended.copy,
     };
-    check_old_mode(edit, &mut resolved)?;
-    Ok(resolved)
-}
-
-/// Resolves a move whose source does not exist. It was made before if its target exists and has the result of its
-/// hunks. A copy leaves its source, so one without a source was never made.
-fn moved_before(
-    mut resolved: ResolvedPart,
-    from: &RepoPath,
-    edit: &FileEdit<'_>,
-    base: &dyn Base,
-    file_bytes: usize,
-) -> Result<ResolvedPart, StopReason> {
-    let missing = || {
-        refuse_path(
-            RefusalCode::DoesNotApply,
-            from,
-            "does not exist, so it cannot be moved",
-        )
-    };
-    let entry = base.entry(resolved.path.as_str())?;
-    let Some(entry) = entry.filter(|entry| !edit.extended.copy && matches!(entry.kind, EntryKind::File(_)))
-    else {
-        return Err(missing());
-    };
-    if edit.hunks().is_empty()
-        && resolved
-            .mode
-            .is_none_or(|mode| entry.kind == EntryKind::File(mode))
-    {
-        return Err(refuse_path(
-            RefusalCode::Empty,
-            &resolved.path,
-            "already exists, and the source of the move does not",
-        ));
-    }
-    if let StopReason::Refused(refusal) = missing() {
-        resolved.unless_applied = Some(refusal);
-    }
-    resolved.base = Some(file_state(&resolved.path, &entry, base, file_bytes)?);
-    resolved.id = Some(entry.id);
+    check_old_mode(edit, &resolved)?;
     Ok(resolved)
 }
 
@@ -441,17 +401,16 @@ fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     }
 }
 
-/// Checks that a stated old mode is the real one. A file with the new mode may have the rest of the change as well.
-fn check_old_mode(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<(), StopReason> {
+/// Checks that a stated old mode is the real one.
+fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), StopReason> {
     let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
         return Ok(());
     };
     if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
-    let modifies = resolved.action == PathAction::Modify;
-    let changed = modifies && resolved.mode == Some(base.mode);
-    if changed && edit.hunks().is_empty() {
+    let modifies = resolved.action == PathAction::Modify && edit.hunks().is_empty();
+    if modifies && resolved.mode == Some(base.mode) {
         return Err(refuse_path(
             RefusalCode::Empty,
             &resolved.path,
@@ -459,12 +418,5 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<()
         ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
-    let wrong = refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what);
-    match wrong {
-        StopReason::Refused(refusal) if changed => {
-            resolved.unless_applied = Some(refusal);
-            Ok(())
-        }
-        other => Err(other),
-    }
+    Err(refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what))
 }

@@ -7,12 +7,11 @@
 //! result of the first. Most answers land in one of the two readings only; where both land, a wrong choice puts an
 //! edit at another place.
 //!
-//! | evidence | order | reading |
-//! |---|---|---|
-//! | no file has two parts | `Once` | together |
-//! | all `index` lines of a file name the same old blob | `Base` | together |
-//! | a series of mails, or a chain of `index` lines | `InTurn` | one after the other |
-//! | none | `Unknown` | together; the other reading must have the same result or must not land |
+//! | evidence | reading |
+//! |---|---|
+//! | no file has two parts | together |
+//! | a series of mails | one after the other |
+//! | none | together; the other reading must have the same result or must not land |
 
 mod overlay;
 mod signs;
@@ -23,7 +22,6 @@ use crate::plan::{PlanOutcome, plan_parts};
 use crate::{Base, BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
 
 use overlay::BaseOverlay;
-use signs::{PartOrder, part_order};
 
 /// Maximum number of parts of repeatedly edited files that are read one after the other.
 const MAX_STEPS: usize = 64;
@@ -41,45 +39,44 @@ pub(crate) fn plan_sequence(
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<PlanOutcome, BaseError> {
-    let order = part_order(answer, parsed);
-    // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
-    if order != PartOrder::Once && !options.partial && signs::offers_alternatives(answer) {
-        let message = "the answer edits a file in several parts, and states that one replaces another";
-        return Ok(refuse_outcome(
+    let refused = |code, message: &str, budget: &mut WorkBudget| {
+        Ok(refuse_outcome(
             plan_parts(parsed, base, options, budget)?,
-            RefusalCode::Ambiguous,
+            code,
             message,
-        ));
+        ))
+    };
+    if signs::shared_parts(&parsed.files).all.is_empty() {
+        return plan_parts(parsed, base, options, budget);
     }
-    match order {
-        PartOrder::Once | PartOrder::Base => plan_parts(parsed, base, options, budget),
-        PartOrder::InTurn => {
-            if let Some(outcome) = land_in_turn(&parsed.files, base, options, budget)? {
-                return Ok(outcome);
-            }
-            let message = "the answer has too many patches of one file, one after the other";
-            let together = plan_parts(parsed, base, options, budget)?;
-            Ok(refuse_outcome(together, RefusalCode::TooLarge, message))
-        }
-        PartOrder::Unknown => {
-            let together = plan_parts(parsed, base, options, budget)?;
-            let lands = together.states.is_some() && !contradicts_itself(&together);
-            if options.partial && !lands {
-                return Ok(together);
-            }
-            let steps = distinct_steps(&parsed.files);
-            let outcome = if lands {
-                check_both_readings(together, &steps, base, options, budget)?
-            } else {
-                try_in_turn(together, &steps, base, options, budget)?
-            };
-            if steps.len() == parsed.files.len() || outcome.states.is_none() {
-                return Ok(outcome);
-            }
-            // A repeated part is meant once, unless it can also be applied twice.
-            check_both_readings(outcome, &parsed.files, base, options, budget)
-        }
+    // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
+    if !options.partial && signs::offers_alternatives(answer) {
+        let message = "the answer edits a file in several parts, and states that one replaces another";
+        return refused(RefusalCode::Ambiguous, message, budget);
     }
+    if signs::is_series(answer) {
+        if let Some(outcome) = land_in_turn(&parsed.files, base, options, budget)? {
+            return Ok(outcome);
+        }
+        let message = "the answer has too many patches of one file, one after the other";
+        return refused(RefusalCode::TooLarge, message, budget);
+    }
+    let together = plan_parts(parsed, base, options, budget)?;
+    let lands = together.states.is_some() && !contradicts_itself(&together);
+    if options.partial && !lands {
+        return Ok(together);
+    }
+    let steps = distinct_steps(&parsed.files);
+    let outcome = if lands {
+        check_both_readings(together, &steps, base, options, budget)?
+    } else {
+        try_in_turn(together, &steps, base, options, budget)?
+    };
+    if steps.len() == parsed.files.len() || outcome.states.is_none() {
+        return Ok(outcome);
+    }
+    // A repeated part is meant once, unless it can also be applied twice.
+    check_both_readings(outcome, &parsed.files, base, options, budget)
 }
 
 /// Returns the parts, each repeated one once.
@@ -170,7 +167,7 @@ fn try_in_turn(
 
 /// Returns the steps without the stated lines of those that continue a file: they may be of either state.
 fn without_stated_lines<'a>(steps: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
-    let later = signs::later_parts(steps.iter());
+    let later = signs::shared_parts(steps).later;
     let loose = steps.iter().enumerate().map(|(at, step)| {
         let mut edit = step.clone();
         if later.contains(&at)
@@ -220,7 +217,7 @@ fn shows_sequence(
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<bool, BaseError> {
-    let later = signs::later_parts(steps.iter());
+    let later = signs::shared_parts(steps).later;
     if later.len() > MAX_STEPS {
         return Ok(false);
     }
@@ -260,7 +257,7 @@ fn land_in_turn(
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<Option<PlanOutcome>, BaseError> {
-    let repeated = signs::repeated_parts(steps.iter());
+    let repeated = signs::shared_parts(steps).all;
     if repeated.len() > MAX_STEPS {
         return Ok(None);
     }

@@ -7,10 +7,9 @@ use std::collections::HashSet;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel};
 use crate::parse::{FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
-use crate::readings::line_number;
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
-use crate::text::{BOM, common_tail, split_lines, trim};
+use crate::text::{BOM, common_tail, split_lines, trim, trim_start};
 use crate::{Refusal, Repair, RepoPath, elided};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
@@ -244,6 +243,25 @@ fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
         })
         .collect();
     bare.filter(|bare| bare.len() > 1).map(|bare| (first, bare))
+}
+
+/// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
+/// number and the text, or `None`.
+fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = trim_start(rest);
+    // A number without a separator, as `2024 was …`, is text.
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
+    let rest = rest.get(digits..)?;
+    let arrow = "\u{2192}".as_bytes();
+    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
+        return Some((value, text));
+    }
+    let rest = trim_start(rest);
+    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
+        .iter()
+        .find_map(|separator| rest.strip_prefix(*separator))?;
+    Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
 }
 
 /// Returns true if the block may be an excerpt of the file: it begins below the file's first line and leaves out most

@@ -8,6 +8,7 @@ use super::cursor::{LineCursor, parse_fence, split_margin};
 use super::hunk::parse_header;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
 use super::owner::LineOwner;
+use super::owners::begins_diff;
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, empty_lines, trim};
 use crate::{Dialect, Refusal};
@@ -94,12 +95,6 @@ fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(
         );
     }
     Ok(())
-}
-
-/// Returns true if the header of a unified diff begins here.
-fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
-    let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
-    starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }
 
 enum FileVerb {

@@ -318,7 +318,7 @@ fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
 }
 
 /// Returns true if a diff without a margin begins here.
-fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
+pub(super) fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }

@@ -9,6 +9,7 @@ use super::cursor::{CodeFence, closes_fence, fence_body, parse_fence, split_marg
 use super::model::{FileEdit, HeaderName, ParsedAnswer, SkippedBlock, SkippedPathPlace};
 use super::name::strip_marks;
 use super::owner::LineOwner;
+use super::owners::begins_diff;
 use super::title::{PathTitle, fence_title, read_title, without_bullet};
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, is_page};
@@ -236,26 +237,19 @@ pub(super) fn owns_block(
     let named = first.is_some_and(|line| {
         read_title(line.text).is_some_and(|title| title.is_certain) || comment_path(line, open).is_some()
     });
-    let shows = |(at, line): (usize, &TextLine<'_>)| {
-        super::blocks::block_end(body, at).is_some()
-            || line.text.starts_with(b"diff --git ")
-            || (line.text.starts_with(b"--- ")
-                && body
-                    .get(at + 1)
-                    .is_some_and(|next| next.text.starts_with(b"+++ ")))
-    };
+    let shows = |at: usize| super::blocks::block_end(body, at).is_some() || begins_diff(body, at);
     let second = said.next().filter(|_| named);
     if first.into_iter().chain(second).any(|line| opens(line.text)) {
         return Ok(false);
     }
     // Fences inside explain why the outer one is longer: it is a file that shows them.
     let fences = body.iter().any(|line| parse_fence(line.text).is_some());
-    if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
+    if open.count > 3 && !fences && (0..body.len()).any(shows) {
         // Nothing in it marks the edits as shown, so their own reader decides.
         return Ok(false);
     }
     // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
-    if open.count == 3 && body.iter().enumerate().any(shows) {
+    if open.count == 3 && (0..body.len()).any(shows) {
         let message = format!(
             "a block below `{}` could be that file, or edits to apply",
             shown_path(&file.path)

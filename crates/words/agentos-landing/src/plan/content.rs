@@ -18,7 +18,7 @@ use std::sync::Arc;
 use crate::budget::WorkBudget;
 use crate::canonical::blob_id;
 use crate::locate::TargetFile;
-use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, LineMark};
+use crate::parse::{EditBody, FileEdit, Hunk, HunkLine};
 use crate::placement::{self, content_of, hunks_of};
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
@@ -98,16 +98,9 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
 
 pub(super) fn whole_report() -> HunkReport {
     HunkReport {
-        index: 1,
         status: HunkStatus::Landed,
         rung: Some(crate::Rung::WholeFile),
-        stated_line: None,
-        found_line: None,
-        candidates: Vec::new(),
-        repairs: Vec::new(),
-        refusal: None,
-        expected: Vec::new(),
-        actual: Vec::new(),
+        ..placement::unplaced_report(0, &Hunk::default())
     }
 }
 
@@ -139,16 +132,6 @@ pub(super) fn check_deletion(
     if all_go {
         return Ok(());
     }
-    if let [only] = hunks.as_slice()
-        && begins_as_counted(only, &target)
-    {
-        report.hunks = vec![whole_report()];
-        report.repairs.push(crate::parse::new_repair(
-            "short-deletion",
-            "the deletion shows only the first lines of the file, and counts all of them",
-        ));
-        return Ok(());
-    }
     let message = format!(
         "`{}` does not have the content that the answer deletes",
         resolved.path
@@ -156,20 +139,6 @@ pub(super) fn check_deletion(
     Err(Refusal::new(RefusalCode::DoesNotApply, message)
         .at(resolved.path.as_str())
         .into())
-}
-
-/// Returns true if the hunk shows the first lines of the file, word for word, and its header counts as many lines as
-/// the file has: a model shortened a long deletion.
-fn begins_as_counted(hunk: &Hunk<'_>, target: &TargetFile<'_>) -> bool {
-    let shown = hunk.lines.len();
-    hunk.stated.old_start == Some(1)
-        && hunk.stated.old_count == Some(target.lines.len() as u64)
-        && (1..target.lines.len()).contains(&shown)
-        && hunk
-            .lines
-            .iter()
-            .zip(&target.lines)
-            .all(|(line, there)| line.mark == LineMark::Remove && line.text.as_ref() == there.text)
 }
 
 /// Returns true if the `index` line names the blob of the base as the old one.

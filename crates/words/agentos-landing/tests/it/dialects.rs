@@ -183,7 +183,6 @@ fn text_that_was_damaged_on_its_way_is_read_as_it_was_written() {
     for answer in [
         "--- a/f\n+++ b/f\n@@ @@\n-if a &lt; b {\n+if a &lt;= b {\n     one();\n }\n",
         "\u{1b}[1m--- a/f\u{1b}[m\n\u{1b}[1m+++ b/f\u{1b}[m\n@@ @@\n\u{1b}[31m-if a < b {\u{1b}[m\n\u{1b}[32m+if a <= b {\u{1b}[m\n     one();\n }\n",
-        "--- a/f\n+++ b/f\n@@ @@\n-1 | if a < b {\n+if a <= b {\n 2 |     one();\n 3 | }\n",
         "{\"edits\":[{\"path\":\"f\",\"search\":\"if a < b {\n\",\"replace\":\"if a <= b {\n\"},]}",
         "f\n<<<<<<< SEARCH\nif a < b {\n=====\nif a <= b {\n>>>>>> REPLACE\n",
     ] {
@@ -261,7 +260,7 @@ fn what_stands_around_an_edit_does_not_hide_it() {
     for answer in &cases {
         assert_eq!(after(answer, base)[0].1, wanted, "{answer}");
     }
-    let listed = "File: n/a b/f\n```\n1 | A\n2 | B\n3 | last line of all\n```\n";
+    let listed = "File: `n/a b/f`\n```\n1 | A\n2 | B\n3 | last line of all\n```\n";
     let base: &[(&str, &[u8])] = &[("n/a b/f", b"a\nB\nlast line of all\n")];
     assert_eq!(after(listed, base)[0].1, wanted);
 }
