@@ -12,9 +12,10 @@ use crate::readings::{
     ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
 };
 use crate::refusal::{ambiguous, malformed};
+use crate::resolve::turned_kind_refusal;
 use crate::{
-    Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
-    RepoPath, ResultFacts, checks, sequence,
+    Base, BaseError, Change, ChangeError, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal,
+    RefusalCode, RepoPath, ResultFacts, checks, sequence,
 };
 
 /// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
@@ -266,6 +267,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             change,
             report,
         }),
+        Err(error @ ChangeError::Link(_)) => refuse(report, turned_kind_refusal(error)),
         Err(error) => refuse(report, malformed(error.to_string())),
     }
 }

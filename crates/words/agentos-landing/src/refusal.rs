@@ -29,7 +29,7 @@ pub enum RefusalCode {
     SymlinkTraversal,
     /// The path is a submodule or in one, or is git's list of submodules.
     Submodule,
-    /// The file mode is not allowed.
+    /// The file mode is not allowed, or a file turns into a symbolic link or back.
     ModeChange,
     /// The content is binary, which nobody can review.
     Binary,

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
 use crate::placement::content_of;
 use crate::{
-    Base, BaseEntry, BaseError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath,
+    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
+    RepoPath,
 };
 
 /// Action on a path.
@@ -255,6 +256,9 @@ fn path_action(
             path,
             "already exists with the same content",
         )),
+        Some(entry) if creates && turns_kind(edit, entry) => {
+            Err(turned_kind_refusal(ChangeError::Link(path.clone())).into())
+        }
         Some(_) if creates => Err(refuse_path(
             RefusalCode::DoesNotApply,
             path,
@@ -267,6 +271,24 @@ fn path_action(
         None if !deletes && describes_new_file(edit) => Ok(PathAction::Create),
         None => Err(missing_path(path, base, deletes)?),
     }
+}
+
+/// Returns true if the part gives a link where a file is, or a file where a link is.
+fn turns_kind(edit: &FileEdit<'_>, entry: &BaseEntry) -> bool {
+    let gives_link = edit.extended.new_file.as_deref() == Some(LINK);
+    match entry.kind {
+        EntryKind::File(_) => gives_link,
+        EntryKind::Symlink => !gives_link,
+        EntryKind::Gitlink | EntryKind::Directory => false,
+    }
+}
+
+/// Returns the refusal of a change in which a file turns into a link, or a link into a file. It has the code of modes:
+/// a person who agrees to a new content of a path does not agree to another kind of it, and no text diff shows the two
+/// sides next to each other. Deleting the one and making the other are two changes, each with a consent of its own.
+pub(crate) fn turned_kind_refusal(error: ChangeError) -> Refusal {
+    Refusal::new(RefusalCode::ModeChange, error.to_string())
+        .hint("delete it in one change, and make the other in the next one")
 }
 
 /// Returns true if the file has the content and the mode that the part would give it.

@@ -439,6 +439,11 @@ fn whole_file(path: &str, text: &str) -> FileEdit<'static> {
 }
 
 /// Returns an insertion below a line. It has no context, so it has a place in an empty file only.
+///
+/// With the file as it was shown (`LandOptions::seen`) a number could be counted in it. It is refused all the same: the
+/// number is the only evidence, models count wrong by a line or two, and nothing in the file contradicts a wrong one.
+/// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
+/// agent with `insert` also has `str_replace`, which quotes them.
 fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
     let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
     let mut lines = added_lines(text);
