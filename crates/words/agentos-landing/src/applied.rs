@@ -169,17 +169,6 @@ fn edge_at<'h, 'a: 'h>(
         (Some(context), Some((_, inner))) => occurs_in(context, inner),
         (_, _) => false,
     };
-    edge_of(context, again, lines, of_file)
-}
-
-/// Returns the condition at an edge with this much context. `again` is true if that context occurs a second time among
-/// the changed lines: what is in the file may be that second one. `lines` begin at the edge.
-fn edge_of<'h, 'a: 'h>(
-    context: usize,
-    again: bool,
-    lines: impl Iterator<Item = &'h HunkLine<'a>>,
-    of_file: bool,
-) -> Edge<'h> {
     if of_file || again {
         return Edge::OfFile;
     }

@@ -90,7 +90,11 @@ impl<'a> DiffReader<'_, 'a> {
         if self.open.is_some() && (is_data || self.in_header && binary::begins_binary(line)) {
             return self.read_binary();
         }
-        if self.open.is_some() && self.read_extended(line)? {
+        // One of git's header lines between `diff --git` and the first hunk.
+        if self.in_header
+            && let Some(open) = self.open.as_mut()
+            && extended_line(&mut open.extended, line)?
+        {
             self.cursor.at += 1;
             return Ok(());
         }
@@ -356,17 +360,6 @@ impl<'a> DiffReader<'_, 'a> {
             }
             Some(EditBody::Whole(_)) | None => Err(malformed("a hunk has no file name above it")),
         }
-    }
-
-    /// Reads one of git's header lines between `diff --git` and the first hunk. Returns false for any other line.
-    fn read_extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
-        let Some(open) = self.open.as_mut() else {
-            return Ok(false);
-        };
-        if !self.in_header {
-            return Ok(false);
-        }
-        extended_line(&mut open.extended, line)
     }
 
     /// Reads the binary content of the open file.
