@@ -203,8 +203,8 @@ fn added_lines_prove_what_they_replace_and_nothing_more() {
     half replaced: does-not-apply
     the last line: empty
     the last line, and more: plain does-not-apply, git does-not-apply, bare empty, blocks empty, envelope empty, json empty
-    an insertion at the end: plain empty, git empty, bare does-not-apply, blocks does-not-apply, envelope does-not-apply, json lands
-    an insertion at the end, and more: plain does-not-apply, git does-not-apply, bare does-not-apply, blocks does-not-apply, envelope does-not-apply, json lands
+    an insertion at the end: plain empty, git empty, bare does-not-apply, blocks does-not-apply, envelope does-not-apply, json does-not-apply
+    an insertion at the end, and more: does-not-apply
     ");
 }
 
