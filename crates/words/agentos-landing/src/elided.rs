@@ -32,13 +32,14 @@ const WORDS: [&str; 7] = [
     "previous",
 ];
 
-/// Words that a comment may contain next to a key word. With more than one other word it is an ordinary comment.
-const SMALL_WORDS: &str = "a above and are as at before being below body brevity class code content contents definitions \
-    entries fields file for from function functions goes here implementation imports in is it items kept \
-    lines logic method methods module now of original part parts routes rules section shown stay stays \
-    stuff tests that the they this was your";
-/// Key words which state that something is left out.
-const KEY_WORDS: &str = "change changes continues etc existing more omitted other others previous remaining rest same snip \
+/// Words, with commas between them, that a comment may contain next to a key word. With more than one other word it is
+/// an ordinary comment.
+const SMALL_WORDS: &str = "a,above,and,are,as,at,before,being,below,body,brevity,class,code,content,contents,definitions,\
+    entries,fields,file,for,from,function,functions,goes,here,implementation,imports,in,is,it,items,kept,\
+    lines,logic,method,methods,module,now,of,original,part,parts,routes,rules,section,shown,stay,stays,\
+    stuff,tests,that,the,they,this,was,your";
+/// Key words, with commas between them, which state that something is left out.
+const KEY_WORDS: &str = "change,changes,continues,etc,existing,more,omitted,other,others,previous,remaining,rest,same,snip,\
     unchanged";
 
 /// Refuses a whole file with an elision, unless the base has that line. `lost` is the number of lines by which the
@@ -151,7 +152,7 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
         .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
         .filter(|word| !word.is_empty())
         .collect();
-    let is_in = |list: &str, word: &str| list.split(' ').any(|listed| listed == word);
+    let is_in = |list: &str, word: &str| list.split(',').any(|listed| listed == word);
     let key = |word: &&str| is_in(KEY_WORDS, word);
     // One name is allowed, as in `// rest of parse_line unchanged`. With two, the comment says something about the
     // code.
