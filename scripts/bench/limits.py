@@ -83,14 +83,14 @@ def header(path):
 
 
 def small(agentos, folder, home, rounds):
-    """Returns the medians of agentos, of `git apply`, and of `git apply` and `git commit`."""
+    """Returns the medians of agentos, of `git apply`, of `git apply` and `git commit`, and of the starts of both programs."""
     files = [(f"part{number // 50:02}/file{number:03}.txt", text_of(str(number), 110)) for number in range(1000)]
     places = {}
     for name in ("agentos", "git"):
         places[name] = folder / name
         places[name].mkdir()
         repository(places[name], files, home)
-    times = {"agentos": [], "git apply": [], "git apply, commit": []}
+    times = {"agentos": [], "git apply": [], "git apply, commit": [], "agentos --version": [], "git --version": []}
     path = "part10/file500.txt"
     for number in range(rounds):
         patch = home / "patch"
@@ -101,6 +101,8 @@ def small(agentos, folder, home, rounds):
                 run(["git", "commit", "-q", "-m", "back"], place, home)
         order = ["agentos", "git"] if number % 2 else ["git", "agentos"]
         for name in order:
+            started = [agentos if name == "agentos" else "git", "--version"]
+            times[f"{name} --version"].append(run(started, places[name], home)[0])
             if name == "agentos":
                 command = [agentos, "apply", "--quiet", "--yes", str(patch)]
                 times["agentos"].append(run(command, places[name], home)[0])

@@ -2,9 +2,10 @@
 //!
 //! Owns: answering landing's questions from one tree. Never: looks at the working tree.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use agentos_landing::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode};
@@ -19,6 +20,9 @@ pub struct GitBase<'repo> {
     /// Paths of all files by their last part. Filled at the first use and kept: an answer may name many missing files, and
     /// each would otherwise need a walk over the whole tree.
     names: OnceCell<HashMap<String, Vec<String>>>,
+    /// Folders that were read. libgit2 keeps no tree of more than 4 KB, and reading one again inflates, hashes and parses it
+    /// again: a landing asks several times for the folder of a file.
+    folders: RefCell<HashMap<Oid, Rc<Tree<'repo>>>>,
 }
 
 impl std::fmt::Debug for GitBase<'_> {
@@ -56,7 +60,40 @@ impl<'repo> GitBase<'repo> {
             git,
             tree,
             names: OnceCell::new(),
+            folders: RefCell::default(),
         }
+    }
+
+    /// Returns a folder by its id, read at most once.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn folder(&self, id: Oid) -> Result<Rc<Tree<'repo>>, git2::Error> {
+        if let Some(folder) = self.folders.borrow().get(&id) {
+            return Ok(Rc::clone(folder));
+        }
+        let folder = Rc::new(self.git.find_tree(id)?);
+        self.folders.borrow_mut().insert(id, Rc::clone(&folder));
+        Ok(folder)
+    }
+
+    /// Finds the entry at a path. `None` if there is none, or the path is not one that a tree can contain.
+    ///
+    /// # Errors
+    /// When a folder on the way cannot be read.
+    fn find_entry(&self, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
+        if !is_tree_path(path) {
+            return Ok(None);
+        }
+        let Some((above, name)) = path.rsplit_once('/') else {
+            return Ok(self.tree.get_name(path).map(|entry| entry.to_owned()));
+        };
+        let above = self.find_entry(above)?;
+        let Some(above) = above.filter(|entry| entry.kind() == Some(ObjectType::Tree)) else {
+            return Ok(None);
+        };
+        let folder = self.folder(above.id())?;
+        Ok(folder.get_name(name).map(|entry| entry.to_owned()))
     }
 
     /// Lists the paths of the files with this last part, in order.
@@ -122,7 +159,7 @@ impl Base for GitBase<'_> {
                 id: self.tree.id().to_string(),
             }));
         }
-        match find_entry(&self.tree, path) {
+        match self.find_entry(path) {
             Ok(found) => Ok(found.as_ref().map(entry_of)),
             Err(error) => Err(base_error(&error)),
         }
@@ -153,13 +190,10 @@ impl Base for GitBase<'_> {
         let tree = if dir.is_empty() {
             &self.tree
         } else {
-            match find_entry(&self.tree, dir).map_err(|error| base_error(&error))? {
+            match self.find_entry(dir).map_err(|error| base_error(&error))? {
                 Some(found) if found.kind() == Some(ObjectType::Tree) => {
-                    folder = self
-                        .git
-                        .find_tree(found.id())
-                        .map_err(|error| base_error(&error))?;
-                    &folder
+                    folder = self.folder(found.id()).map_err(|error| base_error(&error))?;
+                    &*folder
                 }
                 Some(_) | None => return Ok(Vec::new()),
             }
@@ -210,8 +244,7 @@ impl Base for GitBase<'_> {
 /// # Errors
 /// When the tree cannot be read.
 pub(crate) fn find_entry(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
-    // For such a path libgit2 reports an error, but it only means that the tree has no such entry.
-    if path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+    if !is_tree_path(path) {
         return Ok(None);
     }
     match tree.get_path(Path::new(path)) {
@@ -219,6 +252,12 @@ pub(crate) fn find_entry(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Returns whether a tree can contain the path. For another one libgit2 reports an error, but it only means that the tree
+/// has no such entry.
+fn is_tree_path(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 fn entry_of(found: &TreeEntry<'_>) -> BaseEntry {

@@ -90,11 +90,13 @@ impl<'h, 'a> PostImage<'h, 'a> {
         // without any context may come from `git diff -U0`, where the second rule does not hold.
         let at_top = one.lead == 0 && numbered && first.is_some_and(|line| line <= 1);
         let at_bottom = one.at_end || (one.trail == 0 && numbered && one.lead > 0);
+        let old: Vec<&[u8]> = one.old.iter().map(|line| line.text.as_ref()).collect();
+        let up: Vec<&[u8]> = old.iter().rev().copied().collect();
         let bare = hunk.lines.iter().any(|line| line.no_newline);
         let bare = bare.then(|| new.last().is_some_and(|line| line.no_newline));
         Self {
-            top: top_edge(one, at_top),
-            bottom: bottom_edge(one, at_bottom),
+            top: edge_at(&old, hunk.lines.iter(), (one.lead, one.trail), at_top),
+            bottom: edge_at(&up, hunk.lines.iter().rev(), (one.trail, one.lead), at_bottom),
             bare,
             stated: hunk
                 .stated
@@ -152,41 +154,21 @@ impl<'h, 'a> PostImage<'h, 'a> {
 /// would make the comparison quadratic.
 const COMPARED: usize = 16;
 
-/// Returns the condition at the top of the post-image. `of_file` is true if the hunk states that the file begins there.
-fn top_edge<'h>(one: &SoughtHunk<'h, '_>, of_file: bool) -> Edge<'h> {
-    let old: Vec<&[u8]> = one.old.iter().map(|line| line.text.as_ref()).collect();
-    let context = old.get(one.lead.saturating_sub(COMPARED)..one.lead);
-    let through = old.get(one.lead.saturating_sub(COMPARED)..old.len() - one.trail.min(old.len()));
-    let again = match (context, through.and_then(<[_]>::split_first)) {
-        (Some(context), Some((_, below))) => occurs_in(context, below),
-        (_, _) => false,
-    };
-    edge_of(one.lead, again, one.hunk.lines.iter(), of_file)
-}
-
-/// Returns the condition at the bottom of the post-image. `of_file` is true if the hunk states that the file ends
-/// there.
-fn bottom_edge<'h>(one: &SoughtHunk<'h, '_>, of_file: bool) -> Edge<'h> {
-    let old: Vec<&[u8]> = one.old.iter().map(|line| line.text.as_ref()).collect();
-    let first = old.len() - one.trail.min(old.len());
-    let last = old.len().min(first + COMPARED);
-    let context = old.get(first..last);
-    let through = old.get(one.lead..last);
-    let again = match (context, through.and_then(<[_]>::split_last)) {
-        (Some(context), Some((_, above))) => occurs_in(context, above),
-        (_, _) => false,
-    };
-    edge_of(one.trail, again, one.hunk.lines.iter().rev(), of_file)
-}
-
-/// Returns the condition at an edge with this much context. `again` is true if that context occurs a second time among
-/// the changed lines: what is in the file may be that second one. `lines` begin at the edge.
-fn edge_of<'h, 'a: 'h>(
-    context: usize,
-    again: bool,
+/// Returns the condition at one edge of the post-image. `old` and `lines` begin at that edge, `context` and `other` are
+/// the numbers of context lines there and at the other edge, and `of_file` is true if the hunk states that the file
+/// begins or ends there.
+fn edge_at<'h, 'a: 'h>(
+    old: &[&[u8]],
     lines: impl Iterator<Item = &'h HunkLine<'a>>,
+    (context, other): (usize, usize),
     of_file: bool,
 ) -> Edge<'h> {
+    let from = context.saturating_sub(COMPARED);
+    let through = old.get(from..old.len() - other.min(old.len()));
+    let again = match (old.get(from..context), through.and_then(<[_]>::split_first)) {
+        (Some(context), Some((_, inner))) => occurs_in(context, inner),
+        (_, _) => false,
+    };
     if of_file || again {
         return Edge::OfFile;
     }

@@ -33,158 +33,80 @@ pub(crate) fn line_edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<LineEdit> {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         *numbers.entry(*line).or_insert(next)
     };
+    // Only the rest is numbered: numbering a line was measured to cost a hundred times what comparing it costs.
     // Numbers compare faster than lines. Both lists share one table, so equal lines have equal numbers.
     let old: Vec<u32> = old.iter().map(&mut number).collect();
     let new: Vec<u32> = new.iter().map(&mut number).collect();
     let mut out = Vec::new();
-    diff_ranges(&old, &new, 0..old.len(), 0..new.len(), &mut out);
-    let mut out = join_touching(out);
-    for range in out.iter_mut().flat_map(|edit| [&mut edit.old, &mut edit.new]) {
-        *range = range.start + head..range.end + head;
-    }
-    out
+    diff_gap(&old, &new, (head, head), true, &mut out);
+    join_touching(out)
 }
 
 /// Cuts off the equal lines at both ends. Returns how many were equal at the beginning, and the rest of both lists.
-fn without_equal_ends<'l, 'a>(
-    old: &'l [&'a [u8]],
-    new: &'l [&'a [u8]],
-) -> (usize, &'l [&'a [u8]], &'l [&'a [u8]]) {
-    // Only the rest is numbered: numbering a line was measured to cost a hundred times what comparing it costs.
+fn without_equal_ends<'l, T: PartialEq>(old: &'l [T], new: &'l [T]) -> (usize, &'l [T], &'l [T]) {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let rest = |lines: &'l [&'a [u8]]| lines.get(head..).unwrap_or_default();
+    let rest = |lines: &'l [T]| lines.get(head..).unwrap_or_default();
     let (old, new) = (rest(old), rest(new));
     let ends = old.iter().rev().zip(new.iter().rev());
     let tail = ends.take_while(|(a, b)| a == b).count();
-    let middle = |lines: &'l [&'a [u8]]| lines.get(..lines.len() - tail).unwrap_or_default();
+    let middle = |lines: &'l [T]| lines.get(..lines.len() - tail).unwrap_or_default();
     (head, middle(old), middle(new))
 }
 
-/// Finds the edits inside two ranges: with the full algorithm, or between anchors if that would cost too much.
-fn diff_ranges(
-    old: &[u32],
-    new: &[u32],
-    old_range: Range<usize>,
-    new_range: Range<usize>,
-    out: &mut Vec<LineEdit>,
-) {
-    let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
-    if old_range.is_empty() && new_range.is_empty() {
-        return;
-    }
-    if old_range.is_empty() || new_range.is_empty() {
+/// Finds the edits between two lists, whose first lines have these positions: with the full algorithm, or between
+/// anchors if that would cost too much. Only the whole is divided at anchors, so that the work stays linear.
+fn diff_gap(old: &[u32], new: &[u32], at: (usize, usize), is_whole: bool, out: &mut Vec<LineEdit>) {
+    let (head, old, new) = without_equal_ends(old, new);
+    let at = (at.0 + head, at.1 + head);
+    let mut push = |old: Range<usize>, new: Range<usize>| {
         out.push(LineEdit {
-            old: old_range,
-            new: new_range,
+            old: old.start + at.0..old.end + at.0,
+            new: new.start + at.1..new.end + at.1,
         });
+    };
+    if old.is_empty() && new.is_empty() {
         return;
     }
-    if old_range.len() + new_range.len() <= FULL {
-        diff_fully(old, new, old_range, new_range, out);
-        return;
+    if old.is_empty() || new.is_empty() {
+        return push(0..old.len(), 0..new.len());
     }
-    let anchors = unique_anchors(old, new, &old_range, &new_range);
+    if old.len() + new.len() <= FULL {
+        let ops = capture_diff_slices(Algorithm::Myers, old, new).into_iter();
+        return ops
+            .filter(|op| op.tag() != DiffTag::Equal)
+            .for_each(|op| push(op.old_range(), op.new_range()));
+    }
+    let anchors = if is_whole {
+        unique_anchors(old, new)
+    } else {
+        Vec::new()
+    };
     // A long text without one unique common line was rewritten: one edit for all of it is as good as any.
     if anchors.is_empty() {
-        out.push(LineEdit {
-            old: old_range,
-            new: new_range,
-        });
-        return;
+        return push(0..old.len(), 0..new.len());
     }
-    let (mut from_old, mut from_new) = (old_range.start, new_range.start);
-    for (at_old, at_new) in anchors {
-        diff_gap(old, new, from_old..at_old, from_new..at_new, out);
-        (from_old, from_new) = (at_old + 1, at_new + 1);
-    }
-    diff_gap(old, new, from_old..old_range.end, from_new..new_range.end, out);
-}
-
-/// Finds the edits between two anchors, without a second level of anchors, so that the work stays linear.
-fn diff_gap(
-    old: &[u32],
-    new: &[u32],
-    old_range: Range<usize>,
-    new_range: Range<usize>,
-    out: &mut Vec<LineEdit>,
-) {
-    let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
-    if old_range.is_empty() && new_range.is_empty() {
-        return;
-    }
-    if old_range.len() + new_range.len() <= FULL && !old_range.is_empty() && !new_range.is_empty() {
-        diff_fully(old, new, old_range, new_range, out);
-        return;
-    }
-    out.push(LineEdit {
-        old: old_range,
-        new: new_range,
-    });
-}
-
-fn without_common_ends(
-    old: &[u32],
-    new: &[u32],
-    mut old_range: Range<usize>,
-    mut new_range: Range<usize>,
-) -> (Range<usize>, Range<usize>) {
-    let same = |a: usize, b: usize| old.get(a).is_some() && old.get(a) == new.get(b);
-    while !old_range.is_empty() && !new_range.is_empty() && same(old_range.start, new_range.start) {
-        old_range.start += 1;
-        new_range.start += 1;
-    }
-    while !old_range.is_empty() && !new_range.is_empty() && same(old_range.end - 1, new_range.end - 1) {
-        old_range.end -= 1;
-        new_range.end -= 1;
-    }
-    (old_range, new_range)
-}
-
-fn diff_fully(
-    old: &[u32],
-    new: &[u32],
-    old_range: Range<usize>,
-    new_range: Range<usize>,
-    out: &mut Vec<LineEdit>,
-) {
-    let (Some(old_part), Some(new_part)) = (old.get(old_range.clone()), new.get(new_range.clone())) else {
-        return;
-    };
-    for op in capture_diff_slices(Algorithm::Myers, old_part, new_part) {
-        if op.tag() == DiffTag::Equal {
-            continue;
-        }
-        let (a, b) = (op.old_range(), op.new_range());
-        out.push(LineEdit {
-            old: a.start + old_range.start..a.end + old_range.start,
-            new: b.start + new_range.start..b.end + new_range.start,
-        });
+    let mut from = (0, 0);
+    for to in anchors.into_iter().chain([(old.len(), new.len())]) {
+        let old = old.get(from.0..to.0).unwrap_or_default();
+        let new = new.get(from.1..to.1).unwrap_or_default();
+        diff_gap(old, new, (at.0 + from.0, at.1 + from.1), false, out);
+        from = (to.0 + 1, to.1 + 1);
     }
 }
 
 /// Returns the lines that are unique on both sides, in the longest common order.
-fn unique_anchors(
-    old: &[u32],
-    new: &[u32],
-    old_range: &Range<usize>,
-    new_range: &Range<usize>,
-) -> Vec<(usize, usize)> {
-    let unique = |lines: &[u32], range: &Range<usize>| {
+fn unique_anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
+    let unique = |lines: &[u32]| {
         let mut seen: HashMap<u32, Option<usize>> = HashMap::new();
-        for (line, at) in lines
-            .get(range.clone())
-            .unwrap_or_default()
-            .iter()
-            .zip(range.clone())
-        {
+        for (at, line) in lines.iter().enumerate() {
+            // Seen twice: no anchor, since nothing shows which of the two it belongs to.
             seen.entry(*line)
-                // Seen twice: no anchor, since nothing shows which of the two it belongs to.
                 .and_modify(|place| *place = None)
                 .or_insert(Some(at));
         }
         seen
     };
-    let (in_old, in_new) = (unique(old, old_range), unique(new, new_range));
+    let (in_old, in_new) = (unique(old), unique(new));
     let mut pairs: Vec<(usize, usize)> = in_old
         .iter()
         .filter_map(|(line, at)| Some(((*at)?, (*in_new.get(line)?)?)))

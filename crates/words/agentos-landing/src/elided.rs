@@ -14,9 +14,10 @@
 //! | [`check_added_lines`] | added lines of a hunk | dots at the beginning with such words, or a comment of key words where lines disappear |
 //! | [`check_lone_comments`] | runs of changed lines | any comment that replaces at least three lines of code, in any language |
 
+use crate::Refusal;
 use crate::parse::{Hunk, HunkLine, LineMark};
+use crate::refusal::{ambiguous, malformed};
 use crate::text::{excerpt, is_page, trim};
-use crate::{Refusal, RefusalCode};
 
 /// Maximum number of characters of a line in a message.
 const SHOWN_CHARS: usize = 160;
@@ -31,83 +32,15 @@ const WORDS: [&str; 7] = [
     "previous",
 ];
 
-/// Words that a comment may contain next to a key word. With more than one other word it is an ordinary comment.
-const SMALL_WORDS: [&str; 56] = [
-    "a",
-    "above",
-    "and",
-    "are",
-    "as",
-    "at",
-    "before",
-    "being",
-    "below",
-    "body",
-    "brevity",
-    "class",
-    "code",
-    "content",
-    "contents",
-    "definitions",
-    "entries",
-    "fields",
-    "file",
-    "for",
-    "from",
-    "function",
-    "functions",
-    "goes",
-    "here",
-    "implementation",
-    "imports",
-    "in",
-    "is",
-    "it",
-    "items",
-    "kept",
-    "lines",
-    "logic",
-    "method",
-    "methods",
-    "module",
-    "now",
-    "of",
-    "original",
-    "part",
-    "parts",
-    "routes",
-    "rules",
-    "section",
-    "shown",
-    "stay",
-    "stays",
-    "stuff",
-    "tests",
-    "that",
-    "the",
-    "they",
-    "this",
-    "was",
-    "your",
-];
-/// Key words which state that something is left out.
-const KEY_WORDS: [&str; 15] = [
-    "change",
-    "changes",
-    "continues",
-    "etc",
-    "existing",
-    "more",
-    "omitted",
-    "other",
-    "others",
-    "previous",
-    "remaining",
-    "rest",
-    "same",
-    "snip",
-    "unchanged",
-];
+/// Words, with commas between them, that a comment may contain next to a key word. With more than one other word it is
+/// an ordinary comment.
+const SMALL_WORDS: &str = "a,above,and,are,as,at,before,being,below,body,brevity,class,code,content,contents,definitions,\
+    entries,fields,file,for,from,function,functions,goes,here,implementation,imports,in,is,it,items,kept,\
+    lines,logic,method,methods,module,now,of,original,part,parts,routes,rules,section,shown,stay,stays,\
+    stuff,tests,that,the,they,this,was,your";
+/// Key words, with commas between them, which state that something is left out.
+const KEY_WORDS: &str = "change,changes,continues,etc,existing,more,omitted,other,others,previous,remaining,rest,same,snip,\
+    unchanged";
 
 /// Refuses a whole file with an elision, unless the base has that line. `lost` is the number of lines by which the
 /// file gets shorter, not counting that line.
@@ -188,7 +121,7 @@ pub(crate) fn check_lone_comments(
                 "a comment replaces {gone} lines of code and may be a placeholder for them: `{}`",
                 excerpt(&line.text, SHOWN_CHARS)
             );
-            return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(
+            return Err(ambiguous(message).hint(
                 "write those lines out if they stay; if they are removed, show that in a unified diff",
             ));
         }
@@ -219,12 +152,13 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
         .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
         .filter(|word| !word.is_empty())
         .collect();
-    let key = |word: &&str| KEY_WORDS.contains(word);
+    let is_in = |list: &str, word: &str| list.split(',').any(|listed| listed == word);
+    let key = |word: &&str| is_in(KEY_WORDS, word);
     // One name is allowed, as in `// rest of parse_line unchanged`. With two, the comment says something about the
     // code.
     let names = words
         .iter()
-        .filter(|word| !key(word) && !SMALL_WORDS.contains(word))
+        .filter(|word| !key(word) && !is_in(SMALL_WORDS, word))
         .count();
     let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
     before || (says && (behind || lost > 0))
@@ -239,7 +173,7 @@ pub(crate) fn is_elision(line: &[u8]) -> bool {
 
 fn left_out(what: &str, line: &HunkLine<'_>) -> Refusal {
     let message = format!("{what}: `{}`", excerpt(&line.text, SHOWN_CHARS));
-    Refusal::new(RefusalCode::Malformed, message)
+    malformed(message)
 }
 
 /// Returns the text of a comment in lower case. Returns `None` if the line is not a comment alone.

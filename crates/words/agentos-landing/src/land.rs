@@ -11,9 +11,11 @@ use crate::parse::{HeaderName, ParsedAnswer, SkippedPathPlace, parse};
 use crate::readings::{
     ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
 };
+use crate::refusal::{ambiguous, malformed};
+use crate::resolve::turned_kind_refusal;
 use crate::{
-    Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
-    RepoPath, ResultFacts, checks, sequence,
+    Base, BaseError, Change, ChangeError, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal,
+    RefusalCode, RepoPath, ResultFacts, checks, sequence,
 };
 
 /// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
@@ -183,7 +185,7 @@ fn refuse_if_escaped(
         return Ok(landed);
     }
     let message = "the answer may be HTML-escaped: it lands as written, and with another result when decoded";
-    let refusal = Refusal::new(RefusalCode::Ambiguous, message);
+    let refusal = ambiguous(message);
     refuse(
         landed.report,
         refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
@@ -265,7 +267,8 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             change,
             report,
         }),
-        Err(error) => refuse(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
+        Err(error @ ChangeError::Link(_)) => refuse(report, turned_kind_refusal(error)),
+        Err(error) => refuse(report, malformed(error.to_string())),
     }
 }
 
@@ -291,7 +294,7 @@ fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Optio
         };
         if file {
             let message = format!("a block next to `{path}` could be that file, or an example");
-            let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
+            let refusal = ambiguous(message).at(path.as_str());
             return Ok(Some(refusal.hint(
                 "give all of the change in one dialect, each file below its path",
             )));

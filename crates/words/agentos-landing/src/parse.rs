@@ -19,12 +19,11 @@
 //!    |---|---|---|
 //!    | 1 | [`calls`], [`tags`] | the arguments of an agent's edit tool, in JSON or in tags |
 //!    | 2 | [`json`] | an object with `"edits"` |
-//!    | 3 | [`heredoc`] | a shell script that only writes and applies patches, which is unwrapped |
-//!    | 4 | [`envelope`] | `*** Begin Patch` |
-//!    | 5 | [`blocks`] | `<<<<<<< SEARCH` |
-//!    | 6 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
-//!    | 7 | [`whole`] | a fence below a path; only if no other dialect was found |
-//!    | 8 | files written by [`heredoc`] | `cat > path <<'EOF'`; only if nothing else was found |
+//!    | 3 | [`envelope`] | `*** Begin Patch` |
+//!    | 4 | [`blocks`] | `<<<<<<< SEARCH` |
+//!    | 5 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
+//!    | 6 | [`whole`] | a fence below a path; only if no other dialect was found |
+//!    | 7 | [`heredoc`] | a shell script that writes files, `cat > path <<'EOF'`; only if nothing else was found |
 //!
 //! 4. Leftovers. A fence below a path next to edits of another dialect is a file that would be lost, or an example:
 //!    the first is refused, the second noted.
@@ -53,7 +52,6 @@ mod tags;
 mod thoughts;
 mod title;
 mod unified;
-mod unread;
 mod whole;
 
 pub(crate) use cursor::{CodeFence, closes_fence, parse_fence};
@@ -67,7 +65,8 @@ pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::pair_lines;
 
 use crate::budget::WorkBudget;
-use crate::text::{BOM, LineEnding, TextLine, split_lines};
+use crate::refusal::malformed;
+use crate::text::{BOM, LineEnding, split_lines};
 use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
@@ -94,11 +93,10 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
     let mut parsed = ParsedAnswer::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
     let mut budget = WorkBudget::for_bytes(answer.len());
-    let owners = owners::find_owners(&lines, &heredoc::ApplyCommands::find_in(&lines), &mut budget)?;
+    let owners = owners::find_owners(&lines, &mut budget)?;
     let hidden = owners::hide_lines(&mut lines, &owners);
     calls::parse(&mut lines, &owners, &mut parsed)?;
     json::parse(&mut lines, &owners, &mut parsed)?;
-    heredoc::unwrap_patches(&mut lines, &owners, &mut budget)?;
     envelope::parse(&mut lines, &owners, &mut parsed)?;
     blocks::parse(&mut lines, &owners, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;
@@ -114,19 +112,16 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
             .collect();
         whole::check_next_to_edits(&lines, &taken, &owners, &mut parsed)?;
     }
-    let mut written = ParsedAnswer::default();
-    heredoc::read_files(&lines, &mut written);
-    let unread = heredoc::has_unread_script(&lines) && !(parsed.files.is_empty() && written.files.is_empty());
-    if parsed.files.is_empty() && !unread {
-        parsed.files = written.files;
-    } else if !written.files.is_empty() || unread {
+    let mut scripts = heredoc::read_scripts(&lines);
+    let has_edits = !parsed.files.is_empty();
+    let writes = !scripts.files.is_empty();
+    if (has_edits && (writes || scripts.is_unread)) || (writes && scripts.is_unread) {
         // The script may be an explanation, or a part of the change that would be lost.
         let message = "the answer has edits in one dialect and a shell command that writes a file";
-        return Err(
-            Refusal::new(RefusalCode::Malformed, message).hint("give all of the change in one dialect")
-        );
+        return Err(malformed(message).hint("give all of the change in one dialect"));
     }
-    check_parsed(&lines, &parsed, limits)?;
+    parsed.files.append(&mut scripts.files);
+    check_parsed(&parsed, limits)?;
     number_parts(&mut parsed);
     Ok(parsed)
 }
@@ -162,18 +157,12 @@ fn check_size(answer: &[u8], limits: &LandLimits) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_parsed(
-    lines: &[TextLine<'_>],
-    parsed: &ParsedAnswer<'_>,
-    limits: &LandLimits,
-) -> Result<(), Refusal> {
+fn check_parsed(parsed: &ParsedAnswer<'_>, limits: &LandLimits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        let message = match unread::find_unread_form(lines) {
-            Some(kind) => format!("the answer has {kind}, which is not supported"),
-            None => "no edit was found in the answer".to_owned(),
-        };
-        return Err(Refusal::new(RefusalCode::NoDiff, message)
-            .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
+        return Err(
+            Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
+                .hint("answer with a unified diff, or with search/replace blocks under the file's path"),
+        );
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
     if parsed.files.len() > limits.files || hunks > limits.hunks {

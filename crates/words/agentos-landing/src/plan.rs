@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::budget::WorkBudget;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
+use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ContentLimits, PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
@@ -148,7 +149,7 @@ impl HeaderCheck {
         });
         if names.contains(name) {
             let message = format!("a header below the hunks of `{path}` could also be lines of that file");
-            let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
+            let refusal = ambiguous(message).at(path.as_str());
             return Err(refusal.hint("put a `diff --git` line before each file").into());
         }
         Ok(resolved)
@@ -205,10 +206,6 @@ fn plan_path(
     let path = resolved.path.clone();
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
     if let Some(content) = &resolved.content {
-        // The mode or the name was changed before, and the content was not.
-        if let Some(refusal) = &resolved.unless_applied {
-            return Err(refusal.clone().into());
-        }
         report.hunks.push(content::whole_report());
         return Ok(given_states(resolved, content));
     }
@@ -234,13 +231,16 @@ fn plan_path(
         }
         (PathAction::Modify, Some(old)) => {
             let new = content::modified_state(&parts, old, mode, base, options, budget, report);
-            let others = mode.is_none_or(|mode| mode == old.mode);
-            let new = check_rest(new, &parts, others, &path)?;
+            let new = if mode.is_none_or(|mode| mode == old.mode) {
+                new?
+            } else {
+                check_rest(new, &path)?
+            };
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
         (PathAction::Move { from, copy }, Some(old)) => {
             let new = content::modified_state(&parts, old, mode, base, options, budget, report);
-            let new = check_rest(new, &parts, false, &path)?;
+            let new = check_rest(new, &path)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
                 states.push((from.clone(), Some(old.clone()), None));
@@ -267,29 +267,15 @@ fn given_states(resolved: &ResolvedPart, content: &Arc<[u8]>) -> PathStates {
     }
 }
 
-/// Requires that the lines, the mode and the name of an edit were all applied before, or none of them. `others` is
-/// true if the edit changes neither mode nor name, or if they are changed already.
-fn check_rest(
-    new: Result<FileState, StopReason>,
-    parts: &[(&FileEdit<'_>, &ResolvedPart)],
-    others: bool,
-    path: &RepoPath,
-) -> Result<FileState, StopReason> {
-    let applied = parts
-        .iter()
-        .find_map(|(_, resolved)| resolved.unless_applied.clone());
-    match (new, applied) {
-        (Err(StopReason::Refused(refusal)), _) if refusal.code == RefusalCode::Empty => {
-            if others {
-                return Err(refusal.into());
-            }
+/// Refuses an edit whose lines were applied before, and whose mode or name was not: it is neither done nor open.
+fn check_rest(new: Result<FileState, StopReason>, path: &RepoPath) -> Result<FileState, StopReason> {
+    match new {
+        Err(StopReason::Refused(refusal)) if refusal.code == RefusalCode::Empty => {
             let message = format!("`{path}` has the lines of this change already, but not its mode or name");
-            Err(Refusal::new(RefusalCode::DoesNotApply, message)
-                .at(path.as_str())
-                .into())
+            let refusal = Refusal::new(RefusalCode::DoesNotApply, message);
+            Err(refusal.at(path.as_str()).into())
         }
-        (Ok(_) | Err(StopReason::Refused(_)), Some(refusal)) => Err(refusal.into()),
-        (new, _) => new,
+        new => new,
     }
 }
 
@@ -315,7 +301,7 @@ fn not_meant_below(
         // The other file may be any file of the repository, so its size is limited before it is compared.
         if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
-            return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            return Err(ambiguous(message)
                 .at(path.as_str())
                 .hint("write the path from the top of the repository; give a new file as a diff that adds it")
                 .into());
@@ -353,10 +339,9 @@ fn distinct_parts<'g, 'e, 'a>(
             .first()
             .map(|(_, resolved)| resolved.path.as_str())
             .unwrap_or_default();
-        return Err(Refusal::new(
-            RefusalCode::Malformed,
-            format!("two parts of the answer contradict each other about `{path}`"),
-        )
+        return Err(malformed(format!(
+            "two parts of the answer contradict each other about `{path}`"
+        ))
         .at(path)
         .into());
     }

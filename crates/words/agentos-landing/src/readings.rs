@@ -1,27 +1,23 @@
-//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, numbered
-//! by an editor, or with carriage returns as line ends.
+//! Other readings of an answer that was damaged as a whole: escaped for a web page, or coloured for a
+//! terminal.
 //!
 //! Owns: undoing such damage in the whole answer. Never: runs before the answer was read as written, or undoes damage
 //! in one place and not in another.
 //!
-//! Copying an answer from a web page, a terminal or a mail changes all of it in one way. A repair of single lines
+//! Copying an answer from a web page or a terminal changes all of it in one way. A repair of single lines
 //! would guess for each line; a repair of the whole answer is one guess, and the base confirms it, since damaged
 //! lines would not be found there.
 //!
 //! | damage | repaired only if | and then ([`ReadingProof`]) |
 //! |---|---|---|
 //! | terminal colours | there is no other escape sequence | it lands |
-//! | carriage returns as line ends | there is no line feed at all | it lands |
 //! | HTML entities | there is no raw `<` or `>` | the files have no entities of their own, or `&` was escaped, too |
-//! | line numbers | every old line has one, each one more than the last | it lands |
 //! | JSON string around the edit | exactly one text in the JSON begins as an edit | it lands |
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
-//! | long lines broken in two | every hunk then has the lines that its header counts | each hunk matches exactly |
 
 mod json_text;
 
 use crate::parse::hunk_header;
-use crate::text::{trim_end, trim_start};
 
 use json_text::out_of_json;
 
@@ -52,26 +48,16 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, ReadingProof); 8] = [
+    const KINDS: [(UndoDamage, &str, ReadingProof); 4] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
             ReadingProof::Landing,
         ),
         (
-            with_line_feeds,
-            "the answer was read with carriage returns as line ends",
-            ReadingProof::Landing,
-        ),
-        (
             undo_escaping,
             "the answer was read as text that was escaped for a web page",
             ReadingProof::ForeignEntities,
-        ),
-        (
-            undo_numbering,
-            "the answer was read without the line numbers in front of its lines",
-            ReadingProof::Landing,
         ),
         (
             out_of_json,
@@ -81,16 +67,6 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
         (
             with_context_marks,
             "the answer was read with a blank in front of each context line",
-            ReadingProof::ExactLines,
-        ),
-        (
-            |answer| undo_wrapping(answer, b" "),
-            "the answer was read with its broken context lines joined",
-            ReadingProof::ExactLines,
-        ),
-        (
-            |answer| undo_wrapping(answer, b""),
-            "the answer was read with its broken context lines joined",
             ReadingProof::ExactLines,
         ),
     ];
@@ -115,17 +91,6 @@ fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
         found = true;
     }
     found.then_some(out)
-}
-
-fn with_line_feeds(answer: &[u8]) -> Option<Vec<u8>> {
-    // A single line feed shows that the carriage returns are content or part of CRLF.
-    let only_returns = answer.contains(&b'\r') && !answer.contains(&b'\n');
-    only_returns.then(|| {
-        answer
-            .iter()
-            .map(|byte| if *byte == b'\r' { b'\n' } else { *byte })
-            .collect()
-    })
 }
 
 /// HTML entities that escaping produces.
@@ -193,42 +158,6 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Removes numbers such as `12 | ` after the marks of a diff. Every old line must have one, each one more than the
-/// line above; added lines have all or none. Returns `None` otherwise. If the file's own lines begin with such numbers,
-/// an added line with one number has the file's or the listing's: only lines with both are certain.
-fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
-    // The whole answer is checked first. To strip numbers from some lines only would mix numbered and plain text.
-    let mut counted = ListingNumbers::default();
-    let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
-    for line in &lines {
-        counted.count_line(line)?;
-    }
-    let added = counted.added_with > 0;
-    let uncertain = counted.old_twice > 0 && counted.added_twice < counted.added_with;
-    if counted.old == 0 || (added && counted.added_without > 0) || uncertain {
-        return None;
-    }
-    let mut out = Vec::with_capacity(answer.len());
-    let mut inside = false;
-    for line in lines {
-        // Headers and prose have no marks, so numbers there are part of the text.
-        inside = (inside || line.starts_with(b"@@")) && !begins_file(line);
-        match (
-            line.split_first(),
-            line.split_first().and_then(|(_, rest)| line_number(rest)),
-        ) {
-            (Some((mark, _)), Some((_, text)))
-                if inside && (b" -".contains(mark) || (*mark == b'+' && added)) =>
-            {
-                out.push(*mark);
-                out.extend_from_slice(text);
-            }
-            (_, _) => out.extend_from_slice(line),
-        }
-    }
-    Some(out)
-}
-
 /// Adds the blank mark to each context line if some have none. Returns `None` unless every hunk then has the lines that its
 /// header counts.
 fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
@@ -268,52 +197,6 @@ fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     (bare && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
-/// Joins a line without a mark to the old line above it, as a mail program breaks long lines. Returns `None` unless
-/// every hunk then has the lines that its header counts. A broken added line stays broken: nothing shows whether a
-/// blank was there.
-fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
-    let mut out: Vec<u8> = Vec::with_capacity(answer.len());
-    let mut hunk: Option<HunkCounts> = None;
-    let (mut above, mut joined) = (None, false);
-    for line in answer.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
-            if hunk.take().is_some_and(|hunk| !hunk.is_full()) {
-                return None;
-            }
-            hunk = line
-                .starts_with(b"@@")
-                .then(|| HunkCounts::from_header(line))
-                .flatten();
-            if line.starts_with(b"@@") && hunk.is_none() {
-                return None;
-            }
-            above = None;
-        } else if let Some(open) = &mut hunk {
-            let mark = *line.first()?;
-            // A line of a hunk has a mark or is empty, so anything else is the rest of the line above.
-            let broken = !matches!(mark, b' ' | b'-' | b'+' | b'\\' | b'\n' | b'\r');
-            match above {
-                // Old lines are confirmed by the file. A broken added line would land as it is joined, so it is not
-                // joined.
-                Some(b' ' | b'-') if broken => {
-                    out.truncate(trim_end(out.strip_suffix(b"\n").unwrap_or(&out)).len());
-                    out.extend_from_slice(glue);
-                    joined = true;
-                }
-                _ if open.is_full() => hunk = None,
-                _ if broken => return None,
-                _ => {
-                    open.old += u64::from(mark != b'+' && mark != b'\\');
-                    open.new += u64::from(mark != b'-' && mark != b'\\');
-                    above = Some(mark);
-                }
-            }
-        }
-        out.extend_from_slice(line);
-    }
-    (joined && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
-}
-
 /// Lines of a hunk so far, next to the numbers that its header states.
 struct HunkCounts {
     stated: (u64, u64),
@@ -348,64 +231,6 @@ fn begins_file(line: &[u8]) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-#[derive(Default)]
-struct ListingNumbers {
-    inside: bool,
-    last: Option<u64>,
-    old: usize,
-    /// Old lines with a second number behind the first: the file's own.
-    old_twice: usize,
-    added_with: usize,
-    added_twice: usize,
-    added_without: usize,
-}
-
-impl ListingNumbers {
-    /// Counts a line. Returns `None` if it contradicts the numbering.
-    fn count_line(&mut self, line: &[u8]) -> Option<()> {
-        if line.starts_with(b"@@") || begins_file(line) {
-            self.inside = line.starts_with(b"@@");
-            self.last = None;
-            return Some(());
-        }
-        let (mark, rest) = line.split_first()?;
-        match (self.inside, mark, line_number(rest)) {
-            (true, b' ' | b'-', Some((found, text))) if self.last.is_none_or(|last| last + 1 == found) => {
-                self.old += 1;
-                self.old_twice += usize::from(line_number(text).is_some());
-                self.last = Some(found);
-            }
-            (true, b' ' | b'-', _) => return None,
-            (true, b'+', Some((_, text))) => {
-                self.added_with += 1;
-                self.added_twice += usize::from(line_number(text).is_some());
-            }
-            (true, b'+', None) => self.added_without += 1,
-            (_, _, _) => {}
-        }
-        Some(())
-    }
-}
-
-/// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
-/// number and the text, or `None`.
-pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
-    let rest = trim_start(rest);
-    // A number without a separator, as `2024 was …`, is text.
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
-    let rest = rest.get(digits..)?;
-    let arrow = "\u{2192}".as_bytes();
-    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
-        return Some((value, text));
-    }
-    let rest = trim_start(rest);
-    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
-        .iter()
-        .find_map(|separator| rest.strip_prefix(*separator))?;
-    Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,31 +241,12 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(UndoDamage, &str, Option<&str>); 12] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 5] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),
-            (with_line_feeds, "a\rb\r", Some("a\nb\n")),
-            (with_line_feeds, "a\r\nb\r", None),
             (undo_escaping, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
             (undo_escaping, "a &lt; b > c", None),
-            (
-                undo_numbering,
-                "@@ @@\n 4 | a\n-5 | b\n+c\n",
-                Some("@@ @@\n a\n-b\n+c\n"),
-            ),
-            (
-                undo_numbering,
-                "@@ @@\n 4: a\n-5: b\n+5: c\n",
-                Some("@@ @@\n a\n-b\n+c\n"),
-            ),
-            (undo_numbering, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
-            (undo_numbering, "@@ @@\n 4 | 1: a\n-5 | 2: b\n+2: c\n", None),
-            (
-                undo_numbering,
-                "@@ @@\n 4 | 1: a\n-5 | 2: b\n+5 | 2: c\n",
-                Some("@@ @@\n 1: a\n-2: b\n+2: c\n"),
-            ),
         ];
         for (undo, damaged, wanted) in cases {
             assert_eq!(text(undo(damaged.as_bytes())).as_deref(), wanted, "{damaged:?}");

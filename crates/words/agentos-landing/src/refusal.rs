@@ -29,7 +29,7 @@ pub enum RefusalCode {
     SymlinkTraversal,
     /// The path is a submodule or in one, or is git's list of submodules.
     Submodule,
-    /// The file mode is not allowed.
+    /// The file mode is not allowed, or a file turns into a symbolic link or back.
     ModeChange,
     /// The content is binary, which nobody can review.
     Binary,
@@ -55,27 +55,7 @@ impl RefusalCode {
     /// Returns true if the only problem is that the text or file is missing, or is already as requested. Such an edit
     /// is neither dangerous nor contradictory.
     pub(crate) fn has_no_place(self) -> bool {
-        match self {
-            Self::DoesNotApply | Self::Empty => true,
-            // Listed by name, so that a new code does not become harmless by default.
-            Self::NoDiff
-            | Self::Malformed
-            | Self::Ambiguous
-            | Self::Stale
-            | Self::PathEscape
-            | Self::GitDir
-            | Self::SymlinkTraversal
-            | Self::Submodule
-            | Self::ModeChange
-            | Self::Binary
-            | Self::CaseCollision
-            | Self::ReservedName
-            | Self::Encoding
-            | Self::TooLarge
-            | Self::Secret
-            | Self::Bidi
-            | Self::ProtectedPath => false,
-        }
+        matches!(self, Self::DoesNotApply | Self::Empty)
     }
 
     /// Returns the code as it is printed and matched.
@@ -126,6 +106,16 @@ pub struct Refusal {
     /// Path that the refusal is about. `None` if it is about the whole answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+/// Returns the refusal of an edit that contradicts itself or cannot be read.
+pub(crate) fn malformed(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalCode::Malformed, message)
+}
+
+/// Returns the refusal of an edit for which more than one place or meaning fits.
+pub(crate) fn ambiguous(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalCode::Ambiguous, message)
 }
 
 impl Refusal {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
 use crate::placement::content_of;
 use crate::{
-    Base, BaseEntry, BaseError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath,
+    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
+    RepoPath,
 };
 
 /// Action on a path.
@@ -50,9 +51,6 @@ pub(crate) struct ResolvedPart {
     pub content: Option<Arc<[u8]>>,
     /// Repairs of the names.
     pub repairs: Vec<Repair>,
-    /// Refusal of the part unless its hunks were applied before, since its mode or its name was. `None` if neither
-    /// was.
-    pub unless_applied: Option<Refusal>,
 }
 
 /// Reason to stop: a refusal, or a base that cannot be read.
@@ -106,7 +104,6 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
         content: None,
         repairs: named.repairs,
         path: named.path,
-        unless_applied: None,
     };
     if let Some(from) = named.from {
         return resolve_move(resolved, from, edit, base, file_bytes);
@@ -125,7 +122,7 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
         });
         resolved.id = Some(id);
     }
-    check_old_mode(edit, &mut resolved)?;
+    check_old_mode(edit, &resolved)?;
     Ok(resolved)
 }
 
@@ -141,7 +138,11 @@ fn resolve_move(
     file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
     let Some(entry) = base.entry(from.as_str())? else {
-        return moved_before(resolved, &from, edit, base, file_bytes);
+        return Err(refuse_path(
+            RefusalCode::DoesNotApply,
+            &from,
+            "does not exist, so it cannot be moved",
+        ));
     };
     let there = base.entry(resolved.path.as_str())?;
     if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
@@ -162,47 +163,7 @@ fn resolve_move(
         from,
         copy: edit.extended.copy,
     };
-    check_old_mode(edit, &mut resolved)?;
-    Ok(resolved)
-}
-
-/// Resolves a move whose source does not exist. It was made before if its target exists and has the result of its
-/// hunks. A copy leaves its source, so one without a source was never made.
-fn moved_before(
-    mut resolved: ResolvedPart,
-    from: &RepoPath,
-    edit: &FileEdit<'_>,
-    base: &dyn Base,
-    file_bytes: usize,
-) -> Result<ResolvedPart, StopReason> {
-    let missing = || {
-        refuse_path(
-            RefusalCode::DoesNotApply,
-            from,
-            "does not exist, so it cannot be moved",
-        )
-    };
-    let entry = base.entry(resolved.path.as_str())?;
-    let Some(entry) = entry.filter(|entry| !edit.extended.copy && matches!(entry.kind, EntryKind::File(_)))
-    else {
-        return Err(missing());
-    };
-    if edit.hunks().is_empty()
-        && resolved
-            .mode
-            .is_none_or(|mode| entry.kind == EntryKind::File(mode))
-    {
-        return Err(refuse_path(
-            RefusalCode::Empty,
-            &resolved.path,
-            "already exists, and the source of the move does not",
-        ));
-    }
-    if let StopReason::Refused(refusal) = missing() {
-        resolved.unless_applied = Some(refusal);
-    }
-    resolved.base = Some(file_state(&resolved.path, &entry, base, file_bytes)?);
-    resolved.id = Some(entry.id);
+    check_old_mode(edit, &resolved)?;
     Ok(resolved)
 }
 
@@ -295,6 +256,9 @@ fn path_action(
             path,
             "already exists with the same content",
         )),
+        Some(entry) if creates && turns_kind(edit, entry) => {
+            Err(turned_kind_refusal(ChangeError::Link(path.clone())).into())
+        }
         Some(_) if creates => Err(refuse_path(
             RefusalCode::DoesNotApply,
             path,
@@ -307,6 +271,24 @@ fn path_action(
         None if !deletes && describes_new_file(edit) => Ok(PathAction::Create),
         None => Err(missing_path(path, base, deletes)?),
     }
+}
+
+/// Returns true if the part gives a link where a file is, or a file where a link is.
+fn turns_kind(edit: &FileEdit<'_>, entry: &BaseEntry) -> bool {
+    let gives_link = edit.extended.new_file.as_deref() == Some(LINK);
+    match entry.kind {
+        EntryKind::File(_) => gives_link,
+        EntryKind::Symlink => !gives_link,
+        EntryKind::Gitlink | EntryKind::Directory => false,
+    }
+}
+
+/// Returns the refusal of a change in which a file turns into a link, or a link into a file. It has the code of modes:
+/// a person who agrees to a new content of a path does not agree to another kind of it, and no text diff shows the two
+/// sides next to each other. Deleting the one and making the other are two changes, each with a consent of its own.
+pub(crate) fn turned_kind_refusal(error: ChangeError) -> Refusal {
+    Refusal::new(RefusalCode::ModeChange, error.to_string())
+        .hint("delete it in one change, and make the other in the next one")
 }
 
 /// Returns true if the file has the content and the mode that the part would give it.
@@ -441,17 +423,16 @@ fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     }
 }
 
-/// Checks that a stated old mode is the real one. A file with the new mode may have the rest of the change as well.
-fn check_old_mode(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<(), StopReason> {
+/// Checks that a stated old mode is the real one.
+fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), StopReason> {
     let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
         return Ok(());
     };
     if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
-    let modifies = resolved.action == PathAction::Modify;
-    let changed = modifies && resolved.mode == Some(base.mode);
-    if changed && edit.hunks().is_empty() {
+    let modifies = resolved.action == PathAction::Modify && edit.hunks().is_empty();
+    if modifies && resolved.mode == Some(base.mode) {
         return Err(refuse_path(
             RefusalCode::Empty,
             &resolved.path,
@@ -459,12 +440,5 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<()
         ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
-    let wrong = refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what);
-    match wrong {
-        StopReason::Refused(refusal) if changed => {
-            resolved.unless_applied = Some(refusal);
-            Ok(())
-        }
-        other => Err(other),
-    }
+    Err(refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what))
 }

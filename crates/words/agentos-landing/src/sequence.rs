@@ -7,23 +7,21 @@
 //! result of the first. Most answers land in one of the two readings only; where both land, a wrong choice puts an
 //! edit at another place.
 //!
-//! | evidence | order | reading |
-//! |---|---|---|
-//! | no file has two parts | `Once` | together; if that fails, hunk by hunk |
-//! | all `index` lines of a file name the same old blob | `Base` | together |
-//! | a series of mails, or a chain of `index` lines | `InTurn` | one after the other |
-//! | none | `Unknown` | together; the other reading must have the same result or must not land |
+//! | evidence | reading |
+//! |---|---|
+//! | no file has two parts | together |
+//! | a series of mails | one after the other |
+//! | none | together; the other reading must have the same result or must not land |
 
 mod overlay;
 mod signs;
 
 use crate::budget::WorkBudget;
-use crate::parse::{EditBody, FileEdit, ParsedAnswer, StatedLines, new_repair};
+use crate::parse::{EditBody, FileEdit, ParsedAnswer, new_repair};
 use crate::plan::{PlanOutcome, plan_parts};
 use crate::{Base, BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
 
 use overlay::BaseOverlay;
-use signs::{PartOrder, part_order};
 
 /// Maximum number of parts of repeatedly edited files that are read one after the other.
 const MAX_STEPS: usize = 64;
@@ -41,122 +39,64 @@ pub(crate) fn plan_sequence(
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<PlanOutcome, BaseError> {
-    let order = part_order(answer, parsed);
-    // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
-    if order != PartOrder::Once && !options.partial && signs::offers_alternatives(answer) {
-        let message = "the answer edits a file in several parts, and states that one replaces another";
-        return Ok(refuse_outcome(
+    let refused = |code, message: &str, budget: &mut WorkBudget| {
+        Ok(refuse_outcome(
             plan_parts(parsed, base, options, budget)?,
-            RefusalCode::Ambiguous,
+            code,
             message,
-        ));
+        ))
+    };
+    if signs::shared_parts(&parsed.files).all.is_empty() {
+        return plan_parts(parsed, base, options, budget);
     }
-    match order {
-        PartOrder::Base => plan_parts(parsed, base, options, budget),
-        PartOrder::InTurn => {
-            let steps = parsed
-                .files
-                .iter()
-                .map(SequenceStep::from_part)
-                .collect::<Vec<_>>();
-            match land_in_turn(&steps, base, options, budget)? {
-                Some(outcome) => Ok(outcome),
-                None => Ok(refuse_outcome(
-                    plan_parts(parsed, base, options, budget)?,
-                    RefusalCode::TooLarge,
-                    "the answer has too many patches of one file, one after the other",
-                )),
-            }
-        }
-        PartOrder::Unknown => {
-            let together = plan_parts(parsed, base, options, budget)?;
-            let lands = together.states.is_some() && !contradicts_itself(&together);
-            if options.partial && !lands {
-                return Ok(together);
-            }
-            let steps = distinct_steps(&parsed.files);
-            let outcome = if lands {
-                check_both_readings(together, &steps, base, options, budget)?
-            } else {
-                try_in_turn(together, &steps, base, options, budget)?
-            };
-            if steps.len() == parsed.files.len() || outcome.states.is_none() {
-                return Ok(outcome);
-            }
-            // A repeated part is meant once, unless it can also be applied twice.
-            let all: Vec<SequenceStep<'_>> = parsed.files.iter().map(SequenceStep::from_part).collect();
-            check_both_readings(outcome, &all, base, options, budget)
-        }
-        PartOrder::Once => {
-            let together = plan_parts(parsed, base, options, budget)?;
-            if together.states.is_some() || options.partial {
-                return Ok(together);
-            }
-            let steps: Vec<SequenceStep<'_>> = parsed.files.iter().flat_map(split_by_hunk).collect();
-            try_in_turn(together, &steps, base, options, budget)
-        }
+    // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
+    if !options.partial && signs::offers_alternatives(answer) {
+        let message = "the answer edits a file in several parts, and states that one replaces another";
+        return refused(RefusalCode::Ambiguous, message, budget);
     }
-}
-
-/// Part of the answer, or one hunk of a part.
-struct SequenceStep<'a> {
-    edit: FileEdit<'a>,
-    /// True if it continues the file of the step before.
-    continues_file: bool,
-}
-
-impl<'a> SequenceStep<'a> {
-    fn from_part(edit: &FileEdit<'a>) -> Self {
-        Self {
-            edit: edit.clone(),
-            continues_file: false,
+    if signs::is_series(answer) {
+        if let Some(outcome) = land_in_turn(&parsed.files, base, options, budget)? {
+            return Ok(outcome);
         }
+        let message = "the answer has too many patches of one file, one after the other";
+        return refused(RefusalCode::TooLarge, message, budget);
     }
+    let together = plan_parts(parsed, base, options, budget)?;
+    let lands = together.states.is_some() && !contradicts_itself(&together);
+    if options.partial && !lands {
+        return Ok(together);
+    }
+    let steps = distinct_steps(&parsed.files);
+    let outcome = if lands {
+        check_both_readings(together, &steps, base, options, budget)?
+    } else {
+        try_in_turn(together, &steps, base, options, budget)?
+    };
+    if steps.len() == parsed.files.len() || outcome.states.is_none() {
+        return Ok(outcome);
+    }
+    // A repeated part is meant once, unless it can also be applied twice.
+    check_both_readings(outcome, &parsed.files, base, options, budget)
 }
 
 /// Returns the parts, each repeated one once.
-fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<SequenceStep<'a>> {
-    let mut kept: Vec<SequenceStep<'a>> = Vec::new();
+fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
+    let mut kept: Vec<FileEdit<'a>> = Vec::new();
     // Comparing all pairs is quadratic, so parts are compared only if they are few enough to be read in turn.
     let few = files.len() <= 4 * MAX_STEPS;
     for edit in files {
-        if !(few && kept.iter().any(|step| step.edit == *edit)) {
-            kept.push(SequenceStep::from_part(edit));
+        if !(few && kept.contains(edit)) {
+            kept.push(edit.clone());
         }
     }
     kept
-}
-
-/// Splits a part that edits a file into its hunks. Only the first keeps its stated line: those of the others may be
-/// of either state.
-fn split_by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<SequenceStep<'a>> {
-    let extended = &edit.extended;
-    let moves = extended.from.is_some() || extended.new_file.is_some() || extended.deleted.is_some();
-    let hunks = match &edit.body {
-        EditBody::Hunks(hunks) if hunks.len() > 1 && hunks.len() <= MAX_STEPS && !moves => hunks,
-        EditBody::Hunks(_) | EditBody::Whole(_) => return vec![SequenceStep::from_part(edit)],
-    };
-    let steps = hunks.iter().enumerate().map(|(at, hunk)| {
-        let mut step = SequenceStep::from_part(edit);
-        let mut hunk = hunk.clone();
-        if at > 0 {
-            hunk.stated = StatedLines::default();
-            // The first hunk changes the mode; for the next ones it is changed already.
-            step.edit.extended.new_mode = None;
-            step.edit.extended.old_mode = None;
-            step.continues_file = true;
-        }
-        step.edit.body = EditBody::Hunks(vec![hunk]);
-        step
-    });
-    steps.collect()
 }
 
 /// Compares with the other reading after the parts landed together. In turn they must have the same result and no
 /// several places: a repeated edit may be meant twice, and an edit may be meant for a place that an earlier one made.
 fn check_both_readings(
     together: PlanOutcome,
-    steps: &[SequenceStep<'_>],
+    steps: &[FileEdit<'_>],
     base: &dyn Base,
     options: &LandOptions,
     budget: &mut WorkBudget,
@@ -200,7 +140,7 @@ fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcom
 /// others: it has no place in the base, and exactly one in the result.
 fn try_in_turn(
     together: PlanOutcome,
-    steps: &[SequenceStep<'_>],
+    steps: &[FileEdit<'_>],
     base: &dyn Base,
     options: &LandOptions,
     budget: &mut WorkBudget,
@@ -226,10 +166,10 @@ fn try_in_turn(
 }
 
 /// Returns the steps without the stated lines of those that continue a file: they may be of either state.
-fn without_stated_lines<'a>(steps: &[SequenceStep<'a>]) -> Vec<SequenceStep<'a>> {
-    let later = signs::later_parts(steps.iter().map(|step| &step.edit));
+fn without_stated_lines<'a>(steps: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
+    let later = signs::shared_parts(steps).later;
     let loose = steps.iter().enumerate().map(|(at, step)| {
-        let mut edit = step.edit.clone();
+        let mut edit = step.clone();
         if later.contains(&at)
             && let EditBody::Hunks(hunks) = &mut edit.body
         {
@@ -238,10 +178,7 @@ fn without_stated_lines<'a>(steps: &[SequenceStep<'a>]) -> Vec<SequenceStep<'a>>
                 hunk.stated.new_start = None;
             }
         }
-        SequenceStep {
-            edit,
-            continues_file: step.continues_file,
-        }
+        edit
     });
     loose.collect()
 }
@@ -275,21 +212,21 @@ fn has_no_place(outcome: &PlanOutcome) -> bool {
 /// Returns true if a step that shares a file with an earlier one has no place in the base alone, or moves a file that
 /// was edited.
 fn shows_sequence(
-    steps: &[SequenceStep<'_>],
+    steps: &[FileEdit<'_>],
     base: &dyn Base,
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<bool, BaseError> {
-    let later = signs::later_parts(steps.iter().map(|step| &step.edit));
+    let later = signs::shared_parts(steps).later;
     if later.len() > MAX_STEPS {
         return Ok(false);
     }
     for step in later.iter().filter_map(|at| steps.get(*at)) {
         // A move of a file that another part edits only makes sense after that edit.
-        if step.edit.extended.from.is_some() && !step.edit.extended.copy {
+        if step.extended.from.is_some() && !step.extended.copy {
             return Ok(true);
         }
-        let alone = plan_parts(&single_part(&step.edit), base, options, budget)?;
+        let alone = plan_parts(&single_part(step), base, options, budget)?;
         if alone.states.is_none() && has_no_place(&alone) {
             return Ok(true);
         }
@@ -315,12 +252,12 @@ fn single_part<'a>(edit: &FileEdit<'a>) -> ParsedAnswer<'a> {
 
 /// Plans each step on the result of the steps before it. Returns `None` if that would exceed the limits.
 fn land_in_turn(
-    steps: &[SequenceStep<'_>],
+    steps: &[FileEdit<'_>],
     base: &dyn Base,
     options: &LandOptions,
     budget: &mut WorkBudget,
 ) -> Result<Option<PlanOutcome>, BaseError> {
-    let repeated = signs::repeated_parts(steps.iter().map(|step| &step.edit));
+    let repeated = signs::shared_parts(steps).all;
     if repeated.len() > MAX_STEPS {
         return Ok(None);
     }
@@ -333,10 +270,8 @@ fn land_in_turn(
     let mut reports: Vec<FileReport> = Vec::new();
     let mut bytes = 0;
     for (at, step) in steps.iter().enumerate() {
-        let outcome = plan_parts(&single_part(&step.edit), &now, &options, budget)?;
-        for report in outcome.reports {
-            add_report(&mut reports, report, step.continues_file);
-        }
+        let outcome = plan_parts(&single_part(step), &now, &options, budget)?;
+        reports.extend(outcome.reports);
         // One step without a place ends this reading, with the reports up to it.
         let Some(states) = outcome.states else {
             return Ok(Some(PlanOutcome {
@@ -364,21 +299,6 @@ fn land_in_turn(
         states: Some(now.into_states()),
         partial: false,
     }))
-}
-
-/// Adds a report. The hunks of a part that was read hunk by hunk are joined again.
-fn add_report(reports: &mut Vec<FileReport>, mut report: FileReport, continues_file: bool) {
-    match reports.last_mut().filter(|_| continues_file) {
-        Some(last) => {
-            let before = u32::try_from(last.hunks.len()).unwrap_or(u32::MAX);
-            for hunk in &mut report.hunks {
-                hunk.index = hunk.index.saturating_add(before);
-            }
-            last.hunks.append(&mut report.hunks);
-            last.refusal = last.refusal.take().or(report.refusal);
-        }
-        None => reports.push(report),
-    }
 }
 
 /// Refuses the outcome for this reason.

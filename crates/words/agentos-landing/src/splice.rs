@@ -24,7 +24,7 @@ mod added;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim};
+use crate::text::{BOM, LineEnding, TextLine, join_lines, leading_blanks, trim};
 
 pub(crate) use added::{AddedText, UncertainBlanks};
 
@@ -73,15 +73,11 @@ pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Ve
     let mut out = Vec::new();
     let mut at = 0;
     for splice in splices {
-        for line in lines.get(at..splice.start).unwrap_or_default() {
-            line.write(&mut out);
-        }
+        out.extend(join_lines(lines.get(at..splice.start).unwrap_or_default()));
         out.extend_from_slice(&splice.bytes);
         at = splice.end;
     }
-    for line in lines.get(at..).unwrap_or_default() {
-        line.write(&mut out);
-    }
+    out.extend(join_lines(lines.get(at..).unwrap_or_default()));
     out
 }
 

@@ -3,6 +3,7 @@
 //! Owns: splitting and joining without loss. Never: changes a byte or requires UTF-8.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Ending of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +42,12 @@ pub(crate) struct TextLine<'a> {
 }
 
 impl TextLine<'_> {
-    /// Appends the line, unchanged, to `out`.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.full);
-    }
+    /// Empty line, which takes the place of one that was read.
+    pub(crate) const EMPTY: TextLine<'static> = TextLine {
+        text: b"",
+        eol: LineEnding::Lf,
+        full: b"\n",
+    };
 }
 
 /// Splits a text into lines. Joining their `full` bytes gives the text again.
@@ -53,6 +56,20 @@ pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
         .split_inclusive(|byte| *byte == b'\n')
         .map(split_ending)
         .collect()
+}
+
+/// Empties the lines of a range, so that no other reader reads them again.
+pub(crate) fn empty_lines(lines: &mut [TextLine<'_>], range: Range<usize>) {
+    let end = range.end.min(lines.len());
+    lines
+        .get_mut(range.start..end)
+        .unwrap_or_default()
+        .fill(TextLine::EMPTY);
+}
+
+/// Joins lines to the text that they were split from.
+pub(crate) fn join_lines(lines: &[TextLine<'_>]) -> Vec<u8> {
+    lines.iter().flat_map(|line| line.full).copied().collect()
 }
 
 /// Splits a line from its ending.

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel};
 use crate::parse::{FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
-use crate::readings::line_number;
+use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
-use crate::text::{BOM, common_tail, split_lines, trim};
-use crate::{Refusal, RefusalCode, Repair, RepoPath, elided};
+use crate::text::{BOM, common_tail, split_lines, trim, trim_start};
+use crate::{Refusal, Repair, RepoPath, elided};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
 ///
@@ -72,7 +72,7 @@ pub(crate) fn changed_content(
     elided::check_lone_comments(&hunk.lines, path, |line| there.contains(line))?;
     if is_excerpt(&hunk.lines) || (is_named_inside && !keeps_most(&hunk.lines)) {
         let message = "the block may be an excerpt of the file, or the whole new file";
-        return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
+        return Err(ambiguous(message).hint("give a diff"));
     }
     let place = HunkPlace {
         start: 0,
@@ -124,7 +124,7 @@ pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Ref
         return Ok(());
     }
     let message = format!("a block with `{path}` in a comment could be that new file, or an example");
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
+    Err(ambiguous(message)
         .at(path.as_str())
         .hint("write the path of a new file above its block"))
 }
@@ -181,12 +181,12 @@ fn has_text(line: &[u8]) -> bool {
 
 fn ambiguous_numbers() -> Refusal {
     let message = "every line of the block begins with its number, which may or may not be part of the file";
-    Refusal::new(RefusalCode::Ambiguous, message).hint("give the lines without numbers in front")
+    ambiguous(message).hint("give the lines without numbers in front")
 }
 
 fn marks_in_front() -> Refusal {
     let message = "every line of the block begins with a mark, as in a diff that has no header";
-    Refusal::new(RefusalCode::Malformed, message)
+    malformed(message)
         .hint("write `--- a/path`, `+++ b/path` and `@@` above it, or give the file without marks")
 }
 
@@ -243,6 +243,25 @@ fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
         })
         .collect();
     bare.filter(|bare| bare.len() > 1).map(|bare| (first, bare))
+}
+
+/// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
+/// number and the text, or `None`.
+fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = trim_start(rest);
+    // A number without a separator, as `2024 was …`, is text.
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
+    let rest = rest.get(digits..)?;
+    let arrow = "\u{2192}".as_bytes();
+    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
+        return Some((value, text));
+    }
+    let rest = trim_start(rest);
+    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
+        .iter()
+        .find_map(|separator| rest.strip_prefix(*separator))?;
+    Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
 }
 
 /// Returns true if the block may be an excerpt of the file: it begins below the file's first line and leaves out most

@@ -36,18 +36,15 @@ pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str
     kinds
 }
 
+/// Words of documented examples and placeholders.
+const PLACEHOLDERS: [&str; 6] = ["example", "placeholder", "changeme", "dummy", "xxxx", "redacted"];
+
 /// Returns true if a value is neither a documented example nor a placeholder.
 fn is_real(value: &str) -> bool {
-    const WORDS: [&str; 13] = [
-        // The public key of Azure's storage emulator, which is the same for everyone.
+    // The first is the public key of Azure's storage emulator, which is the same for everyone.
+    const WORDS: [&str; 7] = [
         "eby8vdm02xnocqflquwjpllm",
-        "example",
-        "placeholder",
-        "changeme",
         "change_me",
-        "dummy",
-        "xxxx",
-        "redacted",
         "sample",
         "your_",
         "your-",
@@ -55,11 +52,16 @@ fn is_real(value: &str) -> bool {
         "notreal",
     ];
     let lower = value.to_ascii_lowercase();
+    let mut words = PLACEHOLDERS.iter().chain(&WORDS);
     // A key of few different characters, as `aaaa…` or `1234123412341234`, is a placeholder.
-    let mut different: Vec<u8> = lower.bytes().collect();
+    count_different(&lower) >= 8 && !words.any(|word| lower.contains(word))
+}
+
+fn count_different(value: &str) -> usize {
+    let mut different: Vec<u8> = value.bytes().collect();
     different.sort_unstable();
     different.dedup();
-    different.len() >= 8 && !WORDS.iter().any(|word| lower.contains(word))
+    different.len()
 }
 
 /// Returns true for a PEM header with key material behind it or on the lines below. A header alone is a text about
@@ -120,35 +122,14 @@ fn has_password_in_address(text: &str) -> bool {
 /// Returns true for a value that is long enough, has letters and digits, and is no word that a person would put
 /// there.
 fn looks_random(value: &str, least: usize) -> bool {
-    const WORDS: [&str; 6] = ["pass", "secret", "token", "user", "test", "key"];
+    const WORDS: [&str; 7] = ["pass", "secret", "token", "user", "test", "key", "your"];
     let lower = value.to_ascii_lowercase();
     value.len() >= least
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && !value.contains(['{', '}', '<', '*', '%'])
-        && !WORDS.iter().any(|word| lower.contains(word))
-        && distinct_enough(&lower, least)
-        && is_real_short(&lower)
-}
-
-fn is_real_short(lower: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "example",
-        "placeholder",
-        "changeme",
-        "dummy",
-        "xxxx",
-        "redacted",
-        "your",
-    ];
-    !WORDS.iter().any(|word| lower.contains(word))
-}
-
-fn distinct_enough(value: &str, least: usize) -> bool {
-    let mut different: Vec<u8> = value.bytes().collect();
-    different.sort_unstable();
-    different.dedup();
-    different.len() * 2 >= least
+        && !PLACEHOLDERS.iter().chain(&WORDS).any(|word| lower.contains(word))
+        && count_different(&lower) * 2 >= least
 }
 
 /// Returns true for `name = "value"` with the name of a secret and a value of mixed characters without any order.

@@ -4,9 +4,10 @@
 
 use super::cursor::LineCursor;
 use super::model::BinaryPart;
+use crate::Refusal;
 use crate::binary::{BinaryData, HEADER, read_line, read_method};
+use crate::refusal::malformed;
 use crate::text::{is_blank, trim_end};
-use crate::{Refusal, RefusalCode};
 
 /// Returns true for a line that states a binary change.
 pub(super) fn begins_binary(line: &[u8]) -> bool {
@@ -61,9 +62,6 @@ fn read_data(cursor: &mut LineCursor<'_, '_>) -> Result<Option<BinaryData>, Refu
 }
 
 fn damaged(what: &str) -> Refusal {
-    Refusal::new(
-        RefusalCode::Malformed,
-        format!("a binary patch cannot be read: {what}"),
-    )
-    .hint("make it with `git diff --binary`, and copy every line")
+    malformed(format!("a binary patch cannot be read: {what}"))
+        .hint("make it with `git diff --binary`, and copy every line")
 }

@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 
 use super::cursor::parse_fence;
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, ParsedAnswer, StatedLines};
+use super::model::{EditBody, FileEdit, Hunk, ParsedAnswer, StatedLines};
 use super::owner::LineOwner;
 use super::pair::pair_lines;
 use super::title::{PathTitle, fence_title, read_title};
-use crate::text::{LineEnding, TextLine, trim, trim_end};
-use crate::{Dialect, Refusal, RefusalCode};
+use crate::refusal::malformed;
+use crate::text::{TextLine, empty_lines, trim, trim_end};
+use crate::{Dialect, Refusal};
 
 /// Reads every block and hides its lines from the other dialects.
 ///
@@ -43,19 +44,14 @@ pub(super) fn parse<'a>(
                 // Consecutive blocks edit one file, as long as nothing but fences is between them.
                 Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
                 Some(_) | None => {
-                    return Err(Refusal::new(
-                        RefusalCode::Malformed,
-                        "a search/replace block has no path above it",
-                    )
-                    .hint("write the file's path alone on the line above the block"));
+                    return Err(malformed("a search/replace block has no path above it")
+                        .hint("write the file's path alone on the line above the block"));
                 }
             },
         };
         parsed.files.push(read_block(lines, at, middle, end, &path));
         last = Some((end + 1, path));
-        for line in lines.get_mut(at..=end).unwrap_or_default() {
-            *line = blank_line();
-        }
+        empty_lines(lines, at..end + 1);
         at = end + 1;
     }
     Ok(())
@@ -73,15 +69,6 @@ fn find_clear_borders(lines: &[TextLine<'_>], at: usize, length: usize) -> Resul
         // The model may have written marks of different lengths; that is accepted if it leaves one reading.
         find_borders(lines, at, None).map_err(|_| strict)
     })
-}
-
-/// Returns an empty line that replaces one that was read.
-pub(super) fn blank_line<'a>() -> TextLine<'a> {
-    TextLine {
-        text: b"",
-        eol: LineEnding::Lf,
-        full: b"\n",
-    }
 }
 
 /// Counts the marks of an opening line. Returns `None` for any other line.
@@ -134,25 +121,28 @@ fn find_borders(
     start: usize,
     length: Option<usize>,
 ) -> Result<(usize, usize), Refusal> {
-    let malformed = |what: &str| Err(Refusal::new(RefusalCode::Malformed, what));
     let mut middle = None;
     for (at, line) in lines.iter().enumerate().skip(start + 1) {
         if is_divider(line.text, length) {
             // A file can contain a line of `=`. Which of two is the divider changes both texts, so it is not guessed.
             if middle.is_some() {
-                return malformed("a search/replace block has two dividers: it can be read in two ways");
+                return Err(malformed(
+                    "a search/replace block has two dividers: it can be read in two ways",
+                ));
             }
             middle = Some(at);
         } else if is_end_line(line.text, length) {
             return match middle {
                 Some(middle) => Ok((middle, at)),
-                None => malformed("a search/replace block has no divider"),
+                None => Err(malformed("a search/replace block has no divider")),
             };
         } else if opening_marks(line.text).is_some() {
-            return malformed("a search/replace block begins inside another one");
+            return Err(malformed("a search/replace block begins inside another one"));
         }
     }
-    malformed("a search/replace block has no end: the answer may have been cut off")
+    Err(malformed(
+        "a search/replace block has no end: the answer may have been cut off",
+    ))
 }
 
 /// Returns the path on the fence or on the nearest line above with text. Returns `None` if there is none.
@@ -257,9 +247,7 @@ fn read_block<'a>(
     let (stated, first) = read_line_note(lines, start + 1, middle);
     let search = texts(first, middle);
     let replace = texts(middle + 1, end);
-    let mut edit = FileEdit::new(Dialect::SearchReplace);
-    edit.old = HeaderName::Written(path.to_vec());
-    edit.new = HeaderName::Written(path.to_vec());
+    let mut edit = FileEdit::of_path(Dialect::SearchReplace, path);
     // A line of `=` in the file may have been read as the divider, and the real divider be missing. The lines below
     // it are kept as a possible continuation that the file may confirm.
     let divider = lines

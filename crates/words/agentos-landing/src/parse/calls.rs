@@ -19,11 +19,12 @@ use std::io::{self, Read};
 use serde_json::Value;
 
 use super::json::{JsonEdit, JsonEdits, fenced_json, replacement_edit};
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, StatedLines};
+use super::model::{EditBody, FileEdit, Hunk, HunkLine, LineMark, ParsedAnswer, StatedLines};
 use super::owner::LineOwner;
-use super::{blocks::blank_line, tags, whole};
-use crate::text::{LineEnding, TextLine, split_lines, trim};
-use crate::{Dialect, Refusal, RefusalCode};
+use super::{tags, whole};
+use crate::refusal::malformed;
+use crate::text::{LineEnding, TextLine, empty_lines, join_lines, split_lines, trim};
+use crate::{Dialect, Refusal};
 
 /// Arguments of one call.
 type Arguments = serde_json::Map<String, Value>;
@@ -143,7 +144,7 @@ fn read_tags(lines: &mut [TextLine<'_>], at: usize, calls: &mut FoundCalls) -> R
     if let Some((name, arguments)) = tags::read_call(lines.get(at..end).unwrap_or_default())? {
         calls.add(Some(&name), &arguments)?;
     }
-    hide(lines, at, end);
+    empty_lines(lines, at..end);
     Ok(end)
 }
 
@@ -199,7 +200,7 @@ fn read_bare(
     if calls.edits.len() == before {
         return Ok(None);
     }
-    hide(lines, at, end + 1);
+    empty_lines(lines, at..end + 1);
     Ok(Some(end + 1))
 }
 
@@ -234,12 +235,6 @@ fn cut_call() -> Refusal {
     malformed("a tool call is not valid JSON: the answer may have been cut off")
 }
 
-fn hide(lines: &mut [TextLine<'_>], from: usize, to: usize) {
-    for line in lines.get_mut(from..to).unwrap_or_default() {
-        *line = blank_line();
-    }
-}
-
 /// Reads the calls in these lines if they are JSON values. `alone` is true if they are the whole answer.
 fn read_json(
     lines: &mut [TextLine<'_>],
@@ -248,10 +243,7 @@ fn read_json(
     alone: bool,
     parsed: &mut ParsedAnswer<'_>,
 ) -> Result<(), Refusal> {
-    let mut text = Vec::new();
-    for line in lines.get(from..to).unwrap_or_default() {
-        line.write(&mut text);
-    }
+    let text = join_lines(lines.get(from..to).unwrap_or_default());
     let mut calls = FoundCalls {
         alone,
         ..FoundCalls::default()
@@ -268,7 +260,7 @@ fn read_json(
         }
     }
     if calls.finish(parsed)? {
-        hide(lines, from, to);
+        empty_lines(lines, from..to);
     }
     Ok(())
 }
@@ -294,7 +286,7 @@ impl FoundCalls {
         if let Some(name) = self.unknown {
             let message =
                 format!("the answer calls `{name}` next to calls that edit files: its effect would be lost");
-            return Err(malformed(&message));
+            return Err(malformed(message));
         }
         parsed.files.extend(self.edits);
         parsed.notes.extend(self.notes);
@@ -385,13 +377,13 @@ impl FoundCalls {
             }
             (None, None, Some(content), None) => self.edits.push(whole_file(path, content)),
             (None, None, None, None) if name.is_some_and(|name| name.contains("delete")) => {
-                let mut edit = named(path, Dialect::JsonEdits);
+                let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
                 edit.delete = true;
                 self.edits.push(edit);
             }
             (_, _, _, _) => {
                 let message = format!("a tool call about `{}` cannot be read in one way", shown(path));
-                return Err(malformed(&message));
+                return Err(malformed(message));
             }
         }
         Ok(())
@@ -416,19 +408,8 @@ fn read_number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-fn malformed(message: &str) -> Refusal {
-    Refusal::new(RefusalCode::Malformed, message)
-}
-
 fn shown(path: &str) -> String {
     crate::text::excerpt(path.as_bytes(), 200)
-}
-
-fn named(path: &str, dialect: Dialect) -> FileEdit<'static> {
-    let mut edit = FileEdit::new(dialect);
-    edit.old = HeaderName::Written(path.as_bytes().to_vec());
-    edit.new = edit.old.clone();
-    edit
 }
 
 fn replace(path: &str, old: &str, new: &str) -> FileEdit<'static> {
@@ -452,14 +433,19 @@ fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
 }
 
 fn whole_file(path: &str, text: &str) -> FileEdit<'static> {
-    let mut edit = named(path, Dialect::WholeFile);
+    let mut edit = FileEdit::of_path(Dialect::WholeFile, path.as_bytes());
     edit.body = EditBody::Whole(added_lines(text));
     edit
 }
 
 /// Returns an insertion below a line. It has no context, so it has a place in an empty file only.
+///
+/// With the file as it was shown (`LandOptions::seen`) a number could be counted in it. It is refused all the same: the
+/// number is the only evidence, models count wrong by a line or two, and nothing in the file contradicts a wrong one.
+/// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
+/// agent with `insert` also has `str_replace`, which quotes them.
 fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
-    let mut edit = named(path, Dialect::JsonEdits);
+    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
     let mut lines = added_lines(text);
     lines.iter_mut().for_each(|line| line.no_newline = false);
     edit.body = EditBody::Hunks(vec![Hunk {

@@ -104,3 +104,14 @@ pub(crate) fn closes_fence(open: &CodeFence<'_>, text: &[u8]) -> bool {
     parse_fence(text)
         .is_some_and(|close| close.mark == open.mark && close.count >= open.count && close.info.is_empty())
 }
+
+/// Returns the lines from `at` on that are inside the fence `open`: up to its closing line, or to the end.
+pub(crate) fn fence_body<'l, 'a>(
+    lines: &'l [TextLine<'a>],
+    at: usize,
+    open: &CodeFence<'_>,
+) -> &'l [TextLine<'a>] {
+    let rest = lines.get(at..).unwrap_or_default();
+    let length = rest.iter().position(|line| closes_fence(open, line.text));
+    rest.get(..length.unwrap_or(rest.len())).unwrap_or_default()
+}

@@ -8,8 +8,10 @@ use super::cursor::{LineCursor, parse_fence, split_margin};
 use super::hunk::parse_header;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
 use super::owner::LineOwner;
-use crate::text::{LineEnding, TextLine, trim};
-use crate::{Dialect, Refusal, RefusalCode};
+use super::owners::begins_diff;
+use crate::refusal::{ambiguous, malformed};
+use crate::text::{TextLine, empty_lines, trim};
+use crate::{Dialect, Refusal};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
@@ -53,13 +55,7 @@ pub(super) fn parse<'a>(
             }
             cursor.at
         };
-        for line in lines.get_mut(at..end).unwrap_or_default() {
-            *line = TextLine {
-                text: b"",
-                eol: LineEnding::Lf,
-                full: b"\n",
-            };
-        }
+        empty_lines(lines, at..end);
         at = end.max(at + 1);
     }
     Ok(())
@@ -83,7 +79,7 @@ pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = "an indented or quoted patch is next to edits in another dialect: it may be an example";
-    Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give all of the change in one dialect"))
+    Err(ambiguous(message).hint("give all of the change in one dialect"))
 }
 
 /// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
@@ -101,12 +97,6 @@ fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(
     Ok(())
 }
 
-/// Returns true if the header of a unified diff begins here.
-fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
-    let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
-    starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
-}
-
 enum FileVerb {
     Add,
     Update,
@@ -122,10 +112,6 @@ fn file_line(line: &[u8]) -> Option<(FileVerb, &[u8])> {
     ]
     .into_iter()
     .find_map(|(label, kind)| Some((kind, trim(rest.strip_prefix(label)?))))
-}
-
-fn malformed(what: &str) -> Refusal {
-    Refusal::new(RefusalCode::Malformed, what)
 }
 
 /// Reads up to the end line; without a begin line up to a fence or the end of the answer.
@@ -180,9 +166,7 @@ fn read_file<'a>(
     kind: FileVerb,
     path: &[u8],
 ) -> Result<FileEdit<'a>, Refusal> {
-    let mut edit = FileEdit::new(Dialect::PatchEnvelope);
-    edit.old = HeaderName::Written(path.to_vec());
-    edit.new = HeaderName::Written(path.to_vec());
+    let mut edit = FileEdit::of_path(Dialect::PatchEnvelope, path);
     match kind {
         FileVerb::Add => {
             edit.create = true;
@@ -236,19 +220,10 @@ fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refu
         let Some(text) = line.strip_prefix(b"+") else {
             return Err(malformed("a line of an added file does not begin with `+`"));
         };
-        hunk.lines.push(hunk_line(LineMark::Add, text));
+        hunk.lines.push(HunkLine::new(LineMark::Add, text));
         cursor.at += 1;
     }
     Ok(hunk)
-}
-
-fn hunk_line(mark: LineMark, text: &[u8]) -> HunkLine<'_> {
-    HunkLine {
-        mark,
-        text: Cow::Borrowed(text),
-        cr: false,
-        no_newline: false,
-    }
 }
 
 fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
@@ -304,21 +279,21 @@ fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
 
 fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
     let parsed = match line.split_first() {
-        Some((b' ', text)) => hunk_line(LineMark::Context, text),
-        Some((b'+', text)) => hunk_line(LineMark::Add, text),
-        Some((b'-', text)) => hunk_line(LineMark::Remove, text),
+        Some((b' ', text)) => HunkLine::new(LineMark::Context, text),
+        Some((b'+', text)) => HunkLine::new(LineMark::Add, text),
+        Some((b'-', text)) => HunkLine::new(LineMark::Remove, text),
         // Empty line without its mark. `no_newline` marks it until it is known whether it is a gap at the end of the
         // hunk.
         None => HunkLine {
             no_newline: true,
-            ..hunk_line(LineMark::Context, line)
+            ..HunkLine::new(LineMark::Context, line)
         },
         Some(_) => {
             open.repairs.push(new_repair(
                 "missing-mark",
                 "a line without a mark was read as context",
             ));
-            hunk_line(LineMark::Context, line)
+            HunkLine::new(LineMark::Context, line)
         }
     };
     open.lines.push(parsed);

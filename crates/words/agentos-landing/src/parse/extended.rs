@@ -4,8 +4,9 @@
 
 use super::model::GitHeaders;
 use super::name::plain_name;
+use crate::Refusal;
+use crate::refusal::malformed;
 use crate::text::trim;
-use crate::{Refusal, RefusalCode};
 
 /// Returns true if the header lines are an edit by themselves, without a hunk.
 pub(super) fn says_something(extended: &GitHeaders) -> bool {
@@ -19,10 +20,8 @@ pub(super) fn says_something(extended: &GitHeaders) -> bool {
 /// Reads a header line. Returns false if it is none of these.
 pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bool, Refusal> {
     let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
-    let name = |rest: &[u8]| {
-        plain_name(rest)
-            .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
-    };
+    let name =
+        |rest: &[u8]| plain_name(rest).ok_or_else(|| malformed("a name in a diff header cannot be read"));
     if let Some(rest) = line.strip_prefix(b"new file mode ") {
         set_once(&mut extended.new_file, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
@@ -52,10 +51,7 @@ pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bo
 /// Sets a value. Fails if the header stated another one before.
 fn set_once<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
     if slot.as_ref().is_some_and(|old| *old != value) {
-        return Err(Refusal::new(
-            RefusalCode::Malformed,
-            "a diff header contradicts itself",
-        ));
+        return Err(malformed("a diff header contradicts itself"));
     }
     *slot = Some(value);
     Ok(())

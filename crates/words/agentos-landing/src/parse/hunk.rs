@@ -216,10 +216,8 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
         }
     };
     hunk.lines.push(HunkLine {
-        mark,
-        text: Cow::Borrowed(text),
         cr,
-        no_newline: false,
+        ..HunkLine::new(mark, text)
     });
 }
 
@@ -243,8 +241,7 @@ fn body_extent(
         {
             full = Some(index);
         }
-        let inside = counted_end
-            .is_some_and(|end| index < end && (around.after_git_line || !header_at_end(cursor, index, end)));
+        let inside = counted_end.is_some_and(|end| index < end);
         // Lines before the counted end are body lines even if they look like a header.
         if !inside && ends_body(cursor, index, line, around, full.is_some()) {
             break;
@@ -287,14 +284,6 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
             || is_signature(cursor, index, line)
     });
     clean.then_some(index)
-}
-
-/// Returns true if the last two counted lines are a `---` and a `+++` line and a hunk follows. Then the counts are two
-/// too high, and these lines are the header of the next file.
-fn header_at_end(cursor: &LineCursor<'_, '_>, index: usize, end: usize) -> bool {
-    index + 2 == end
-        && cursor.line(end).is_some_and(|line| line.starts_with(b"@@"))
-        && matches!(header_names(cursor, index), Some((old, new)) if one_file(&old, &new))
 }
 
 fn counts_reached(count: LineCount, stated: StatedLines) -> bool {

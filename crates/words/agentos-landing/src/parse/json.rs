@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::{CodeFence, closes_fence, parse_fence};
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, ParsedAnswer, TextReplacement};
+use super::cursor::{CodeFence, closes_fence, fence_body, parse_fence};
+use super::model::{EditBody, FileEdit, Hunk, ParsedAnswer, TextReplacement};
 use super::owner::LineOwner;
 use super::pair::pair_lines;
-use crate::text::{LineEnding, TextLine, is_blank, split_lines};
-use crate::{Dialect, Refusal, RefusalCode};
+use crate::refusal::malformed;
+use crate::text::{TextLine, empty_lines, join_lines, split_lines};
+use crate::{Dialect, Refusal};
 
 /// Edit: a text of the file and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,7 +48,8 @@ pub(super) fn parse<'a>(
         .iter()
         .find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
-        return read_object(all, 0, all.len(), parsed);
+        let end = last_bracket(all).map_or(all.len(), |at| at + 1);
+        return read_object(all, 0, end, parsed);
     }
     // Models often write a sentence before and after the object.
     if let Some((from, to)) = between_prose(all, owners) {
@@ -94,8 +96,7 @@ pub(super) fn fenced_json<'a>(lines: &[TextLine<'a>], owners: &[LineOwner]) -> V
         let begins =
             said.is_some_and(|line| matches!(crate::text::trim(line.text).first(), Some(b'{' | b'[')));
         if is_json(open.info) && begins {
-            let length = rest.iter().position(|line| closes_fence(&open, line.text));
-            let to = at + length.unwrap_or(rest.len());
+            let to = at + fence_body(lines, at, &open).len();
             found.push(JsonFence { open, from: at, to });
             at = to + 1;
         } else if around.len() < DEPTH {
@@ -111,17 +112,14 @@ fn is_json(info: &[u8]) -> bool {
         .any(|kind| info.eq_ignore_ascii_case(kind))
 }
 
-/// Reads the objects that begin here. JSON without `edits` is not ours and stays.
+/// Reads the object that begins here. JSON without `edits` is not ours and stays.
 fn read_object<'a>(
     all: &mut [TextLine<'a>],
     from: usize,
     to: usize,
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
-    let mut text = Vec::new();
-    for line in all.get(from..to).unwrap_or_default() {
-        line.write(&mut text);
-    }
+    let text = join_lines(all.get(from..to).unwrap_or_default());
     // Other JSON in the answer, such as a configuration that is quoted, is not an attempt at edits.
     let found = text.windows(7).any(|window| window == b"\"edits\"");
     if !found {
@@ -129,48 +127,17 @@ fn read_object<'a>(
     }
     // Strict JSON first, so that a repair cannot change the strings of valid JSON.
     let read = serde_json::from_slice(&text);
-    let one = read.or_else(|error| serde_json::from_slice(&repair_json(&text)).map_err(|_| error));
-    let (answers, end): (Vec<JsonEdits>, usize) = match one {
-        Ok(answer) => (vec![answer], to),
-        Err(error) => read_several(&text)
-            .map(|(answers, lines)| (answers, from + lines))
-            .ok_or_else(|| {
-                let message = format!(
-                    "the edits are not valid JSON of the documented shape (line {})",
-                    error.line()
-                );
-                Refusal::new(RefusalCode::Malformed, message)
-            })?,
-    };
-    for edit in answers.iter().flat_map(|answer| &answer.edits) {
-        parsed.files.push(replacement_edit(edit));
-    }
-    for line in all.get_mut(from..end).unwrap_or_default() {
-        *line = TextLine {
-            text: b"",
-            eol: LineEnding::Lf,
-            full: b"\n",
-        };
-    }
+    let answer: JsonEdits = read
+        .or_else(|error| serde_json::from_slice(&repair_json(&text)).map_err(|_| error))
+        .map_err(|error| {
+            let line = error.line();
+            malformed(format!(
+                "the edits are not valid JSON of the documented shape (line {line})"
+            ))
+        })?;
+    parsed.files.extend(answer.edits.iter().map(replacement_edit));
+    empty_lines(all, from..to);
     Ok(())
-}
-
-/// Reads consecutive objects, and counts the lines they take. Text below them, on lines of its own, is left to the
-/// other dialects. Returns `None` if the text does not begin with such objects.
-fn read_several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
-    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<JsonEdits>();
-    let mut answers = Vec::new();
-    let mut end = 0;
-    while let Some(Ok(answer)) = stream.next() {
-        answers.push(answer);
-        end = stream.byte_offset();
-    }
-    let (read, rest) = text.split_at_checked(end)?;
-    let own_line = rest.iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
-    // The stream stopped at a broken object: to land only the objects before it would lose edits.
-    let begins_another = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    let whole = own_line.is_none_or(|byte| *byte == b'\n') && !begins_another;
-    (whole && !answers.is_empty()).then(|| (answers, split_lines(read).len()))
 }
 
 /// Repairs JSON that a model wrote by hand: raw line ends and tabs in strings, and a comma after the last element.
@@ -225,32 +192,23 @@ pub(super) fn is_edits_block(open: &CodeFence<'_>, body: &[TextLine<'_>]) -> boo
     is_json(open.info) && said.next().is_some_and(|line| line.starts_with(b"{")) && body.iter().any(named)
 }
 
-/// Returns true if edits can be read from these lines.
-pub(super) fn has_edits(body: &[TextLine<'_>]) -> bool {
-    let mut text = Vec::new();
-    for line in body {
-        line.write(&mut text);
-    }
-    let read =
-        serde_json::from_slice::<JsonEdits>(&text).or_else(|_| serde_json::from_slice(&repair_json(&text)));
-    let one = read.is_ok_and(|answer| !answer.edits.is_empty());
-    one || read_several(&text)
-        .is_some_and(|(answers, _)| answers.iter().any(|answer| !answer.edits.is_empty()))
-}
-
 /// Returns the lines of an object between prose: from the line that begins it to the last one that ends in a bracket.
 /// Returns `None` if there is none, or if a fence is above it.
 fn between_prose(all: &[TextLine<'_>], owners: &[LineOwner]) -> Option<(usize, usize)> {
     let free = |at: &usize| owners.get(*at) == Some(&LineOwner::Free);
     let from = (0..all.len()).find(|at| free(at) && begins_edits(all, *at))?;
-    let to = all
-        .iter()
-        .rposition(|line| crate::text::trim_end(line.text).ends_with(b"}"))?;
+    let to = last_bracket(all)?;
     let fenced = all
         .get(..from)?
         .iter()
         .any(|line| parse_fence(line.text).is_some());
     (from <= to && !fenced).then_some((from, to + 1))
+}
+
+/// Returns the last line that ends in a bracket. Models often write a sentence below the object.
+fn last_bracket(all: &[TextLine<'_>]) -> Option<usize> {
+    all.iter()
+        .rposition(|line| crate::text::trim_end(line.text).ends_with(b"}"))
 }
 
 /// Returns the part of an answer that replaces one text.
@@ -264,9 +222,7 @@ pub(super) fn replacement_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
     let (search, replace) = (texts(&edit.search), texts(&edit.replace));
     let old: Vec<&[u8]> = search.iter().map(Vec::as_slice).collect();
     let new: Vec<&[u8]> = replace.iter().map(Vec::as_slice).collect();
-    let mut out = FileEdit::new(Dialect::JsonEdits);
-    out.old = HeaderName::Written(edit.path.clone().into_bytes());
-    out.new = HeaderName::Written(edit.path.clone().into_bytes());
+    let mut out = FileEdit::of_path(Dialect::JsonEdits, edit.path.as_bytes());
     let mut hunk = Hunk {
         lines: pair_lines(&old, &new),
         ..Hunk::default()

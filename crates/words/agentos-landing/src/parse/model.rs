@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use crate::binary::BinaryData;
+use crate::text::TextLine;
 use crate::{Dialect, Repair};
 
 /// Mark of a hunk line.
@@ -31,7 +32,17 @@ pub(crate) struct HunkLine<'a> {
     pub no_newline: bool,
 }
 
-impl HunkLine<'_> {
+impl<'a> HunkLine<'a> {
+    /// Creates a line whose ending says nothing.
+    pub(crate) fn new(mark: LineMark, text: impl Into<Cow<'a, [u8]>>) -> Self {
+        Self {
+            mark,
+            text: text.into(),
+            cr: false,
+            no_newline: false,
+        }
+    }
+
     /// Returns true for a line that the base must have.
     pub(crate) fn is_old(&self) -> bool {
         match self.mark {
@@ -214,6 +225,25 @@ impl<'a> FileEdit<'a> {
             is_named_inside: false,
             has_margin: false,
             repairs: Vec::new(),
+        }
+    }
+
+    /// Creates an edit of one path, which it has before and after.
+    pub(crate) fn of_path(dialect: Dialect, path: &[u8]) -> Self {
+        let name = HeaderName::Written(path.to_vec());
+        Self {
+            old: name.clone(),
+            new: name,
+            ..Self::new(dialect)
+        }
+    }
+
+    /// Creates an edit that gives a whole file.
+    pub(crate) fn of_whole_file(lines: &[TextLine<'a>], path: &[u8]) -> Self {
+        let lines = lines.iter().map(|line| HunkLine::new(LineMark::Add, line.text));
+        Self {
+            body: EditBody::Whole(lines.collect()),
+            ..Self::of_path(Dialect::WholeFile, path)
         }
     }
 

@@ -12,12 +12,13 @@
 
 use std::collections::HashMap;
 
-use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
+use super::cursor::{CodeFence, LineCursor, closes_fence, fence_body, parse_fence, split_margin};
 use super::owner::LineOwner;
-use super::{blocks, envelope, heredoc, hunk, json, tags, unified, whole};
+use super::{blocks, envelope, hunk, json, tags, unified, whole};
+use crate::Refusal;
 use crate::budget::WorkBudget;
+use crate::refusal::ambiguous;
 use crate::text::{TextLine, trim, trim_end};
-use crate::{Refusal, RefusalCode};
 
 /// Returns the owner of each line.
 ///
@@ -25,12 +26,10 @@ use crate::{Refusal, RefusalCode};
 /// Fails if a part can be read as a file and as an edit, or if the work exceeds the budget.
 pub(super) fn find_owners(
     lines: &[TextLine<'_>],
-    commands: &heredoc::ApplyCommands<'_>,
     budget: &mut WorkBudget,
 ) -> Result<Vec<LineOwner>, Refusal> {
     let mut walk = OwnerWalk {
         lines,
-        commands,
         budget,
         owners: vec![LineOwner::Free; lines.len()],
         fences: Vec::new(),
@@ -57,7 +56,7 @@ pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -
     for (at, (line, owner)) in lines.iter_mut().zip(owners).enumerate() {
         match owner {
             LineOwner::File | LineOwner::Message => {
-                hidden.push((at, std::mem::replace(line, blocks::blank_line())))
+                hidden.push((at, std::mem::replace(line, TextLine::EMPTY)))
             }
             LineOwner::Free | LineOwner::Hunk | LineOwner::Block | LineOwner::Envelope | LineOwner::Call => {}
         }
@@ -79,7 +78,6 @@ const STEPS_PER_LINE: usize = 16;
 
 struct OwnerWalk<'l, 'a> {
     lines: &'l [TextLine<'a>],
-    commands: &'l heredoc::ApplyCommands<'a>,
     budget: &'l mut WorkBudget,
     owners: Vec<LineOwner>,
     /// Fences that are open at the current line, outermost first, and the line at which each ends.
@@ -170,10 +168,37 @@ impl<'a> OwnerWalk<'_, 'a> {
         let adds_title = body
             .iter()
             .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
-        if !patch || !edits || adds_title || self.commands.applies(&path, self.budget)? {
+        if !patch || !edits || adds_title || self.has_apply_command(&path)? {
             return Ok(());
         }
-        Err(heredoc::patch_file_refusal(&path))
+        let path = crate::text::excerpt(&path, 200);
+        let message = format!("the patch below `{path}` could be that file, or the change itself");
+        Err(ambiguous(message).hint(
+            "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
+        ))
+    }
+
+    /// Refuses JSON with edits below the path of a JSON file: it could be that file, or the edits could be meant.
+    fn refuse_json_file(&self, at: usize, open: &CodeFence<'_>) -> Result<(), Refusal> {
+        const KINDS: [&[u8]; 5] = [b".json", b".jsonl", b".jsonc", b".json5", b".ipynb"];
+        let title = whole::any_path_of(self.lines, at, open).filter(|title| !title.only_mentioned);
+        let Some(title) = title.filter(|title| KINDS.iter().any(|kind| title.path.ends_with(kind))) else {
+            return Ok(());
+        };
+        let path = crate::text::excerpt(&title.path, 200);
+        let message = format!("the JSON below `{path}` could be that file, or edits to apply");
+        Err(ambiguous(message)
+            .hint("give such a file as a diff that adds it; give edits without a file's name above them"))
+    }
+
+    /// Returns true if a line of the answer is a command that applies this patch file.
+    fn has_apply_command(&mut self, path: &[u8]) -> Result<bool, Refusal> {
+        const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
+        self.budget
+            .spend(self.lines.iter().map(|line| line.text.len()).sum())?;
+        let has = |text: &[u8], word: &[u8]| text.windows(word.len()).any(|window| window == word);
+        let mut lines = self.lines.iter().map(|line| line.text);
+        Ok(lines.any(|text| has(text, path) && APPLY.iter().any(|command| has(text, command))))
     }
 
     fn raw_line(&self, at: usize) -> Option<&'a [u8]> {
@@ -207,24 +232,14 @@ impl<'a> OwnerWalk<'_, 'a> {
         if unquoted {
             self.refuse_patch_file(at, &mark, body)?;
             // JSON edits are left to their own parser, which also refuses broken ones.
-            if json::is_edits_block(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
+            if json::is_edits_block(&mark, body) {
+                self.refuse_json_file(at, &mark)?;
                 return Ok(end + 1);
             }
             if whole::owns_block(self.lines, at, &mark, body)? {
                 self.set_owner(at + 1, end, LineOwner::File);
                 return Ok(end + 1);
             }
-        }
-        for (from, to) in heredoc::written_bodies(self.lines, at, end) {
-            self.set_owner(from, to, LineOwner::File);
-        }
-        if self
-            .owners
-            .get(at..end)
-            .unwrap_or_default()
-            .contains(&LineOwner::File)
-        {
-            return Ok(end + 1);
         }
         /// Maximum depth of nested fences. An answer does not need more, and each level costs work.
         const DEPTH: usize = 16;
@@ -240,9 +255,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         if let Some(end) = self.ends.get(&key).filter(|end| **end > at) {
             return *end;
         }
-        let rest = self.lines.get(at + 1..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes_fence(open, line.text));
-        let end = at + 1 + length.unwrap_or(rest.len());
+        let end = at + 1 + fence_body(self.lines, at + 1, open).len();
         self.ends.insert(key, end);
         end
     }
@@ -305,31 +318,7 @@ fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
 }
 
 /// Returns true if a diff without a margin begins here.
-fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
+pub(super) fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
-}
-
-/// Returns true if a block of JSON is a JSON file and no edits: the path of such a file is above it.
-///
-/// # Errors
-/// Fails if the block can also be read as edits.
-fn is_json_file(
-    lines: &[TextLine<'_>],
-    at: usize,
-    open: &CodeFence<'_>,
-    body: &[TextLine<'_>],
-) -> Result<bool, Refusal> {
-    const KINDS: [&[u8]; 5] = [b".json", b".jsonl", b".jsonc", b".json5", b".ipynb"];
-    let title = whole::any_path_of(lines, at, open).filter(|title| !title.only_mentioned);
-    let Some(title) = title.filter(|title| KINDS.iter().any(|kind| title.path.ends_with(kind))) else {
-        return Ok(false);
-    };
-    if !json::has_edits(body) {
-        return Ok(true);
-    }
-    let path = crate::text::excerpt(&title.path, 200);
-    let message = format!("the JSON below `{path}` could be that file, or edits to apply");
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
-        .hint("give such a file as a diff that adds it; give edits without a file's name above them"))
 }

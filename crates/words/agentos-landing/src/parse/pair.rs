@@ -2,8 +2,6 @@
 //!
 //! Owns: the pairing. Never: looks at the base.
 
-use std::borrow::Cow;
-
 use super::model::{HunkLine, LineMark};
 use crate::compare::line_edits;
 
@@ -11,12 +9,7 @@ use crate::compare::line_edits;
 pub(crate) fn pair_lines<'a>(old: &[&[u8]], new: &[&[u8]]) -> Vec<HunkLine<'a>> {
     let mut lines = Vec::with_capacity(old.len() + new.len());
     let mut push = |mark: LineMark, texts: &[&[u8]]| {
-        lines.extend(texts.iter().map(|text| HunkLine {
-            mark,
-            text: Cow::Owned(text.to_vec()),
-            cr: false,
-            no_newline: false,
-        }));
+        lines.extend(texts.iter().map(|text| HunkLine::new(mark, text.to_vec())));
     };
     let mut at = 0;
     for edit in line_edits(old, new) {

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::calls::from_texts;
-use crate::text::{TextLine, trim};
-use crate::{Refusal, RefusalCode};
+use crate::Refusal;
+use crate::refusal::malformed;
+use crate::text::{TextLine, join_lines, trim};
 
 /// Name of a tool and its arguments.
 type NamedCall = (String, serde_json::Map<String, serde_json::Value>);
@@ -55,14 +56,11 @@ pub(super) fn read_call(lines: &[TextLine<'_>]) -> Result<Option<NamedCall>, Ref
     let Some((_, name)) = lines.first().and_then(|line| opening(line.text)) else {
         return Ok(None);
     };
-    let mut text = Vec::new();
-    for line in lines.get(1..lines.len() - 1).unwrap_or_default() {
-        line.write(&mut text);
-    }
+    let text = join_lines(lines.get(1..lines.len() - 1).unwrap_or_default());
     let broken = || {
         let message =
             format!("the call of `{name}` has text outside its arguments, or has one without an end");
-        Refusal::new(RefusalCode::Malformed, message)
+        malformed(message)
     };
     let mut rest = std::str::from_utf8(&text).map_err(|_| broken())?.trim();
     let mut found = BTreeMap::new();

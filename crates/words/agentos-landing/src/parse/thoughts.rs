@@ -3,7 +3,7 @@
 //! Owns: leaving them out. Never: takes a line of a file or of a diff for a thought.
 
 use super::cursor::parse_fence;
-use crate::text::{LineEnding, TextLine, trim_end};
+use crate::text::{TextLine, empty_lines, trim_end};
 
 /// Marks of thoughts, as models write them.
 const MARKS: [(&[u8], &[u8]); 3] = [
@@ -16,13 +16,7 @@ const MARKS: [(&[u8], &[u8]); 3] = [
 /// first mark, so the closing mark alone is enough.
 pub(super) fn leave_out(lines: &mut [TextLine<'_>]) {
     let Some(end) = thoughts_end(lines) else { return };
-    for line in lines.iter_mut().take(end + 1) {
-        *line = TextLine {
-            text: b"",
-            eol: LineEnding::Lf,
-            full: b"\n",
-        };
-    }
+    empty_lines(lines, 0..end + 1);
 }
 
 /// Returns the last line of the thoughts: the last of the answer, if they have no end. Returns `None` if there are no

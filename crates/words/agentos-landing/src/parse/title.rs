@@ -15,7 +15,7 @@ pub(crate) struct PathTitle {
     pub is_certain: bool,
     /// True if it is inside a sentence that does not state that the file is written.
     pub only_mentioned: bool,
-    /// True if the line states that the block is the file: by a label, a note, or a sentence about writing it.
+    /// True if the line states that the block is the file: by a label or a sentence about writing it.
     pub is_stated: bool,
 }
 
@@ -30,9 +30,6 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     } else {
         line
     };
-    let noted = line;
-    let line = without_note(line);
-    let noted = line.len() < noted.len();
     let unlabelled = without_label(trim(line));
     let labelled = unlabelled.len() < trim(line).len();
     let line = unlabelled;
@@ -40,13 +37,13 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
     // Marks around the name show that it is one, even with blanks in it.
     let marked = bare.len() < line.len();
-    if is_path(bare, marked || (labelled && folder_first(bare))) {
+    if is_path(bare, marked) {
         return Some(PathTitle {
             // A bold word can be a heading, such as `**After:**`. Backticks or a label mark a name.
             is_certain: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
             path: bare.to_vec(),
             only_mentioned: false,
-            is_stated: labelled || noted,
+            is_stated: labelled,
         });
     }
     let quoted = only_quoted(line)?;
@@ -121,27 +118,6 @@ fn without_label(line: &[u8]) -> &[u8] {
         .map_or(line, trim)
 }
 
-/// Removes a note such as `(updated)` behind a path.
-fn without_note(line: &[u8]) -> &[u8] {
-    const NOTES: [&[u8]; 9] = [
-        b" (new file)",
-        b" (new)",
-        b" (updated)",
-        b" (modified)",
-        b" (changed)",
-        b" (complete)",
-        b" (full)",
-        b" (full file)",
-        b" (complete file)",
-    ];
-    let lower = line.to_ascii_lowercase();
-    NOTES
-        .iter()
-        .find(|note| lower.ends_with(note))
-        .and_then(|note| line.get(..line.len() - note.len()))
-        .map_or(line, trim)
-}
-
 /// Returns the one text between backticks on a line. Returns `None` if there is none, or more than one.
 fn only_quoted(line: &[u8]) -> Option<&[u8]> {
     let mut parts = line.split(|byte| *byte == b'`');
@@ -172,13 +148,6 @@ fn is_path(name: &[u8], marked: bool) -> bool {
         && !name.iter().any(|byte| b"`<>()[]{};,=".contains(byte))
         && !name.ends_with(b"/")
         && name.iter().any(u8::is_ascii_alphanumeric)
-}
-
-/// Returns true if its first word has a slash: a path with blanks in it, and not a sentence about one.
-fn folder_first(name: &[u8]) -> bool {
-    name.split(|byte| *byte == b' ')
-        .next()
-        .is_some_and(|word| word.contains(&b'/'))
 }
 
 /// Returns true for a name with a slash or an extension, and for well-known files without one.

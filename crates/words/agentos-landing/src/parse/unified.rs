@@ -11,8 +11,9 @@ use super::hunk;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, LineMark, ParsedAnswer, new_repair};
 use super::name::header_name;
 use super::title::{fence_title, read_title};
+use crate::refusal::malformed;
 use crate::text::{TextLine, is_blank, trim};
-use crate::{Dialect, Refusal, RefusalCode};
+use crate::{Dialect, Refusal};
 
 /// Reads every unified diff in these lines.
 ///
@@ -89,7 +90,11 @@ impl<'a> DiffReader<'_, 'a> {
         if self.open.is_some() && (is_data || self.in_header && binary::begins_binary(line)) {
             return self.read_binary();
         }
-        if self.open.is_some() && self.read_extended(line)? {
+        // One of git's header lines between `diff --git` and the first hunk.
+        if self.in_header
+            && let Some(open) = self.open.as_mut()
+            && extended_line(&mut open.extended, line)?
+        {
             self.cursor.at += 1;
             return Ok(());
         }
@@ -97,11 +102,8 @@ impl<'a> DiffReader<'_, 'a> {
             return self.hunk_here(hunk::parse_header(b"@@").unwrap_or_default().0);
         }
         if self.drops_an_edit(line) {
-            return Err(Refusal::new(
-                RefusalCode::Malformed,
-                "changed lines are below the end of their hunk",
-            )
-            .hint("keep the mark in front of every line of a hunk"));
+            return Err(malformed("changed lines are below the end of their hunk")
+                .hint("keep the mark in front of every line of a hunk"));
         }
         let block = self.fence.as_ref().is_some_and(|fence| !holds_diffs(fence.info));
         self.holds_other_text |= block && self.open.is_none() && !line.is_empty();
@@ -113,11 +115,10 @@ impl<'a> DiffReader<'_, 'a> {
         let line = split_margin(raw).1;
         let closing = self.fence.as_ref().is_some_and(|open| closes_fence(open, line));
         if closing && self.unnamed_changes {
-            return Err(Refusal::new(
-                RefusalCode::Malformed,
-                "changed lines in a diff's block have no file named above them",
-            )
-            .hint("write `--- a/path`, `+++ b/path` and `@@` above them"));
+            return Err(
+                malformed("changed lines in a diff's block have no file named above them")
+                    .hint("write `--- a/path`, `+++ b/path` and `@@` above them"),
+            );
         }
         self.unnamed_changes = false;
         self.fence = if closing { None } else { Some(new_fence) };
@@ -152,9 +153,7 @@ impl<'a> DiffReader<'_, 'a> {
             .or_else(|| read_title(above?))
             .filter(|title| title.is_certain);
         if let Some(title) = title {
-            let edit = self.begin_file();
-            edit.old = HeaderName::Written(title.path.clone());
-            edit.new = HeaderName::Written(title.path);
+            *self.begin_file() = FileEdit::of_path(Dialect::UnifiedDiff, &title.path);
         }
     }
 
@@ -219,11 +218,8 @@ impl<'a> DiffReader<'_, 'a> {
         let line = self.cursor.line(at).unwrap_or_default();
         // Example output that shows a diff must not land.
         if self.holds_other_text {
-            return Err(Refusal::new(
-                RefusalCode::Malformed,
-                "a diff is in the middle of a block of another kind",
-            )
-            .hint("put the diff alone into its fence"));
+            return Err(malformed("a diff is in the middle of a block of another kind")
+                .hint("put the diff alone into its fence"));
         }
         if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.finish_file()?;
@@ -252,7 +248,7 @@ impl<'a> DiffReader<'_, 'a> {
     }
 
     fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
-        let malformed = || Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read");
+        let unreadable = || malformed("a name in a diff header cannot be read");
         if !(self.in_header
             && self
                 .open
@@ -264,12 +260,12 @@ impl<'a> DiffReader<'_, 'a> {
         }
         let mut old = HeaderName::Unstated;
         if let Some(rest) = line.strip_prefix(b"--- ") {
-            old = header_name(rest).ok_or_else(malformed)?;
+            old = header_name(rest).ok_or_else(unreadable)?;
             self.cursor.at += 1;
         }
         let next = self.cursor.line(self.cursor.at).unwrap_or_default();
         let new = next.strip_prefix(b"+++ ").unwrap_or_default();
-        let new = header_name(new).ok_or_else(malformed)?;
+        let new = header_name(new).ok_or_else(unreadable)?;
         self.cursor.at += 1;
         if let Some(open) = self.open.as_mut() {
             open.old = old;
@@ -295,10 +291,7 @@ impl<'a> DiffReader<'_, 'a> {
         }
         // Two mode lines in a row, or one that needs no names below it: nothing shows which file they belong to.
         if !self.names_read() || line.starts_with(b"old mode ") {
-            return Err(
-                Refusal::new(RefusalCode::Malformed, "a mode line belongs to no file")
-                    .hint("keep the `diff --git` lines"),
-            );
+            return Err(malformed("a mode line belongs to no file").hint("keep the `diff --git` lines"));
         }
         self.finish_file()?;
         self.begin_file();
@@ -353,8 +346,7 @@ impl<'a> DiffReader<'_, 'a> {
         self.ends_in_hunk = self.cursor.is_done();
         self.in_header = false;
         if hunk.lines.is_empty() {
-            return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
-                .hint("the answer may have been cut off"));
+            return Err(malformed("a hunk has no lines").hint("the answer may have been cut off"));
         }
         match self.open.as_mut().map(|open| &mut open.body) {
             Some(EditBody::Hunks(hunks)) => {
@@ -366,22 +358,8 @@ impl<'a> DiffReader<'_, 'a> {
                 hunks.push(hunk);
                 Ok(())
             }
-            Some(EditBody::Whole(_)) | None => Err(Refusal::new(
-                RefusalCode::Malformed,
-                "a hunk has no file name above it",
-            )),
+            Some(EditBody::Whole(_)) | None => Err(malformed("a hunk has no file name above it")),
         }
-    }
-
-    /// Reads one of git's header lines between `diff --git` and the first hunk. Returns false for any other line.
-    fn read_extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
-        let Some(open) = self.open.as_mut() else {
-            return Ok(false);
-        };
-        if !self.in_header {
-            return Ok(false);
-        }
-        extended_line(&mut open.extended, line)
     }
 
     /// Reads the binary content of the open file.
@@ -390,10 +368,7 @@ impl<'a> DiffReader<'_, 'a> {
         if let Some(open) = self.open.as_mut() {
             // A file has one new content.
             if open.extended.binary.is_some() {
-                return Err(Refusal::new(
-                    RefusalCode::Malformed,
-                    "a file has two binary patches",
-                ));
+                return Err(malformed("a file has two binary patches"));
             }
             open.extended.binary = Some(part);
         }
@@ -407,8 +382,7 @@ impl<'a> DiffReader<'_, 'a> {
         };
         if edit.hunks().is_empty() && !says_something(&edit.extended) {
             // `index` and names alone are no edit; a summary may show them.
-            return Err(Refusal::new(RefusalCode::Malformed, "a diff header has no hunk")
-                .hint("the answer may have been cut off"));
+            return Err(malformed("a diff header has no hunk").hint("the answer may have been cut off"));
         }
         if edit.extended.git_line.is_none() {
             edit.repairs.reserve_exact(1);
@@ -442,10 +416,7 @@ impl<'a> DiffReader<'_, 'a> {
             || hunk.stated.new_count.is_some_and(|count| count > new);
         let unknown = hunk.stated.old_count.is_none() && self.fence.is_some();
         if unknown || (short && (self.fence.is_some() || unended || breaks_off)) {
-            return Err(Refusal::new(
-                RefusalCode::Malformed,
-                "the answer ends inside a hunk: it was cut off",
-            ));
+            return Err(malformed("the answer ends inside a hunk: it was cut off"));
         }
         Ok(())
     }

@@ -3,18 +3,17 @@
 //! Owns: distinguishing a file from an example. Never: runs if the answer has edits in another dialect, since the
 //! other blocks are examples then.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::cursor::{CodeFence, closes_fence, parse_fence, split_margin};
-use super::model::{
-    EditBody, FileEdit, HeaderName, HunkLine, LineMark, ParsedAnswer, SkippedBlock, SkippedPathPlace,
-};
+use super::cursor::{CodeFence, closes_fence, fence_body, parse_fence, split_margin};
+use super::model::{FileEdit, HeaderName, ParsedAnswer, SkippedBlock, SkippedPathPlace};
 use super::name::strip_marks;
 use super::owner::LineOwner;
+use super::owners::begins_diff;
 use super::title::{PathTitle, fence_title, read_title, without_bullet};
+use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, is_page};
-use crate::{Dialect, Refusal, RefusalCode, RepoPath};
+use crate::{Refusal, RepoPath};
 
 /// Kinds of fences that do not show a file.
 const NOT_FILES: [&[u8]; 6] = [
@@ -44,9 +43,7 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
         if end == lines.len() && !parsed.files.is_empty() {
             let message =
                 "a fence below a file's block has no end: where the file ends can be read in two ways";
-            return Err(
-                Refusal::new(RefusalCode::Malformed, message).hint("use a longer fence around the file")
-            );
+            return Err(malformed(message).hint("use a longer fence around the file"));
         }
         if let Some(PathTitle {
             path, only_mentioned, ..
@@ -58,13 +55,13 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
                     "a block below a sentence about `{}` could be that file, or an example",
                     shown_path(&path)
                 );
-                return Err(Refusal::new(RefusalCode::Ambiguous, message)
-                    .hint("write the path alone above each file"));
+                return Err(ambiguous(message).hint("write the path alone above each file"));
             }
             check_end(lines, end + 1, &open, &path)?;
-            parsed
-                .files
-                .push(whole_file(lines.get(at + 1..end).unwrap_or_default(), path));
+            parsed.files.push(FileEdit::of_whole_file(
+                lines.get(at + 1..end).unwrap_or_default(),
+                &path,
+            ));
         } else {
             let body = lines.get(at + 1..end).unwrap_or_default();
             let comment = body.first().and_then(|line| comment_path(line, &open));
@@ -73,7 +70,7 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
                 path.is_ok_and(|path| RepoPath::new(path).is_ok())
             };
             if let Some(named) = comment.filter(is_path) {
-                let mut edit = whole_file(body, named.path);
+                let mut edit = FileEdit::of_whole_file(body, &named.path);
                 edit.is_named_inside = true;
                 parsed.files.push(edit);
             } else {
@@ -101,28 +98,25 @@ pub(super) fn check_next_to_edits<'a>(
             at += 1;
             continue;
         };
-        let rest = lines.get(at + 1..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes_fence(&open, line.text));
-        let end = at + 1 + length.unwrap_or(rest.len());
+        let body = fence_body(lines, at + 1, &open);
+        let end = at + 1 + body.len();
         let owned = owners.get(at + 1) == Some(&LineOwner::File);
         let edits = taken.get(at..end).unwrap_or_default().contains(&true)
-            || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
+            || body.iter().any(|line| begins_edit(line.text));
         if let Some(title) = path_of(lines, at, &open).filter(|_| owned || !edits) {
             let path = shown_path(&title.path);
             // The title states that the block is a file, so it is one next to edits of other files, too.
             if title.is_stated && !title.only_mentioned && !names.contains(&title.path) {
                 let end = fence_end(lines, at + 1, &open, true)?;
                 check_end(lines, end + 1, &open, &title.path)?;
-                let body = lines.get(at + 1..end).unwrap_or_default();
-                parsed.files.push(whole_file(body, title.path));
+                parsed.files.push(FileEdit::of_whole_file(body, &title.path));
                 at = end + 1;
                 continue;
             }
             // The file is not among the edited ones, so it would be lost.
             if !title.only_mentioned && !names.contains(&title.path) {
                 let message = format!("the answer has edits in one dialect and the file `{path}` in another");
-                return Err(Refusal::new(RefusalCode::Malformed, message)
-                    .hint("give all of the change in one dialect"));
+                return Err(malformed(message).hint("give all of the change in one dialect"));
             }
             parsed
                 .notes
@@ -133,7 +127,7 @@ pub(super) fn check_next_to_edits<'a>(
                     place: SkippedPathPlace::InSentence,
                 });
             }
-        } else if let (Some(first), false) = (rest.first(), edits) {
+        } else if let (Some(first), false) = (lines.get(at + 1), edits) {
             let aside = comment_path(first, &open).or_else(|| line_path(lines, at));
             parsed
                 .asides
@@ -243,31 +237,24 @@ pub(super) fn owns_block(
     let named = first.is_some_and(|line| {
         read_title(line.text).is_some_and(|title| title.is_certain) || comment_path(line, open).is_some()
     });
-    let shows = |(at, line): (usize, &TextLine<'_>)| {
-        super::blocks::block_end(body, at).is_some()
-            || line.text.starts_with(b"diff --git ")
-            || (line.text.starts_with(b"--- ")
-                && body
-                    .get(at + 1)
-                    .is_some_and(|next| next.text.starts_with(b"+++ ")))
-    };
+    let shows = |at: usize| super::blocks::block_end(body, at).is_some() || begins_diff(body, at);
     let second = said.next().filter(|_| named);
     if first.into_iter().chain(second).any(|line| opens(line.text)) {
         return Ok(false);
     }
     // Fences inside explain why the outer one is longer: it is a file that shows them.
     let fences = body.iter().any(|line| parse_fence(line.text).is_some());
-    if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
+    if open.count > 3 && !fences && (0..body.len()).any(shows) {
         // Nothing in it marks the edits as shown, so their own reader decides.
         return Ok(false);
     }
     // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
-    if open.count == 3 && body.iter().enumerate().any(shows) {
+    if open.count == 3 && (0..body.len()).any(shows) {
         let message = format!(
             "a block below `{}` could be that file, or edits to apply",
             shown_path(&file.path)
         );
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+        return Err(ambiguous(message)
             .hint("use a longer fence around a file that shows edits; put edits alone into their fence"));
     }
     Ok(true)
@@ -291,18 +278,14 @@ fn fence_end(
         let nested =
             parse_fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
         if nested && is_file {
-            return Err(Refusal::new(
-                RefusalCode::Malformed,
+            return Err(malformed(
                 "a file's block has another fence in it: where it ends can be read in two ways",
             )
             .hint("use a longer fence around the file"));
         }
     }
     if is_file {
-        return Err(Refusal::new(
-            RefusalCode::Malformed,
-            "a file's block has no end: the answer was cut off",
-        ));
+        return Err(malformed("a file's block has no end: the answer was cut off"));
     }
     Ok(lines.len())
 }
@@ -319,30 +302,11 @@ fn check_end(lines: &[TextLine<'_>], from: usize, open: &CodeFence<'_>, path: &[
         .find_map(|(at, line)| Some((at, parse_fence(line.text).filter(|next| next.mark == open.mark)?)));
     match next {
         Some((at, next)) if page && next.info.is_empty() && path_of(lines, at, &next).is_none() => {
-            Err(Refusal::new(
-                RefusalCode::Malformed,
+            Err(malformed(
                 "below a page's block a bare fence begins: where the page ends can be read in two ways",
             )
             .hint("use a longer fence around the file"))
         }
         Some(_) | None => Ok(()),
     }
-}
-
-fn whole_file<'a>(lines: &[TextLine<'a>], path: Vec<u8>) -> FileEdit<'a> {
-    let mut edit = FileEdit::new(Dialect::WholeFile);
-    edit.old = HeaderName::Written(path.clone());
-    edit.new = HeaderName::Written(path);
-    edit.body = EditBody::Whole(
-        lines
-            .iter()
-            .map(|line| HunkLine {
-                mark: LineMark::Add,
-                text: Cow::Borrowed(line.text),
-                cr: false,
-                no_newline: false,
-            })
-            .collect(),
-    );
-    edit
 }

@@ -18,8 +18,9 @@ use std::sync::Arc;
 use crate::budget::WorkBudget;
 use crate::canonical::blob_id;
 use crate::locate::TargetFile;
-use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, LineMark};
+use crate::parse::{EditBody, FileEdit, Hunk, HunkLine};
 use crate::placement::{self, content_of, hunks_of};
+use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
 use crate::text::{common_tail, is_page, split_lines, trim_end};
@@ -58,9 +59,7 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
                 "the hunks of the new file `{}` do not follow each other",
                 report.path
             );
-            return Err(Refusal::new(RefusalCode::Malformed, message)
-                .at(&report.path)
-                .into());
+            return Err(malformed(message).at(&report.path).into());
         }
         next += hunk.lines.len() as u64;
     }
@@ -99,16 +98,9 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
 
 pub(super) fn whole_report() -> HunkReport {
     HunkReport {
-        index: 1,
         status: HunkStatus::Landed,
         rung: Some(crate::Rung::WholeFile),
-        stated_line: None,
-        found_line: None,
-        candidates: Vec::new(),
-        repairs: Vec::new(),
-        refusal: None,
-        expected: Vec::new(),
-        actual: Vec::new(),
+        ..placement::unplaced_report(0, &Hunk::default())
     }
 }
 
@@ -140,16 +132,6 @@ pub(super) fn check_deletion(
     if all_go {
         return Ok(());
     }
-    if let [only] = hunks.as_slice()
-        && begins_as_counted(only, &target)
-    {
-        report.hunks = vec![whole_report()];
-        report.repairs.push(crate::parse::new_repair(
-            "short-deletion",
-            "the deletion shows only the first lines of the file, and counts all of them",
-        ));
-        return Ok(());
-    }
     let message = format!(
         "`{}` does not have the content that the answer deletes",
         resolved.path
@@ -157,20 +139,6 @@ pub(super) fn check_deletion(
     Err(Refusal::new(RefusalCode::DoesNotApply, message)
         .at(resolved.path.as_str())
         .into())
-}
-
-/// Returns true if the hunk shows the first lines of the file, word for word, and its header counts as many lines as
-/// the file has: a model shortened a long deletion.
-fn begins_as_counted(hunk: &Hunk<'_>, target: &TargetFile<'_>) -> bool {
-    let shown = hunk.lines.len();
-    hunk.stated.old_start == Some(1)
-        && hunk.stated.old_count == Some(target.lines.len() as u64)
-        && (1..target.lines.len()).contains(&shown)
-        && hunk
-            .lines
-            .iter()
-            .zip(&target.lines)
-            .all(|(line, there)| line.mark == LineMark::Remove && line.text.as_ref() == there.text)
 }
 
 /// Returns true if the `index` line names the blob of the base as the old one.
@@ -196,7 +164,7 @@ fn refuse_unseen_whole(path: &str, options: &LandOptions) -> Result<(), Refusal>
     let mut seen = options.seen.iter();
     if seen.any(|seen| seen.path.as_str() == path && !seen.lines.is_empty()) {
         let message = format!("the answer gives `{path}` as a whole, but the tool saw only parts of it");
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+        return Err(ambiguous(message)
             .at(path)
             .hint("give a diff or search/replace blocks for the lines that were shown"));
     }
@@ -257,7 +225,7 @@ fn check_emptied(
         "`{}` loses every line: the file could be meant to be deleted or empty",
         resolved.path
     );
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
+    Err(ambiguous(message)
         .at(resolved.path.as_str())
         .hint("write `+++ /dev/null` to delete the file")
         .into())
@@ -379,7 +347,7 @@ fn check_named_result(
         "the result in `{}` is not the one that the `index` line names",
         report.path
     );
-    Err(Refusal::new(RefusalCode::Ambiguous, message)
+    Err(ambiguous(message)
         .at(&report.path)
         .hint("give the diff as git wrote it, or without its `index` line")
         .into())

@@ -63,19 +63,15 @@ fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[
     if let (Some(old), true, []) = (old, moved, edit.hunks()) {
         return Ok(Arc::clone(old));
     }
-    let [hunk] = edit.hunks() else {
-        return Err(malformed(
-            resolved,
-            "is a symbolic link, and a link has one target",
-        ));
+    let lines = |mark| {
+        let lines = edit.hunks().iter().flat_map(|hunk| &hunk.lines);
+        lines.filter(move |line| line.mark == mark)
     };
-    let lines = |mark| hunk.lines.iter().filter(move |line| line.mark == mark);
     let mut added = lines(LineMark::Add);
-    let (Some(new), None, 0) = (added.next(), added.next(), lines(LineMark::Context).count()) else {
-        return Err(malformed(
-            resolved,
-            "is a symbolic link, and a link has one target",
-        ));
+    let shown = (added.next(), added.next(), lines(LineMark::Context).count());
+    let ([hunk], (Some(new), None, 0)) = (edit.hunks(), shown) else {
+        let what = "is a symbolic link, and a link has one target";
+        return Err(malformed(resolved, what));
     };
     let target: Arc<[u8]> = Arc::from(new.text.as_ref());
     if !new.no_newline {

@@ -11,6 +11,7 @@
 
 use super::StopReason;
 use crate::parse::{FileEdit, HeaderName, git_pairs, new_repair, same_file, without_prefix};
+use crate::refusal::{ambiguous, malformed};
 use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
 
 /// Resolved names of one part.
@@ -129,7 +130,7 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
             as_written(new, base, &mut repairs)?
         }
         (Some(old), Some(new)) if same_file(old, new) => existing_path(old, new, base, &mut repairs)?,
-        (Some(old), Some(new)) => return one_of_two(old, new, base),
+        (Some(old), Some(new)) => return Err(names_disagree(old, new)),
         (Some(one), None) | (None, Some(one)) => existing_path(one, one, base, &mut repairs)?,
         (None, None) => return Err(malformed("a part of the diff names no file").into()),
     };
@@ -140,13 +141,9 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
     })
 }
 
-fn malformed(what: &str) -> Refusal {
-    Refusal::new(RefusalCode::Malformed, what)
-}
-
 fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
     let show = |name: &[u8]| crate::text::excerpt(name, 200);
-    malformed(&format!(
+    malformed(format!(
         "the header lines name two files, `{}` and `{}`",
         show(a),
         show(b)
@@ -259,43 +256,9 @@ fn existing_path(
     // Both `a/x` and `x` are files, so the prefix may be a folder.
     if is_file(base, whole)? {
         let message = format!("`{whole}` and `{stripped}` both exist: the name could mean either");
-        return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole).into());
+        return Err(ambiguous(message).at(whole).into());
     }
     Ok(stripped)
-}
-
-/// Resolves two different names without a rename line: they may begin with two folders of one diff. Neither may exist.
-fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, StopReason> {
-    let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
-    let (old_path, new_path) = (check_name(&bare(old), base)?, check_name(&bare(new), base)?);
-    // With a file there, the diff could be meant for it.
-    if !is_file(base, old_path.as_str())?
-        && !is_file(base, new_path.as_str())?
-        && let Some(path) = below_differing_folders(old, new, base)?
-    {
-        return Ok(ResolvedNames {
-            path,
-            from: None,
-            repairs: vec![new_repair(
-                "other-folders",
-                "the names begin with two folders that are not in the repository",
-            )],
-        });
-    }
-    Err(names_disagree(old, new))
-}
-
-/// Resolves `old/x` and `new/x` if only `x` exists. Returns `None` otherwise.
-fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Option<RepoPath>, StopReason> {
-    let below = |name: &'_ [u8]| {
-        let slash = name.iter().position(|byte| *byte == b'/')?;
-        name.get(slash + 1..).map(<[u8]>::to_vec)
-    };
-    let (Some(a), Some(b)) = (below(old), below(new)) else {
-        return Ok(None);
-    };
-    let path = check_name(&b, base)?;
-    Ok((a == b && is_file(base, path.as_str())?).then_some(path))
 }
 
 fn is_file(base: &dyn Base, path: &str) -> Result<bool, StopReason> {

@@ -1,76 +1,12 @@
 //! Evidence in an answer about the order of its parts.
 //!
-//! Owns: the evidence: a series of mails, and chains of `index` lines. Never: looks at the base.
+//! Owns: the evidence: a series of mails, and words for an alternative. Never: looks at the base.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::parse::{
-    CodeFence, FileEdit, HeaderName, ParsedAnswer, closes_fence, git_pairs, parse_fence, same_file,
-    without_prefix,
+    CodeFence, FileEdit, HeaderName, closes_fence, git_pairs, parse_fence, same_file, without_prefix,
 };
-
-/// Order in which parts of one file are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PartOrder {
-    /// No file has two parts.
-    Once,
-    /// All parts were made for the base.
-    Base,
-    /// Each part was made for the result of the ones before it.
-    InTurn,
-    /// The answer does not show it.
-    Unknown,
-}
-
-/// Reads the order from the answer.
-pub(super) fn part_order(answer: &[u8], parsed: &ParsedAnswer<'_>) -> PartOrder {
-    let repeated = repeated_parts(parsed.files.iter());
-    if repeated.is_empty() {
-        return PartOrder::Once;
-    }
-    // `git format-patch` writes one mail for each commit, and each commit is made on the one before.
-    if is_series(answer) {
-        return PartOrder::InTurn;
-    }
-    let mut last: HashMap<Vec<u8>, &(String, String)> = HashMap::new();
-    let mut signs = BTreeSet::new();
-    for edit in repeated.iter().filter_map(|at| parsed.files.get(*at)) {
-        let Some(index) = &edit.extended.index else {
-            signs.insert(IndexSign::None);
-            continue;
-        };
-        for name in part_names(edit) {
-            if let Some(before) = last.insert(name, index) {
-                signs.insert(compare_index_lines(before, index));
-            }
-        }
-    }
-    let mut signs = signs.into_iter();
-    match (signs.next(), signs.next()) {
-        // The order is known only if all pairs of `index` lines agree.
-        (Some(IndexSign::Base), None) => PartOrder::Base,
-        (Some(IndexSign::Chain), None) => PartOrder::InTurn,
-        (Some(_) | None, _) => PartOrder::Unknown,
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum IndexSign {
-    Base,
-    Chain,
-    None,
-}
-
-/// Compares two `index` lines of one file: the same old blob, or the new blob of the one before.
-fn compare_index_lines(before: &(String, String), this: &(String, String)) -> IndexSign {
-    // Git abbreviates ids to different lengths, at least 7 digits.
-    let same = |a: &str, b: &str| a.len() >= 7 && b.len() >= 7 && (a.starts_with(b) || b.starts_with(a));
-    match (same(&before.0, &this.0), same(&before.1, &this.0)) {
-        (true, _) => IndexSign::Base,
-        (false, true) => IndexSign::Chain,
-        (false, false) => IndexSign::None,
-    }
-}
 
 /// Returns true if a line outside fences states that one part replaces another: they are not meant together.
 pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
@@ -104,8 +40,9 @@ pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
     })
 }
 
-/// Returns true for two or more mails as `git format-patch` writes them.
-fn is_series(answer: &[u8]) -> bool {
+/// Returns true for two or more mails as `git format-patch` writes them: one for each commit, each made on the one
+/// before.
+pub(super) fn is_series(answer: &[u8]) -> bool {
     let begins = |line: &&[u8]| {
         line.strip_prefix(b"From ").is_some_and(|rest| {
             let id = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -115,28 +52,24 @@ fn is_series(answer: &[u8]) -> bool {
     answer.split(|byte| *byte == b'\n').filter(begins).take(2).count() == 2
 }
 
-/// Returns the indexes of the parts that share a file with another part.
-pub(super) fn repeated_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
-    let mut by_name: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut found = BTreeSet::new();
-    for (at, edit) in edits.enumerate() {
-        for name in part_names(edit) {
-            if let Some(other) = by_name.insert(name, at).filter(|other| *other != at) {
-                found.extend([other, at]);
-            }
-        }
-    }
-    found
+/// Indexes of the parts that share a file with others.
+#[derive(Default)]
+pub(super) struct SharedParts {
+    /// All of them.
+    pub all: BTreeSet<usize>,
+    /// Those that share a file with an earlier one.
+    pub later: BTreeSet<usize>,
 }
 
-/// Returns the indexes of the parts that share a file with an earlier one.
-pub(super) fn later_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
-    let mut seen: HashSet<Vec<u8>> = HashSet::new();
-    let mut found = BTreeSet::new();
-    for (at, edit) in edits.enumerate() {
+/// Finds the parts that share a file.
+pub(super) fn shared_parts(edits: &[FileEdit<'_>]) -> SharedParts {
+    let mut by_name: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut found = SharedParts::default();
+    for (at, edit) in edits.iter().enumerate() {
         for name in part_names(edit) {
-            if !seen.insert(name) {
-                found.insert(at);
+            if let Some(other) = by_name.insert(name, at).filter(|other| *other != at) {
+                found.all.extend([other, at]);
+                found.later.insert(at);
             }
         }
     }

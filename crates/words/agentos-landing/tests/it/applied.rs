@@ -269,13 +269,13 @@ fn a_mode_or_a_name_is_part_of_the_change() {
     insta::assert_snapshot!(table.join("\n"), @r"
     lines without mode: does-not-apply
     mode without lines: does-not-apply
-    lines and mode: empty
+    lines and mode: does-not-apply
     lines without name: does-not-apply
     name without lines: does-not-apply
-    lines and name: empty
+    lines and name: does-not-apply
     mode without name: does-not-apply
     name without mode: does-not-apply
-    name and mode: empty
+    name and mode: does-not-apply
     a new file with another mode: does-not-apply
     a new file: empty
     a copy without its source: does-not-apply

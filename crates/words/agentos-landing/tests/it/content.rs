@@ -351,6 +351,18 @@ fn a_link_leads_only_to_what_the_repository_holds() {
             "a file becomes a link",
             "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 120000\n".to_owned(),
         ),
+        ("an agent's link in place of a file", new("v1").replace("d/l", "a.txt")),
+        (
+            "git's deletion of a file and its link",
+            format!(
+                "diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n{}",
+                new("v1").replace("d/l", "a.txt")
+            ),
+        ),
+        (
+            "a file in place of a link",
+            "diff --git a/latest b/latest\nnew file mode 100644\n--- /dev/null\n+++ b/latest\n@@ -0,0 +1 @@\n+x\n".to_owned(),
+        ),
         ("an edit of a file as a link", edit.replace("latest", "a.txt")),
         ("an edit of a link as a file", edit.replace(" 120000", " 100644")),
         (
@@ -382,6 +394,9 @@ fn a_link_leads_only_to_what_the_repository_holds() {
     renamed to where it leads out: symlink-traversal: `logo` would be a symbolic link that leads out of the repository
     a link that is there: does-not-apply: `latest` is stated as new, but already exists
     a file becomes a link: mode-change: `a.txt` has mode `120000`, which cannot be landed
+    an agent's link in place of a file: mode-change: `a.txt` is a symbolic link on one side of the change and a file on the other
+    git's deletion of a file and its link: mode-change: `a.txt` is a symbolic link on one side of the change and a file on the other
+    a file in place of a link: mode-change: `latest` is a symbolic link on one side of the change and a file on the other
     an edit of a file as a link: mode-change: `a.txt` is not a symbolic link
     an edit of a link as a file: symlink-traversal: `latest` is a symbolic link
     a file below a new link: malformed: `d/l/x` cannot be both a file and a directory

@@ -223,7 +223,6 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     full-width at signs
     trailing blanks everywhere
     dollar prompt
-    heredoc to git apply
     heredoc to patch
     heredoc to apply_patch
     envelope as an argument
@@ -237,9 +236,9 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     hunk with one at
     ");
     insta::assert_snapshot!(lines(refused), @r"
-    context diff: no-diff: the answer has a context diff, which is not supported
-    normal diff: no-diff: the answer has an ed script or a diff without context, which is not supported
-    ed script: no-diff: the answer has an ed script or a diff without context, which is not supported
+    context diff: no-diff: no edit was found in the answer
+    normal diff: no-diff: no edit was found in the answer
+    ed script: no-diff: no edit was found in the answer
     word diff: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     reversed: empty: `src/a.rs` already has this change
     a/./: path-escape: `./src/a.rs` is not a plain path inside the repository
@@ -247,21 +246,22 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     context without marks, bare: malformed: a hunk has no lines
     a second copy of the edge: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     escaped line ends: no-diff: no edit was found in the answer
-    tags with a path: no-diff: the answer has edits in tags, which is not supported
-    tags old and new: no-diff: the answer has edits in tags, which is not supported
-    tags file: no-diff: the answer has edits in tags, which is not supported
-    head and branch: no-diff: the answer has conflict markers, which is not supported
+    tags with a path: no-diff: no edit was found in the answer
+    tags old and new: no-diff: no edit was found in the answer
+    tags file: no-diff: no edit was found in the answer
+    head and branch: no-diff: no edit was found in the answer
     no path: malformed: a search/replace block has no path above it
-    path behind the search mark: no-diff: the answer has conflict markers, which is not supported
+    path behind the search mark: no-diff: no edit was found in the answer
     path below the opening mark: malformed: a search/replace block has no path above it
     en dash marks: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     minus marks: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     bullet list: no-diff: no edit was found in the answer
     table: no-diff: no edit was found in the answer
     numbers before the marks: malformed: a hunk has no lines
+    heredoc to git apply: malformed: a diff is in the middle of a block of another kind
     envelope with a diff's names: malformed: a line of the patch belongs to no file
-    before and after: no-diff: the answer has a text before and after, which is not supported
-    before and after, whole: no-diff: the answer has a text before and after, which is not supported
+    before and after: no-diff: no edit was found in the answer
+    before and after, whole: no-diff: no edit was found in the answer
     context only: empty: the answer changes nothing
     sed command: no-diff: no edit was found in the answer
     html page: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file

@@ -53,15 +53,15 @@ fn lines_belong_to_the_outermost_part() {
         ("d.md", "`d.md`\n```md\n# Doc\nwrite\n*** Delete File: b.c\n```\n".to_owned()),
         ("p.md", format!("`p.md`\n````md\n# Doc\n\n```diff\n{DIFF}```\n````\n")),
         ("malformed", format!("`p.md`\n````md\n# Doc\n\n```diff\n{DIFF}```\n````\n\n`b.c`\n```diff\n--- a/b.c\n+++ b/b.c\n@@ @@\n-q\n+r\n```\n")),
-        ("t.json", "`t.json`\n```json\n{\n  \"edits\": [],\n  \"v\": 2\n}\n```\n".to_owned()),
+        ("ambiguous", "`t.json`\n```json\n{\n  \"edits\": [],\n  \"v\": 2\n}\n```\n".to_owned()),
         ("ambiguous", format!("`e.json`\n```json\n{EDITS}\n```\n")),
         ("a.c", format!("The edits:\n```json\n{EDITS}\n```\n")),
         ("ambiguous", "`t.py`\n```python\nP = 1\nQ = '''\na.c\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n'''\n```\n".to_owned()),
         ("a.c", "`a.c`\n```c\na.c\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n".to_owned()),
         // A patch that is a file.
         ("ambiguous", format!("`fix.patch`\n```diff\n{DIFF}```\n")),
-        ("ambiguous", format!("```bash\ncat > fix.patch <<'EOF'\n{DIFF}EOF\n```\n")),
-        ("a.c", format!("```bash\ncat > fix.patch <<'EOF'\n{DIFF}EOF\ngit apply fix.patch\n```\n")),
+        ("a.c", format!("`fix.patch`\n```diff\n{DIFF}```\nRun `git apply fix.patch`.\n")),
+        ("malformed", format!("```bash\ncat > fix.patch <<'EOF'\n{DIFF}EOF\n```\n")),
         // Quoted beside an edit, and alone.
         ("ambiguous", format!("Not this:\n  *** Delete File: b.c\n\n```diff\n{DIFF}```\n")),
         ("b.c gone", "  *** Begin Patch\n  *** Delete File: b.c\n  *** End Patch\n".to_owned()),

@@ -132,6 +132,10 @@ const DIFFS: &[Form] = &[
         let Edit { path, .. } = edit;
         format!("```diff\n--- {path}\n+++ {path}\n@@ ... @@\n{}```\n", edit.body())
     }),
+    ("no line of numbers", |edit| {
+        let Edit { path, .. } = edit;
+        format!("```diff\n--- a/{path}\n+++ b/{path}\n{}```\n", edit.body())
+    }),
     ("carriage returns of a web form", |edit| {
         let Edit { path, .. } = edit;
         format!("--- a/{path}\n+++ b/{path}\n{}", edit.counted()).replace('\n', "\r\n")
@@ -194,6 +198,10 @@ const MORE: &[Form] = &[
     ("edits in JSON between prose", |edit| {
         let edits = json!({"edits": [{"path": edit.path, "search": edit.old, "replace": edit.new}]});
         format!("Here it is:\n{edits}\nIt works now.\n")
+    }),
+    ("edits in JSON above a sentence", |edit| {
+        let edits = json!({"edits": [{"path": edit.path, "search": edit.old, "replace": edit.new}]});
+        format!("{edits}\n\nIt works now.\n")
     }),
     ("Codex shell call", |edit| {
         let arguments =

@@ -45,7 +45,7 @@ fn what_has_been_applied_before_leaves_nothing_to_do() {
     empty
     empty
     empty
-    empty
+    does-not-apply
     empty
     ");
 }

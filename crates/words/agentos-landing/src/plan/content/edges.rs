@@ -3,12 +3,13 @@
 //! Owns: reading hunks without them. Never: leaves out a line with text.
 
 use crate::FileReport;
+use crate::Rung;
 use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
+use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
-use crate::{Refusal, RefusalCode, Rung};
 
 /// Places the hunks without their blank edges if they do not land with them. If they do land, but elsewhere than
 /// stated, both readings must agree.
@@ -59,9 +60,7 @@ pub(super) fn retry_without_edges(
             "a hunk of `{}` fits one place as it is, and its stated place without a blank line at its edge",
             report.path
         );
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
-            .at(&report.path)
-            .into());
+        return Err(ambiguous(message).at(&report.path).into());
     }
     Ok(with)
 }

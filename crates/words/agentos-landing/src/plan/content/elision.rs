@@ -7,9 +7,10 @@ use crate::elided::is_elision;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
 use crate::placement::{self, PlacedHunks};
+use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
 use crate::text::{TextLine, leading_blanks, trim};
-use crate::{FileReport, HunkReport, Refusal, RefusalCode};
+use crate::{FileReport, HunkReport, Refusal};
 
 /// Places hunks in pieces if they do not land whole.
 pub(super) fn retry_in_pieces(
@@ -37,7 +38,7 @@ pub(super) fn retry_in_pieces(
     // The two pieces may be in two functions that look alike. Then the lines between them belong to both.
     if leaves_block(target, &pieces, &settled.reports) {
         let message = "lines left out of the context reach beyond the block in which it begins";
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+        return Err(ambiguous(message)
             .at(&report.path)
             .hint("write out the lines between, or split the hunk there")
             .into());

@@ -8,8 +8,9 @@ use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
+use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
-use crate::{FileReport, Refusal, RefusalCode, Repair};
+use crate::{FileReport, Repair};
 
 /// Returns the marks and texts of a hunk, for comparison.
 pub(super) fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
@@ -63,7 +64,7 @@ pub(super) fn place_repeated(
                     "a hunk of `{}` is repeated, and fits as often as it is written",
                     report.path
                 );
-                return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                return Err(ambiguous(message)
                     .at(&report.path)
                     .hint("state the line of each hunk, or leave the repeated one out")
                     .into());

@@ -11,6 +11,7 @@ use super::encoding::TextEncoding;
 use super::notebook::NotebookText;
 use crate::merge::stale_refusal;
 use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
+use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
 use crate::text::TextLine;
@@ -139,7 +140,7 @@ pub(super) fn place_in_views(
     let mut cell_report = before;
     let in_cells = place(&FileView::Cells(cells), &mut cell_report);
     let refuse = |message: String, report: &FileReport| {
-        let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(&report.path);
+        let refusal = ambiguous(message).at(&report.path);
         Err(refusal.hint("quote whole lines of one cell").into())
     };
     let is_json = |file: &[u8]| serde_json::from_slice::<IgnoredAny>(file).is_ok();

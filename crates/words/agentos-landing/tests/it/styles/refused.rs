@@ -152,6 +152,11 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
             "a file below its name alone, next to edits",
             format!("```json\n{edits}\n```\n\n`src/new.rs`\n\n```rust\nfn three() {{}}\n```\n"),
         ),
+        (
+            "malformed",
+            "an elision among added lines, where nothing is removed",
+            "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,3 @@\n fn one() {\n+    // ... existing code ...\n     go();\n".to_owned(),
+        ),
         ("no-diff", "old and new text in tags", "<old_text>\na\n</old_text>\n<new_text>\nb\n</new_text>\n".to_owned()),
         (
             "malformed",
