@@ -290,6 +290,10 @@ impl ChatAnswer<'_> {
             // If this fails nothing is sent, so nothing is recorded.
             self.reservation =
                 run_blocking(|| guard.reserve_request(&self.call.request, self.call.output_tokens))?;
+            if let Some(id) = &self.reservation {
+                // If this fails, the reservation counts nothing after its lease.
+                run_blocking(|| guard.mark_sent(id))?;
+            }
         }
         self.is_sent = true;
         let event = self.stream.next_event().await.map_err(word_failure);

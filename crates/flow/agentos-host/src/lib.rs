@@ -157,7 +157,7 @@ pub use agent_tools::{
     ProposalState,
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
-pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
+pub use budgets::{BudgetGroup, BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, BudgetSpec, ZoneOffset};
 pub use change_lines::{
     FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind,
 };

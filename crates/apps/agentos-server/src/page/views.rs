@@ -215,16 +215,18 @@ impl CostPage {
     /// Makes the page of the costs.
     pub fn new(frame: PageFrame, report: &CostReport, budgets: &BudgetReport) -> Self {
         let budgets = budgets.budgets.iter().map(|row| {
-            let limit = row.limit.amount_usd;
-            let spent = row.spent_usd.filter(|spent| *spent < limit);
             let name = serde_json::to_value(&row.limit.scope).ok();
             let name = name.map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned));
             (
-                mark(&name.unwrap_or_default()),
-                format!("{limit} a {}", row.limit.period.name()),
-                row.spent_usd
-                    .map_or_else(|| "too much to count".to_owned(), |spent| spent.to_string()),
-                if spent.is_some() { "" } else { "used up" },
+                mark(
+                    &[name.as_deref(), row.group.as_deref()]
+                        .map(Option::unwrap_or_default)
+                        .join(" "),
+                ),
+                format!("{} a {}", row.limit.amount, row.limit.period.name()),
+                row.write_spent()
+                    .unwrap_or_else(|| "too much to count".to_owned()),
+                if row.is_used_up() { "used up" } else { "" },
             )
         });
         let budgets = budgets.collect();
