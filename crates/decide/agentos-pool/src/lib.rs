@@ -21,7 +21,7 @@ pub use chain::{ChainPlaces, MOST_HOPS, check_places, check_pool, list_chain};
 pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
 pub use failover::{FailedAttempt, FailoverStep, StopReason, next_step};
 pub use fault::PoolFault;
-pub use import::{ImportedPool, SkippedMember, read_pool};
+pub use import::{ImportedLimit, ImportedPool, LimitShare, SkippedMember, read_pool};
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,7 @@ use std::path::PathBuf;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_profile::Profile;
-use agentos_store::{
-    BudgetAmount, BudgetLimit, BudgetStore, LedgerStore, RecordedSpending, SpendingQuery, parse_amount,
-};
+use agentos_store::{BudgetAmount, BudgetStore, LedgerStore, RecordedSpending, SpendingQuery, parse_amount};
 use agentos_tool::{ExactCost, ExecutionMode, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +28,7 @@ use crate::tools::Tool;
 use guard::{BudgetGuard, GuardedModel};
 use meter::GuardedAdapter;
 
-pub use agentos_store::{BudgetGroup, BudgetPeriod, BudgetScope, ZoneOffset};
+pub use agentos_store::{BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, ZoneOffset};
 
 /// Name of the file.
 const FILE: &str = "budgets.json";
@@ -99,6 +97,36 @@ impl BudgetRow {
     pub fn is_used_up(&self) -> bool {
         let used = self.spent_usd.map(ExactCost::pico_dollars).or(self.spent);
         used.is_none_or(|used| used >= self.limit.amount.number())
+    }
+}
+
+/// Describes the calls of a budget, as in `provider openai, model gpt-4o`, or `all`. `group` is the one of a row, if it is about one of
+/// several groups.
+#[must_use]
+pub fn describe_calls(limit: &BudgetLimit, group: Option<&str>) -> String {
+    let BudgetScope {
+        session,
+        provider,
+        model,
+        guild,
+    } = &limit.scope;
+    let parts = [
+        ("session", session),
+        ("provider", provider),
+        ("model", model),
+        ("guild", guild),
+    ];
+    let named = parts
+        .into_iter()
+        .filter_map(|(kind, value)| Some(format!("{kind} {}", value.as_deref()?)));
+    let each = limit.each.map(|each| match group {
+        Some(group) => format!("each {}: {group}", each.name()),
+        None => format!("each {}", each.name()),
+    });
+    let named: Vec<String> = named.chain(each).collect();
+    match named.is_empty() {
+        true => "all".to_owned(),
+        false => named.join(", "),
     }
 }
 

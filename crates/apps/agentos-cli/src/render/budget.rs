@@ -2,7 +2,7 @@
 //!
 //! Owns: the table. Never: adds costs.
 
-use agentos_host::{BudgetReport, BudgetRow};
+use agentos_host::{BudgetReport, BudgetRow, describe_calls};
 
 use super::format_columns;
 use crate::escape;
@@ -16,27 +16,6 @@ pub fn format_budgets(report: &BudgetReport) -> String {
 }
 
 fn list_cells(row: &BudgetRow) -> Vec<String> {
-    let scope = &row.limit.scope;
-    let parts = [
-        ("session", &scope.session),
-        ("provider", &scope.provider),
-        ("model", &scope.model),
-        ("guild", &scope.guild),
-    ];
-    let mut named: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(kind, value)| Some(format!("{kind} {}", escape::line(value.as_deref()?))))
-        .collect();
-    if let Some(each) = row.limit.each {
-        named.push(match &row.group {
-            Some(group) => format!("each {}: {}", each.name(), escape::line(group)),
-            None => format!("each {}: (none)", each.name()),
-        });
-    }
-    let calls = match named.is_empty() {
-        true => "all".to_owned(),
-        false => named.join(", "),
-    };
     let uncounted = || "(too large to count)".to_owned();
     let mut spent = row.write_spent().unwrap_or_else(uncounted);
     if row.unknown > 0 {
@@ -45,7 +24,7 @@ fn list_cells(row: &BudgetRow) -> Vec<String> {
     }
     vec![
         format!("{}/{}", row.limit.amount, row.limit.period.name()),
-        calls,
+        escape::line(&describe_calls(&row.limit, row.group.as_deref())),
         spent,
         row.write_reserved().unwrap_or_else(uncounted),
         row.since.clone(),

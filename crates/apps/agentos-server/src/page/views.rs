@@ -2,7 +2,9 @@
 //!
 //! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
 
-use agentos_host::{BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow};
+use agentos_host::{
+    BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, describe_calls,
+};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -215,14 +217,8 @@ impl CostPage {
     /// Makes the page of the costs.
     pub fn new(frame: PageFrame, report: &CostReport, budgets: &BudgetReport) -> Self {
         let budgets = budgets.budgets.iter().map(|row| {
-            let name = serde_json::to_value(&row.limit.scope).ok();
-            let name = name.map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned));
             (
-                mark(
-                    &[name.as_deref(), row.group.as_deref()]
-                        .map(Option::unwrap_or_default)
-                        .join(" "),
-                ),
+                mark(&describe_calls(&row.limit, row.group.as_deref())),
                 format!("{} a {}", row.limit.amount, row.limit.period.name()),
                 row.write_spent()
                     .unwrap_or_else(|| "too much to count".to_owned()),
