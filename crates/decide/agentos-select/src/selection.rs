@@ -12,7 +12,7 @@ use crate::program::AnsweredSelector;
 use crate::selector::BuiltInSelector;
 use crate::{
     AbilityValue, ChosenModel, CircuitFacts, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector,
-    NeedRule, Needs, PoolModel, ProgramAnswer, SelectionView, SelectorKind, TaskKind,
+    NeedRule, Needs, PoolModel, ProgramAnswer, SelectionView, SelectorKind, TaskComplexity, TaskKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
@@ -40,6 +40,9 @@ pub struct SelectionInput {
     /// Kind of the task. `None` if no selector asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TaskKind>,
+    /// Complexity of the task. `None` if no selector asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<TaskComplexity>,
     /// Records of earlier turns of the same kind, by alias. They are counted in `records` too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kind_records: BTreeMap<String, ModelRecord>,

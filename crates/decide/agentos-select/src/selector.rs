@@ -35,6 +35,9 @@ pub enum SelectorKind {
     /// The largest model that is loaded or fits into free memory; without such a model, the smallest one. A smaller one when the
     /// machine runs short, and the way back.
     Resources,
+    /// The smallest `tier` (`small`, `medium`, `large`) that the complexity of the task wants, the cheaper one of two; else the next
+    /// smaller one.
+    Complexity,
     /// The highest chance that its change lands, passes its check and stays, for tasks of this kind as far as there are some, with a
     /// bonus for those that were tried seldom.
     Best,
@@ -90,6 +93,7 @@ impl ModelSelector for BuiltInSelector {
             SelectorKind::Cheapest => view.choose_cheapest(),
             SelectorKind::Fastest => view.choose_fastest(),
             SelectorKind::Resources => view.choose_by_memory(),
+            SelectorKind::Complexity => view.choose_by_complexity(),
             SelectorKind::Best => view.choose_best(),
             SelectorKind::Split => view.choose_split(),
         }
@@ -193,6 +197,37 @@ impl<'a> SelectionView<'a> {
             alias: decision.alias,
             reason: decision.reason,
         })
+    }
+
+    fn choose_by_complexity(&self) -> Option<ChosenModel> {
+        let Some(task) = &self.input.complexity else {
+            return self.choose_default();
+        };
+        // A model that is too small comes after every one that is large enough, and one that states nothing after both.
+        let key = |model: &PoolModel| match model.tier_level() {
+            Some(tier) if tier >= task.level => (0_u8, tier as u8),
+            Some(tier) => (1, u8::MAX - tier as u8),
+            None => (2, 0),
+        };
+        let (model, (place, _)) = first_by(
+            self.fitting,
+            key,
+            |one, other| one.cmp(other),
+            |one, other| self.compare_cost(one, other),
+        )?;
+        let reason = match place {
+            0 => format!("{task}; the smallest `tier` for it"),
+            1 => format!("{task}; no larger `tier` fits"),
+            _ => {
+                let default = self.choose_default()?;
+                let reason = format!(
+                    "{task}, and no member that fits states its `tier`; {}",
+                    default.reason
+                );
+                return Some(ChosenModel { reason, ..default });
+            }
+        };
+        Some(choose(model, reason))
     }
 
     fn choose_best(&self) -> Option<ChosenModel> {
