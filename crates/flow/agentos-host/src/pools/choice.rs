@@ -235,7 +235,7 @@ pub(crate) fn choose_in_pool(
     let complexity = wants_complexity.then(|| infer_complexity(&shape, files()));
     let past = read_records(host, pool, (use_of, kind), since.as_deref())?;
     let mut input = SelectionInput {
-        models: pool.members.iter().map(|member| member.model.clone()).collect(),
+        models: pool.models.clone(),
         selector,
         default_alias: pool.file.default.clone(),
         needs: infer_needs(stated, &shape),
