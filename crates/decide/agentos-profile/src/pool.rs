@@ -50,12 +50,12 @@ pub struct PoolFile {
     /// True if a conversation loads the member of its first turn when it is opened, before the first message. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<bool>,
-    /// Whether the user is told in a notice when another member answers than before. The records have it in any case. Default: `notice`.
+    /// Report of a change to another member: in a notice, or only in the records. Default: `notice`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<PoolNotify>,
 }
 
-/// Whether the user is told when another member answers than before.
+/// Report of a change to another member.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolNotify {

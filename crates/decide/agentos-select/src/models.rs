@@ -23,7 +23,7 @@ pub struct PoolModels(Arc<ModelList>);
 struct ModelList {
     models: Vec<PoolModel>,
     hash: OnceLock<String>,
-    /// Positions of the models by their aliases. Empty until somebody asks for them.
+    /// Positions of the models by their aliases. Empty until they are requested.
     by_alias: OnceLock<Vec<usize>>,
 }
 
@@ -39,7 +39,7 @@ impl ModelList {
 }
 
 impl PoolModels {
-    /// Returns the hash of the models, which `make` makes if nobody has asked for it yet. It must always be the same function.
+    /// Returns the hash of the models, which `make` makes if nobody has requested it yet. It must always be the same function.
     pub fn hash_with(&self, make: impl FnOnce(&[PoolModel]) -> String) -> &str {
         self.0.hash.get_or_init(|| make(&self.0.models))
     }
@@ -77,7 +77,7 @@ impl Deref for PoolModels {
 }
 
 impl DerefMut for PoolModels {
-    /// Gives this value models of its own, without a hash: whoever asks for them may change them.
+    /// Gives this value models of its own, without a hash: whoever requests them may change them.
     fn deref_mut(&mut self) -> &mut [PoolModel] {
         let list = Arc::make_mut(&mut self.0);
         list.hash = OnceLock::new();

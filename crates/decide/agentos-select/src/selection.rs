@@ -389,7 +389,7 @@ fn list_likeliest<'a>(input: &'a SelectionInput, uncertain: &[RefusedModel]) -> 
 
 /// Result for one model.
 enum Judgement {
-    /// It certainly fits.
+    /// The model certainly fits.
     Fits,
     /// Nothing is known against it.
     MayFit(RefusedModel),

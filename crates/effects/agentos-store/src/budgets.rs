@@ -82,7 +82,7 @@ impl PlannedSpend<'_> {
     }
 }
 
-/// What calls of the ledger used, as a [`SpendingQuery`] asks for it.
+/// Use of a budget by calls of the ledger, as a [`SpendingQuery`] asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedSpending {
     /// Sum in the unit of the question. `None` if it is too large to count.
@@ -96,7 +96,7 @@ pub struct RecordedSpending {
 /// Sums of one budget in its period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetSums {
-    /// What ended calls used, and the bounds of those of which nobody knows it.
+    /// Use by ended calls, and the bounds of those of which nobody knows it.
     pub spent: BudgetAmount,
     /// Bounds of the calls that are open now.
     pub reserved: BudgetAmount,

@@ -28,9 +28,9 @@ pub struct ImportedLimit {
 pub enum LimitShare {
     /// All calls of the model.
     All,
-    /// Those of one guild: each guild has the whole amount.
+    /// Calls of one guild: each guild has the whole amount.
     Guild,
-    /// Those of one session: each session has the whole amount.
+    /// Calls of one session: each session has the whole amount.
     Session,
 }
 

@@ -47,7 +47,7 @@ pub enum BudgetAmount {
     Tokens(u64),
 }
 
-/// What a budget counts.
+/// Unit in which a budget counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetUnit {
     /// US dollars, in parts of 10^-12.
@@ -321,7 +321,7 @@ impl BudgetLimit {
 /// Question what calls used since a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendingQuery {
-    /// What is counted.
+    /// Unit in which is counted.
     pub unit: BudgetUnit,
     /// Beginning of the period.
     pub since: Timestamp,

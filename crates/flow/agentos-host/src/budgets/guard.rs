@@ -205,7 +205,7 @@ impl BudgetGuard {
     }
 }
 
-/// What a call used, as far as is known.
+/// Use of a budget by a call, as far as is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UsedAmounts {
     cost: Option<ExactCost>,
